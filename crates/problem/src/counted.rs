@@ -1,0 +1,90 @@
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Evaluation, Failure, Meta, Problem};
+
+/// How often each function was evaluated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Counts {
+    /// Values of the objective.
+    pub objective: u64,
+    /// Gradients of the objective.
+    pub gradient: u64,
+    /// Values of the constraints.
+    pub constraints: u64,
+    /// Jacobians of the constraints.
+    pub jacobian: u64,
+}
+
+impl Counts {
+    /// All evaluations together.
+    pub fn total(&self) -> u64 {
+        self.objective + self.gradient + self.constraints + self.jacobian
+    }
+}
+
+/// A problem whose evaluations are counted, and whose panics are turned into failures: a user's function never takes the run
+/// down.
+#[derive(Debug)]
+pub struct Counted<P> {
+    problem: P,
+    counts: Counts,
+}
+
+impl<P: Problem> Counted<P> {
+    /// Starts counting from zero.
+    pub fn new(problem: P) -> Self {
+        Counted { problem, counts: Counts::default() }
+    }
+
+    /// The counts so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Goes on from these counts (a resumed run).
+    pub fn set_counts(&mut self, counts: Counts) {
+        self.counts = counts;
+    }
+
+    /// Gives the problem back.
+    pub fn into_inner(self) -> P {
+        self.problem
+    }
+}
+
+impl<P: Problem> Problem for Counted<P> {
+    fn meta(&self) -> &Meta {
+        self.problem.meta()
+    }
+    fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
+        self.counts.objective += 1;
+        guarded(|| self.problem.objective(x))
+    }
+    fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
+        self.counts.gradient += 1;
+        guarded(|| self.problem.gradient(x, g))
+    }
+    fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
+        self.counts.constraints += 1;
+        guarded(|| self.problem.constraints(x, c))
+    }
+    fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
+        self.counts.jacobian += 1;
+        guarded(|| self.problem.jacobian(x, values))
+    }
+}
+
+// Unwind safety: after a panic the run ends and the problem is not evaluated again.
+fn guarded<T>(evaluate: impl FnOnce() -> Evaluation<T>) -> Evaluation<T> {
+    catch_unwind(AssertUnwindSafe(evaluate)).unwrap_or_else(|panic| Err(Failure::broken(panic_message(&*panic))))
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    format!("the function panicked: {}", text.as_deref().unwrap_or("no message"))
+}

@@ -1,0 +1,108 @@
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// What an evaluation gives back: nothing (the values are in the caller's slice) or a reason.
+pub type Evaluation<T = ()> = Result<T, Failure>;
+
+/// Why a function could not be evaluated at a point.
+///
+/// Any standard error converts into [`Failure::Broken`], so `?` works inside a user's function.
+#[derive(Clone, Debug)]
+pub enum Failure {
+    /// The function has no value here (the logarithm of a negative number, a simulation that does not converge).
+    /// The solver treats it as it treats a NaN: it shortens the step and goes on.
+    Undefined(String),
+    /// Something is broken (a file is gone, a process died). The run ends cleanly and the cause comes back.
+    Broken(Arc<dyn Error + Send + Sync>),
+}
+
+impl Failure {
+    /// The function has no value at this point.
+    pub fn undefined(reason: impl Into<String>) -> Self {
+        Failure::Undefined(reason.into())
+    }
+
+    /// Something is broken; the run should end.
+    pub fn broken(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Failure::Broken(Arc::from(cause.into()))
+    }
+
+    /// True when the run cannot go on.
+    pub fn is_broken(&self) -> bool {
+        matches!(self, Failure::Broken(_))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Undefined(reason) => out.write_str(reason),
+            Failure::Broken(cause) => {
+                write!(out, "{cause}")?;
+                let mut deeper = cause.source();
+                while let Some(cause) = deeper {
+                    write!(out, ": {cause}")?;
+                    deeper = cause.source();
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+// `Failure` itself must not implement `Error`: this conversion would then overlap with `From<T> for T`.
+impl<E: Error + Send + Sync + 'static> From<E> for Failure {
+    fn from(cause: E) -> Self {
+        Failure::Broken(Arc::new(cause))
+    }
+}
+
+/// One of the functions of a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Function {
+    /// f(x)
+    Objective,
+    /// The gradient of f
+    Gradient,
+    /// c(x)
+    Constraints,
+    /// The Jacobian of c, one row per constraint
+    Jacobian,
+    /// The Hessian of the Lagrangian
+    Hessian,
+}
+
+impl fmt::Display for Function {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Function::Objective => "objective",
+            Function::Gradient => "gradient of the objective",
+            Function::Constraints => "constraints",
+            Function::Jacobian => "Jacobian of the constraints",
+            Function::Hessian => "Hessian of the Lagrangian",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_function_tells_its_whole_cause() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("the mesh could not be read")]
+        struct Mesh(#[from] std::io::Error);
+        fn objective() -> Evaluation<f64> {
+            Err(Mesh(std::io::Error::other("no such disk")))?
+        }
+        let failure = objective().unwrap_err();
+        assert!(failure.is_broken());
+        assert_eq!(failure.to_string(), "the mesh could not be read: no such disk");
+        assert!(!Failure::undefined("log(-1)").is_broken());
+    }
+}

@@ -1,0 +1,39 @@
+/// Where a Jacobian has its entries: given once, before the first evaluation.
+///
+/// [`Problem::jacobian`](crate::Problem::jacobian) then writes the values in the same order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// Every entry: `m * n` values, row after row.
+    Dense,
+    /// The entries `(rows[k], columns[k])`, in any order. An entry named twice is the sum of its values.
+    Sparse {
+        /// The constraint of each entry, counted from 0.
+        rows: Vec<usize>,
+        /// The variable of each entry, counted from 0.
+        columns: Vec<usize>,
+    },
+}
+
+impl Pattern {
+    /// A sparse pattern from pairs (row, column).
+    pub fn sparse(entries: impl IntoIterator<Item = (usize, usize)>) -> Self {
+        let (rows, columns) = entries.into_iter().unzip();
+        Pattern::Sparse { rows, columns }
+    }
+
+    /// How many values an evaluation writes, for a matrix of `m` rows and `n` columns.
+    pub fn len(&self, m: usize, n: usize) -> usize {
+        match self {
+            Pattern::Dense => m * n,
+            Pattern::Sparse { rows, .. } => rows.len(),
+        }
+    }
+
+    /// The place of value `k` in a matrix with `n` columns.
+    pub fn place(&self, k: usize, n: usize) -> (usize, usize) {
+        match self {
+            Pattern::Dense => (k / n, k % n),
+            Pattern::Sparse { rows, columns } => (rows[k], columns[k]),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+use crate::{Evaluation, Meta, Pattern};
+
+/// A problem `minimise f(x) subject to cl <= c(x) <= cu, xl <= x <= xu`.
+///
+/// Functions write into slices that the caller owns. A value that does not exist may be given as NaN, as infinity or as
+/// [`Failure::Undefined`](crate::Failure::Undefined); anything else that goes wrong is
+/// [`Failure::Broken`](crate::Failure::Broken).
+///
+/// ```
+/// use tangor_problem::{Evaluation, Meta, Problem};
+///
+/// /// minimise x0 + x1 on the unit circle
+/// struct Circle(Meta);
+///
+/// impl Problem for Circle {
+///     fn meta(&self) -> &Meta {
+///         &self.0
+///     }
+///     fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
+///         Ok(x[0] + x[1])
+///     }
+///     fn gradient(&mut self, _x: &[f64], g: &mut [f64]) -> Evaluation {
+///         g.copy_from_slice(&[1.0, 1.0]);
+///         Ok(())
+///     }
+///     fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
+///         c[0] = x[0] * x[0] + x[1] * x[1];
+///         Ok(())
+///     }
+///     fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
+///         values.copy_from_slice(&[2.0 * x[0], 2.0 * x[1]]);
+///         Ok(())
+///     }
+/// }
+///
+/// let mut circle = Circle(Meta::new("circle", vec![1.0, 0.5]).equalities(&[1.0]));
+/// assert_eq!(circle.objective(&[1.0, 0.5]).unwrap(), 1.5);
+/// ```
+pub trait Problem {
+    /// Sizes, bounds, names, start and pattern. It must not change during a run.
+    fn meta(&self) -> &Meta;
+
+    /// `f(x)`. Never called when [`Meta::has_objective`] is false.
+    fn objective(&mut self, x: &[f64]) -> Evaluation<f64>;
+
+    /// The gradient of `f`, into `g` of length `n`. Never called when [`Meta::has_objective`] is false.
+    fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation;
+
+    /// `c(x)`, into `c` of length `m`. Never called when there are no constraints.
+    fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation;
+
+    /// The Jacobian of `c`, in the order of [`Meta::jacobian`]. Never called when there are no constraints.
+    fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation;
+}
+
+/// A problem that also knows second derivatives. No method of Tangor needs them; peers and checks do.
+pub trait SecondOrder: Problem {
+    /// Where the lower triangle of the Hessian of the Lagrangian has its entries.
+    fn hessian_pattern(&self) -> &Pattern;
+
+    /// `sigma * hess f(x) + sum_i y_i * hess c_i(x)`, lower triangle, in the order of the pattern.
+    fn hessian(&mut self, x: &[f64], sigma: f64, y: &[f64], values: &mut [f64]) -> Evaluation;
+}
+
+impl<P: Problem + ?Sized> Problem for &mut P {
+    fn meta(&self) -> &Meta {
+        (**self).meta()
+    }
+    fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
+        (**self).objective(x)
+    }
+    fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
+        (**self).gradient(x, g)
+    }
+    fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
+        (**self).constraints(x, c)
+    }
+    fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
+        (**self).jacobian(x, values)
+    }
+}
+
+impl<P: Problem + ?Sized> Problem for Box<P> {
+    fn meta(&self) -> &Meta {
+        (**self).meta()
+    }
+    fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
+        (**self).objective(x)
+    }
+    fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
+        (**self).gradient(x, g)
+    }
+    fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
+        (**self).constraints(x, c)
+    }
+    fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
+        (**self).jacobian(x, values)
+    }
+}
