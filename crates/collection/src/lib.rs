@@ -1,1 +1,1 @@
-//! TODO
+//! Embedded problems.
