@@ -108,7 +108,7 @@ mod tests {
             ("limits.seconds", "2"),
             ("metric.kind", "identity"),
             ("stepsize.correction", "false"),
-            ("direction.mapping", "{hybrid = {alpha1 = 1, alpha2 = 2.0}}"),
+            ("normal.mapping", "{hybrid = {alpha1 = 1, alpha2 = 2.0}}"),
         ] {
             settings.set(path, value).unwrap();
         }
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(settings.limits.seconds, Some(2.0));
         assert_eq!(settings.metric.kind, MetricKind::Identity);
         assert!(!settings.stepsize.correction);
-        assert_eq!(settings.direction.mapping, Mapping::Hybrid { alpha1: 1.0, alpha2: 2.0 });
+        assert_eq!(settings.normal.mapping, Mapping::Hybrid { alpha1: 1.0, alpha2: 2.0 });
         assert_eq!(Settings::from_toml(&toml::to_string(&settings).unwrap()).unwrap(), settings);
     }
 

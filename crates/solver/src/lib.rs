@@ -1,13 +1,48 @@
-//! The adaptive directional decomposition methods.
+//! The adaptive directional decomposition methods for
+//!
+//! ```text
+//! minimise f(x)   subject to   cl <= c(x) <= cu,   xl <= x <= xu
+//! ```
+//!
+//! Each iteration splits its step into a part normal to the constraints, which repairs them, and a part tangent to them, which improves
+//! the objective; merit parameter and stepsize adapt by themselves. [`solve`] runs to the end, [`Solver`] step by step.
 
 mod assign;
+mod best;
+mod checkpoint;
+mod clock;
+mod cone;
+mod error;
+mod frame;
+mod gram;
+mod iterate;
+mod kkt;
+mod lipschitz;
+mod mapping;
+mod matrix;
+mod merit_parameter;
+mod metric;
+mod normal_step;
 mod number;
 mod observer;
+mod oracle;
+mod projection;
 mod report;
+mod result;
+mod search;
 mod settings;
+mod solver;
+mod sparse_gram;
+mod standard;
 mod status;
+mod tangent_step;
+mod vector;
 
+pub use checkpoint::Checkpoint;
+pub use error::Error;
+pub use mapping::OwnMapping;
 pub use observer::{Event, Observer, Row, Unusual};
 pub use report::{EvaluationFailure, REPORT_VERSION, Report, WorstRow};
 pub use settings::*;
+pub use solver::{Solver, solve};
 pub use status::{Point, Stop};

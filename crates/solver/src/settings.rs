@@ -11,8 +11,6 @@ pub struct Settings {
     pub tolerance: Tolerance,
     /// When to give up.
     pub limits: Limits,
-    /// How the direction is computed.
-    pub direction: Direction,
     /// The normal step, which repairs the constraints.
     pub normal: Normal,
     /// The metric in which the tangent step is short.
@@ -66,27 +64,6 @@ impl Default for Limits {
     }
 }
 
-/// How the direction is computed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Direction {
-    /// The general method, or the closed form for equalities without bounds.
-    pub method: Method,
-    /// The mapping `A(x)` of the closed form.
-    pub mapping: Mapping,
-}
-
-/// Which of the paper's two deterministic algorithms.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Method {
-    /// Normal and tangent subproblem; takes every problem.
-    #[default]
-    Decomposition,
-    /// `s = -P g - J^T A h` in closed form; equalities only, no bounds.
-    Mapping,
-}
-
 /// The mapping `A(x)`; `J J^T A` must be symmetric positive definite.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -126,13 +103,15 @@ impl Default for Mapping {
 pub struct Normal {
     /// Which subproblem. Default: majorised, which solved most problems when we measured.
     pub variant: NormalVariant,
+    /// The mapping `A(x)` of the variant `mapping`. Default: SQP with alpha = 1.
+    pub mapping: Mapping,
     /// The weight `mu` of the regularised variant, `mu/2 |v|^2`; > 0. Default: 1e-2.
     pub regularisation: f64,
 }
 
 impl Default for Normal {
     fn default() -> Self {
-        Normal { variant: NormalVariant::Majorised, regularisation: 1e-2 }
+        Normal { variant: NormalVariant::Majorised, mapping: Mapping::default(), regularisation: 1e-2 }
     }
 }
 
@@ -149,6 +128,8 @@ pub enum NormalVariant {
     BoundedOneNorm,
     /// Curtis and others: `min 1/2 |h + J u|^2 + mu/2 |v|^2`.
     Regularised,
+    /// The paper's closed form `u = -J^T A h`; equalities only, no bounds.
+    Mapping,
 }
 
 /// The metric `H`, positive and diagonal.

@@ -1,0 +1,65 @@
+//! The best point so far, by the merit function with its present parameter: what an interrupted run gives back.
+
+use serde::{Deserialize, Serialize};
+use tangor_problem::{Meta, Problem};
+
+use crate::iterate::Iterate;
+use crate::kkt::{Kkt, Residuals};
+use crate::oracle::Oracle;
+use crate::standard::Standard;
+use crate::vector::norm;
+
+/// A point with its residuals and multipliers, in the user's variables where not said otherwise.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Best {
+    /// The user's variables of the latest iterate.
+    #[serde(skip)]
+    pub latest: Vec<f64>,
+    pub x: Vec<f64>,
+    pub c: Vec<f64>,
+    /// Multipliers of the internal rows.
+    pub y: Vec<f64>,
+    /// Multipliers of the bounds on the internal variables.
+    pub mu: Vec<f64>,
+    /// `None` until a point was judged.
+    pub values: Option<Values>,
+}
+
+/// The numbers of a point.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Values {
+    pub objective: f64,
+    /// `f` and `|h|` in the internal scale.
+    f: f64,
+    h: f64,
+    pub residuals: Residuals,
+}
+
+impl Best {
+    pub fn new(standard: &Standard, meta: &Meta, n: usize) -> Self {
+        Best {
+            latest: standard.start.clone(),
+            x: standard.start.clone(),
+            c: vec![f64::NAN; meta.m()],
+            y: vec![0.0; standard.rows.len()],
+            mu: vec![0.0; n],
+            values: None,
+        }
+    }
+
+    /// Keeps the point if it is better than the best so far, or `certain` to be what the run was after.
+    pub fn offer<P: Problem>(&mut self, at: &Iterate, kkt: &Kkt, oracle: &Oracle<P>, rho: f64, certain: bool) {
+        let (x, c) = oracle.user_point();
+        self.latest.copy_from_slice(x);
+        let (f, h) = (at.f, norm(&at.h));
+        if !certain && self.values.is_some_and(|best| best.f + rho * best.h < f + rho * h) {
+            return;
+        }
+        self.x.copy_from_slice(x);
+        self.c.copy_from_slice(c);
+        self.y.copy_from_slice(&kkt.y);
+        self.mu.copy_from_slice(&kkt.mu);
+        let objective = f / oracle.standard.objective_scale;
+        self.values = Some(Values { objective, f, h, residuals: kkt.residuals });
+    }
+}

@@ -1,0 +1,172 @@
+//! Subproblems as cone programs for Clarabel: the paper's normal steps, which bound the null-space part, and the fallback of the
+//! kernel. The kernel is the workhorse; what is solved here is recorded.
+
+use clarabel::algebra::CscMatrix;
+use clarabel::solver::SupportedConeT::{self, NonnegativeConeT, SecondOrderConeT, ZeroConeT};
+use clarabel::solver::{DefaultSettings, DefaultSettingsBuilder, DefaultSolution, DefaultSolver, IPSolver, SolverStatus};
+
+use crate::frame::Room;
+use crate::iterate::Iterate;
+use crate::matrix::Jacobian;
+use crate::projection::Subproblem;
+use crate::vector::norm;
+use crate::{Normal, NormalVariant};
+
+/// A cone program `min 1/2 v^T P v + q^T v, A v + slack = b, slack in K`, with diagonal `P`, under construction.
+struct Program {
+    diagonal: Vec<f64>,
+    linear: Vec<f64>,
+    rows: Vec<usize>,
+    columns: Vec<usize>,
+    values: Vec<f64>,
+    right: Vec<f64>,
+    cones: Vec<SupportedConeT<f64>>,
+}
+
+impl Program {
+    fn new(variables: usize) -> Self {
+        Program {
+            diagonal: vec![0.0; variables],
+            linear: vec![0.0; variables],
+            rows: Vec::new(),
+            columns: Vec::new(),
+            values: Vec::new(),
+            right: Vec::new(),
+            cones: Vec::new(),
+        }
+    }
+
+    fn entry(&mut self, row: usize, column: usize, value: f64) {
+        self.rows.push(row);
+        self.columns.push(column);
+        self.values.push(value);
+    }
+
+    /// Opens rows with these right-hand sides in one cone; gives the index of the first.
+    fn open(&mut self, right: impl IntoIterator<Item = f64>, cone: fn(usize) -> SupportedConeT<f64>) -> usize {
+        let first = self.right.len();
+        self.right.extend(right);
+        self.cones.push(cone(self.right.len() - first));
+        first
+    }
+
+    /// Adds `scale J` at these rows and columns, or its transpose.
+    fn jacobian(&mut self, jacobian: &Jacobian, scale: f64, row: usize, column: usize, transposed: bool) {
+        let mut put = |i: usize, j: usize, value: f64| {
+            let (i, j) = if transposed { (j, i) } else { (i, j) };
+            self.entry(row + i, column + j, scale * value);
+        };
+        let a = &jacobian.a;
+        for i in 0..a.m {
+            for (k, &value) in a.row_values(i).iter().enumerate().filter(|(_, value)| **value != 0.0) {
+                let j = a.structure.as_ref().map_or(k, |structure| structure.column[structure.row_start[i] + k]);
+                put(i, j, value);
+            }
+        }
+        for (k, &i) in jacobian.slack_rows.iter().enumerate() {
+            put(i, a.n + k, -1.0);
+        }
+    }
+
+    /// Adds `lower <= sum of terms(i) <= upper` for all `i` with finite bounds.
+    fn between(&mut self, room: (&[f64], &[f64]), terms: impl Fn(usize) -> Vec<(usize, f64)>) {
+        for (bounds, sign) in [(room.1, 1.0), (room.0, -1.0)] {
+            let finite: Vec<usize> = (0..bounds.len()).filter(|&i| bounds[i].is_finite()).collect();
+            let first = self.open(finite.iter().map(|&i| sign * bounds[i]), NonnegativeConeT);
+            for (row, &i) in finite.iter().enumerate() {
+                for (column, value) in terms(i) {
+                    self.entry(first + row, column, sign * value);
+                }
+            }
+        }
+    }
+
+    fn solve(self) -> Option<DefaultSolution<f64>> {
+        let variables = self.diagonal.len();
+        let all = (0..variables).collect::<Vec<_>>();
+        let p = CscMatrix::new_from_triplets(variables, variables, all.clone(), all, self.diagonal);
+        let a = CscMatrix::new_from_triplets(self.right.len(), variables, self.rows, self.columns, self.values);
+        let settings: DefaultSettings<f64> = DefaultSettingsBuilder::default()
+            .verbose(false)
+            .tol_gap_abs(1e-11)
+            .tol_gap_rel(1e-11)
+            .tol_feas(1e-11)
+            .max_threads(1)
+            .build()
+            .ok()?;
+        let mut solver = DefaultSolver::new(&p, &self.linear, &a, &self.right, &self.cones, settings).ok()?;
+        solver.solve();
+        let good = matches!(solver.solution.status, SolverStatus::Solved | SolverStatus::AlmostSolved);
+        (good && solver.solution.x.iter().all(|value| value.is_finite())).then_some(solver.solution)
+    }
+}
+
+/// Solves the kernel's subproblem with `kappa = 0`. False: Clarabel gave up, and nothing was changed.
+pub fn quadratic(problem: &Subproblem, s: &mut [f64], lambda: &mut [f64]) -> bool {
+    let mut program = Program::new(s.len());
+    program.diagonal.copy_from_slice(problem.metric);
+    if let Some(g) = problem.gradient {
+        program.linear.copy_from_slice(g);
+    }
+    let first = program.open(problem.target.iter().copied(), ZeroConeT);
+    program.jacobian(problem.jacobian, 1.0, first, 0, false);
+    program.between((problem.lower, problem.upper), |i| vec![(i, 1.0)]);
+    let Some(solution) = program.solve() else { return false };
+    for (i, s) in s.iter_mut().enumerate() {
+        *s = solution.x[i].max(problem.lower[i]).min(problem.upper[i]);
+    }
+    lambda.copy_from_slice(&solution.z[first..first + lambda.len()]);
+    true
+}
+
+/// The paper's normal step and its variants: `u = v - J^T w`, `J v = 0`, `min 1/2 |h + J u|^2` with `v` bounded or penalised.
+pub fn normal_step(at: &Iterate, room: &Room, settings: &Normal, u: &mut [f64]) -> bool {
+    let (m, columns) = (at.jacobian.rows(), at.jacobian.columns());
+    let one_norm = settings.variant == NormalVariant::BoundedOneNorm;
+    // Variables: v, q = J^T w, w, p = h - J q, and a >= |v| for the 1-norm.
+    let (v, q, w, p, a) = (0, columns, 2 * columns, 2 * columns + m, 2 * columns + 2 * m);
+    let mut program = Program::new(a + if one_norm { columns } else { 0 });
+    program.diagonal[p..p + m].fill(1.0);
+
+    let first = program.open((0..columns).map(|_| 0.0), ZeroConeT);
+    for i in 0..columns {
+        program.entry(first + i, q + i, 1.0);
+    }
+    program.jacobian(&at.jacobian, -1.0, first, w, true);
+    let first = program.open((0..m).map(|_| 0.0), ZeroConeT);
+    program.jacobian(&at.jacobian, 1.0, first, v, false);
+    let first = program.open(at.h.iter().copied(), ZeroConeT);
+    program.jacobian(&at.jacobian, 1.0, first, q, false);
+    for i in 0..m {
+        program.entry(first + i, p + i, 1.0);
+    }
+    program.between((&room.lower, &room.upper), |i| vec![(v + i, 1.0), (q + i, -1.0)]);
+    match settings.variant {
+        NormalVariant::BoundedOneNorm => {
+            for sign in [1.0, -1.0] {
+                let first = program.open((0..columns).map(|_| 0.0), NonnegativeConeT);
+                for i in 0..columns {
+                    program.entry(first + i, v + i, sign);
+                    program.entry(first + i, a + i, -1.0);
+                }
+            }
+            let first = program.open([at.h.iter().map(|h| h.abs()).sum()], NonnegativeConeT);
+            for i in 0..columns {
+                program.entry(first, a + i, 1.0);
+            }
+        }
+        NormalVariant::Regularised => program.diagonal[v..v + columns].fill(settings.regularisation),
+        _ => {
+            let right = std::iter::once(norm(&at.h)).chain((0..columns).map(|_| 0.0));
+            let first = program.open(right, SecondOrderConeT);
+            for i in 0..columns {
+                program.entry(first + 1 + i, v + i, -1.0);
+            }
+        }
+    }
+    let Some(solution) = program.solve() else { return false };
+    for (i, u) in u.iter_mut().enumerate() {
+        *u = (solution.x[v + i] - solution.x[q + i]).max(room.lower[i]).min(room.upper[i]);
+    }
+    true
+}

@@ -1,0 +1,56 @@
+//! Why a run could not be done. How a run ended is not an error: see [`Stop`](crate::Stop).
+
+use tangor_problem::MetaError;
+
+use crate::SettingsError;
+
+/// Why a run could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The problem's data are nonsense.
+    #[error("problem {name}: {source}")]
+    Problem {
+        /// The problem.
+        name: String,
+        /// What is wrong with it.
+        source: MetaError,
+    },
+    /// A setting is out of range.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The closed form cannot take this problem.
+    #[error("normal.variant=mapping takes equality constraints only, but problem {name} has bounds or inequalities")]
+    NotOnlyEqualities {
+        /// The problem.
+        name: String,
+    },
+    /// The own mapping is missing.
+    #[error("normal.mapping=own needs a mapping: use Solver::with_mapping (a run with an own mapping cannot be resumed)")]
+    NoOwnMapping,
+    /// The checkpoint belongs to another problem.
+    #[error(
+        "the checkpoint is of problem {found} with {found_n} variables and {found_m} constraints, not of {name} with {n} and {m}"
+    )]
+    OtherProblem {
+        /// The problem of the checkpoint.
+        found: String,
+        /// Its variables.
+        found_n: usize,
+        /// Its constraints.
+        found_m: usize,
+        /// The problem given.
+        name: String,
+        /// Its variables.
+        n: usize,
+        /// Its constraints.
+        m: usize,
+    },
+    /// The checkpoint cannot be used.
+    #[error("checkpoint {file}: {reason}")]
+    Checkpoint {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}

@@ -1,0 +1,260 @@
+//! The linear algebra of the kernel: factorise `A W A^T + D` with diagonal `W >= 0` and `D > 0`, and solve with it.
+
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt;
+use faer::{MatMut, MatRef, Par, Spec};
+
+use crate::matrix::Matrix;
+use crate::sparse_gram::SparseGram;
+use crate::{Factorisation, vector::dot};
+
+/// Columns that are multiplied together at a time, in the dense case.
+const BLOCK: usize = 256;
+
+/// A way to solve `(A W A^T + D) y = b`.
+pub enum Gram {
+    /// Dense Cholesky in `R^m`.
+    Dense(DenseGram),
+    /// Sparse Cholesky in `R^m`.
+    Sparse(SparseGram),
+    /// Dense Cholesky of `W^-1 + A^T D^-1 A`: for many more rows than columns.
+    Primal(PrimalGram),
+}
+
+/// The matrix is not positive definite, whatever is added to its diagonal.
+#[derive(Debug)]
+pub struct Indefinite;
+
+impl Gram {
+    /// Chooses a way by size and density, and allocates for it.
+    pub fn new(a: &Matrix, wanted: Factorisation) -> Gram {
+        let dense = || Gram::Dense(DenseGram::new(a));
+        let sparse = || a.structure.as_ref().and_then(|structure| SparseGram::new(a.m, structure));
+        match wanted {
+            Factorisation::Dense => dense(),
+            Factorisation::Primal => Gram::Primal(PrimalGram::new(a)),
+            Factorisation::Sparse => sparse().map_or_else(dense, Gram::Sparse),
+            Factorisation::Automatic if a.m > 100 && a.m > 3 * a.n => Gram::Primal(PrimalGram::new(a)),
+            Factorisation::Automatic if a.m <= 60 => dense(),
+            Factorisation::Automatic => match sparse() {
+                Some(gram) if gram.fill() < 0.3 || a.m > 2000 => Gram::Sparse(gram),
+                _ => dense(),
+            },
+        }
+    }
+
+    /// Factorises for these weights. True: there are dependent rows.
+    pub fn factorise(&mut self, a: &Matrix, w: &[f64], d: &[f64]) -> Result<bool, Indefinite> {
+        match self {
+            Gram::Dense(gram) => gram.factorise(a, w, d),
+            Gram::Sparse(gram) => gram.factorise(a, w, d),
+            Gram::Primal(gram) => gram.factorise(a, w, d),
+        }
+    }
+
+    /// Solves in place.
+    pub fn solve(&mut self, a: &Matrix, b: &mut [f64]) {
+        match self {
+            Gram::Dense(gram) => gram.cholesky.solve(b),
+            Gram::Sparse(gram) => gram.solve(b),
+            Gram::Primal(gram) => gram.solve(a, b),
+        }
+    }
+}
+
+/// A pivot this small, relative to its diagonal, means that the row depends on others.
+pub const DEPENDENT: f64 = 1e-11;
+
+/// What is added to the diagonal, relative to it, so that dependent rows do no harm (a proximal term on the multipliers).
+pub const PROXIMAL: f64 = 1e-13;
+
+/// A dense Cholesky factorisation with its memory.
+struct Cholesky {
+    size: usize,
+    matrix: Vec<f64>,
+    diagonal: Vec<f64>,
+    memory: MemBuffer,
+}
+
+impl Cholesky {
+    fn new(size: usize) -> Self {
+        let scratch = llt::factor::cholesky_in_place_scratch::<f64>(size, Par::Seq, Spec::default());
+        Cholesky { size, matrix: vec![0.0; size * size], diagonal: vec![0.0; size], memory: MemBuffer::new(scratch) }
+    }
+
+    /// Factorises the lower triangle (column-major) that stands in `matrix`.
+    fn factorise(&mut self) -> Result<bool, Indefinite> {
+        let size = self.size;
+        let most = (0..size).fold(f64::MIN_POSITIVE, |most, i| self.matrix[i * size + i].max(most));
+        for i in 0..size {
+            let pivot = &mut self.matrix[i * size + i];
+            *pivot += PROXIMAL * pivot.max(most * 1e-8);
+            self.diagonal[i] = *pivot;
+        }
+        let matrix = MatMut::from_column_major_slice_mut(&mut self.matrix, size, size);
+        let regularization = llt::factor::LltRegularization {
+            dynamic_regularization_delta: most,
+            dynamic_regularization_epsilon: PROXIMAL * 1e-3 * most,
+        };
+        let stack = MemStack::new(&mut self.memory);
+        let info = llt::factor::cholesky_in_place(matrix, regularization, Par::Seq, stack, Spec::default());
+        let info = info.map_err(|_| Indefinite)?;
+        let small = |i: usize| self.matrix[i * size + i].powi(2) < DEPENDENT * self.diagonal[i];
+        Ok(info.dynamic_regularization_count > 0 || (0..size).any(small))
+    }
+
+    fn solve(&mut self, b: &mut [f64]) {
+        let factor = MatRef::from_column_major_slice(&self.matrix, self.size, self.size);
+        let b = MatMut::from_column_major_slice_mut(b, self.size, 1);
+        llt::solve::solve_in_place(factor, b, Par::Seq, MemStack::new(&mut self.memory));
+    }
+}
+
+/// Dense `A W A^T + D`.
+pub struct DenseGram {
+    cholesky: Cholesky,
+    block: Vec<f64>,
+}
+
+impl DenseGram {
+    fn new(a: &Matrix) -> Self {
+        let block = if a.structure.is_none() { vec![0.0; a.m * BLOCK.min(a.n)] } else { Vec::new() };
+        DenseGram { cholesky: Cholesky::new(a.m), block }
+    }
+
+    fn factorise(&mut self, a: &Matrix, w: &[f64], d: &[f64]) -> Result<bool, Indefinite> {
+        let m = a.m;
+        let gram = &mut self.cholesky.matrix;
+        gram.fill(0.0);
+        match &a.structure {
+            None => add_blocks(a, w, &mut self.block, gram),
+            Some(structure) => {
+                for (j, &w) in w.iter().enumerate().filter(|(_, w)| **w != 0.0) {
+                    let column = structure.column_start[j]..structure.column_start[j + 1];
+                    for first in column.clone() {
+                        let scaled = w * a.values[structure.position[first]];
+                        let place = structure.row[first] * m;
+                        for second in first..column.end {
+                            gram[place + structure.row[second]] += scaled * a.values[structure.position[second]];
+                        }
+                    }
+                }
+            }
+        }
+        for (i, d) in d.iter().enumerate() {
+            gram[i * m + i] += d;
+        }
+        self.cholesky.factorise()
+    }
+}
+
+/// Adds `A W A^T` (lower triangle, column-major), a block of columns of `A` at a time so that it stays in the cache.
+fn add_blocks(a: &Matrix, w: &[f64], block: &mut [f64], gram: &mut [f64]) {
+    let (m, n) = (a.m, a.n);
+    for first in (0..n).step_by(BLOCK) {
+        let width = BLOCK.min(n - first);
+        let w = &w[first..first + width];
+        for i in 0..m {
+            let row = &a.values[i * n + first..i * n + first + width];
+            let scaled = &mut block[i * width..(i + 1) * width];
+            for ((scaled, value), w) in scaled.iter_mut().zip(row).zip(w) {
+                *scaled = value * w;
+            }
+        }
+        for j in 0..m {
+            let scaled = &block[j * width..(j + 1) * width];
+            for i in j..m {
+                gram[j * m + i] += dot(&a.values[i * n + first..i * n + first + width], scaled);
+            }
+        }
+    }
+}
+
+/// `(A W A^T + D)^-1 = D^-1 - D^-1 A (W^-1 + A^T D^-1 A)^-1 A^T D^-1`, over the columns with `W > 0`.
+pub struct PrimalGram {
+    cholesky: Cholesky,
+    inverse: Vec<f64>,
+    free: Vec<bool>,
+    short: Vec<f64>,
+    long: Vec<f64>,
+}
+
+impl PrimalGram {
+    fn new(a: &Matrix) -> Self {
+        PrimalGram {
+            cholesky: Cholesky::new(a.n),
+            inverse: vec![0.0; a.m],
+            free: vec![false; a.n],
+            short: vec![0.0; a.n],
+            long: vec![0.0; a.m],
+        }
+    }
+
+    fn factorise(&mut self, a: &Matrix, w: &[f64], d: &[f64]) -> Result<bool, Indefinite> {
+        let n = a.n;
+        for (free, w) in self.free.iter_mut().zip(w) {
+            *free = *w > 0.0;
+        }
+        // Equalities have D = 0: the difference in the formula above would cancel. 1e-9 of the row's own size is the compromise.
+        for i in 0..a.m {
+            let own = weighted_square(a, i, w);
+            self.inverse[i] = 1.0 / (d[i] + 1e-9 * own).max(f64::MIN_POSITIVE.sqrt());
+        }
+        let matrix = &mut self.cholesky.matrix;
+        matrix.fill(0.0);
+        for i in 0..a.m {
+            add_row_square(a, i, self.inverse[i], &self.free, matrix);
+        }
+        for (j, w) in w.iter().enumerate() {
+            matrix[j * n + j] += if *w > 0.0 { 1.0 / w } else { 1.0 };
+        }
+        self.cholesky.factorise().map(|_| false)
+    }
+
+    fn solve(&mut self, a: &Matrix, b: &mut [f64]) {
+        for ((long, b), inverse) in self.long.iter_mut().zip(b.iter()).zip(&self.inverse) {
+            *long = b * inverse;
+        }
+        self.short.fill(0.0);
+        a.add_transposed(&self.long, &mut self.short);
+        self.keep_free();
+        self.cholesky.solve(&mut self.short);
+        self.keep_free();
+        a.apply(&self.short, &mut self.long);
+        for ((b, long), inverse) in b.iter_mut().zip(&self.long).zip(&self.inverse) {
+            *b = inverse * (*b - long);
+        }
+    }
+
+    fn keep_free(&mut self) {
+        for (value, free) in self.short.iter_mut().zip(&self.free) {
+            if !free {
+                *value = 0.0;
+            }
+        }
+    }
+}
+
+fn weighted_square(a: &Matrix, i: usize, w: &[f64]) -> f64 {
+    let values = a.row_values(i);
+    match &a.structure {
+        None => values.iter().zip(w).map(|(value, w)| w * value * value).sum(),
+        Some(structure) => {
+            let columns = &structure.column[structure.row_start[i]..structure.row_start[i + 1]];
+            values.iter().zip(columns).map(|(value, &j)| w[j] * value * value).sum()
+        }
+    }
+}
+
+/// Adds `scale a_i a_i^T` over the free columns (lower triangle, column-major).
+fn add_row_square(a: &Matrix, i: usize, scale: f64, free: &[bool], matrix: &mut [f64]) {
+    let n = a.n;
+    let values = a.row_values(i);
+    let column = |k: usize| a.structure.as_ref().map_or(k, |structure| structure.column[structure.row_start[i] + k]);
+    for (k, value) in values.iter().enumerate().filter(|&(k, value)| *value != 0.0 && free[column(k)]) {
+        let place = column(k) * n;
+        for (l, other) in values.iter().enumerate().skip(k).filter(|&(l, _)| free[column(l)]) {
+            matrix[place + column(l)] += scale * value * other;
+        }
+    }
+}

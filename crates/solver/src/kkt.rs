@@ -1,0 +1,114 @@
+//! The residuals of a point, unscaled, as a user would check them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::iterate::Iterate;
+use crate::standard::Standard;
+use crate::tangent_step::TangentStep;
+use crate::vector::norm;
+
+/// The residuals of Definitions 1 and 2 of the paper, in the user's scale.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Residuals {
+    /// `|g + J^T y - mu|`
+    pub stationarity: f64,
+    /// The violation of the constraints.
+    pub feasibility: f64,
+    /// The sum of |multiplier| times distance to the bound.
+    pub complementarity: f64,
+    /// The projected gradient of half the squared violation.
+    pub infeasible: f64,
+}
+
+/// Multipliers with the right signs, and the residuals that they give.
+pub struct Kkt {
+    pub residuals: Residuals,
+    /// Multipliers of the internal rows, in the user's scale.
+    pub y: Vec<f64>,
+    /// Multipliers of the bounds on internal variables, in the user's scale.
+    pub mu: Vec<f64>,
+    violation: Vec<f64>,
+    work: Vec<f64>,
+    scaled: Vec<f64>,
+}
+
+impl Kkt {
+    pub fn new(m: usize, n: usize) -> Self {
+        Kkt {
+            residuals: Residuals::default(),
+            y: vec![0.0; m],
+            mu: vec![0.0; n],
+            violation: vec![0.0; m],
+            work: vec![0.0; n],
+            scaled: vec![0.0; m],
+        }
+    }
+
+    /// Judges the point with the multipliers of the tangent step.
+    pub fn judge(&mut self, at: &Iterate, tangent: &TangentStep, standard: &Standard) {
+        let n = at.n();
+        self.find_violation(at, standard);
+        let slack_complementarity = self.find_row_multipliers(at, tangent, standard);
+        self.work.copy_from_slice(&at.g[..n]);
+        at.jacobian.a.add_transposed(&self.scaled, &mut self.work);
+        let mut complementarity = slack_complementarity;
+        for i in 0..n {
+            let mu = tangent.mu[i];
+            let bound = if mu > 0.0 { standard.lower[i] } else { standard.upper[i] };
+            if mu != 0.0 {
+                complementarity += mu.abs() * (at.z[i] - bound).abs();
+            }
+            self.work[i] -= mu;
+            self.mu[i] = mu / standard.objective_scale;
+        }
+        self.residuals.stationarity = norm(&self.work) / standard.objective_scale;
+        self.residuals.complementarity = complementarity / standard.objective_scale;
+        self.residuals.feasibility = norm(&self.violation);
+    }
+
+    /// By how much each row is violated, with its sign, in the user's scale.
+    fn find_violation(&mut self, at: &Iterate, standard: &Standard) {
+        self.violation.copy_from_slice(&at.h);
+        for (k, &row) in standard.slack_rows.iter().enumerate() {
+            let slack = standard.n() + k;
+            self.violation[row] = at.c[row] - at.c[row].max(standard.lower[slack]).min(standard.upper[slack]);
+        }
+        for (violation, scale) in self.violation.iter_mut().zip(&standard.row_scale) {
+            *violation /= scale;
+        }
+    }
+
+    /// `y`, with multipliers of inequalities at infinite bounds set to zero; gives the complementarity of the inequalities.
+    fn find_row_multipliers(&mut self, at: &Iterate, tangent: &TangentStep, standard: &Standard) -> f64 {
+        self.scaled.copy_from_slice(&tangent.lambda);
+        let mut complementarity = 0.0;
+        for (k, &row) in standard.slack_rows.iter().enumerate() {
+            let slack = standard.n() + k;
+            let lambda = self.scaled[row];
+            let bound = if lambda < 0.0 { standard.lower[slack] } else { standard.upper[slack] };
+            if bound.is_finite() {
+                complementarity += lambda.abs() * (at.c[row] - bound).abs();
+            } else {
+                self.scaled[row] = 0.0;
+            }
+        }
+        for (row, y) in self.y.iter_mut().enumerate() {
+            *y = self.scaled[row] * standard.row_scale[row] / standard.objective_scale;
+        }
+        complementarity
+    }
+
+    /// `|x - clip(x - J^T v)|` for the violation `v`: zero when no small change reduces it.
+    pub fn judge_infeasibility(&mut self, at: &Iterate, standard: &Standard) {
+        for (row, scaled) in self.scaled.iter_mut().enumerate() {
+            *scaled = self.violation[row] / standard.row_scale[row];
+        }
+        self.work.fill(0.0);
+        at.jacobian.a.add_transposed(&self.scaled, &mut self.work);
+        for (i, work) in self.work.iter_mut().enumerate() {
+            let x = at.z[i];
+            *work = x - (x - *work).max(standard.lower[i]).min(standard.upper[i]);
+        }
+        self.residuals.infeasible = norm(&self.work);
+    }
+}

@@ -1,0 +1,133 @@
+//! The normal step `u`: how much of the residual can the linearised constraints remove without leaving the bounds? Only the target
+//! `r = J u` is handed on.
+
+use crate::frame::Frame;
+use crate::mapping::{MappingWork, OwnMapping};
+use crate::projection::{Projected, Projection, Subproblem};
+use crate::vector::norm;
+use crate::{Event, Normal, NormalVariant, Unusual, cone};
+
+/// The normal step with its memory.
+pub struct NormalStep {
+    pub u: Vec<f64>,
+    /// `r = J u`
+    pub target: Vec<f64>,
+    /// The share of the residual that the linearisation removes; for a mapping the smallest eigenvalue of `J J^T A`.
+    pub theta: f64,
+    /// What the stepsize must not exceed.
+    pub cap: f64,
+    /// Multipliers, kept as a warm start.
+    pub y: Vec<f64>,
+    wanted: Vec<f64>,
+    mapping: Option<MappingWork>,
+}
+
+/// The softness that keeps the least-squares problem well posed, relative to the size of `J H^-1 J^T`.
+const SOFTEST: f64 = 1e-10;
+
+impl NormalStep {
+    pub fn new(m: usize, columns: usize, settings: &Normal) -> Self {
+        let mapping = (settings.variant == NormalVariant::Mapping).then(|| MappingWork::new(m));
+        NormalStep {
+            u: vec![0.0; columns],
+            target: vec![0.0; m],
+            theta: 1.0,
+            cap: 1.0,
+            y: vec![0.0; m],
+            wanted: vec![0.0; m],
+            mapping,
+        }
+    }
+
+    /// Computes `u`, `r` and `theta` at the iterate. `lipschitz` is the estimate of `L_c`.
+    pub fn compute(
+        &mut self,
+        frame: Frame,
+        lipschitz: f64,
+        settings: &Normal,
+        own: Option<&mut (dyn OwnMapping + '_)>,
+        projection: &mut Projection,
+        unusual: &mut Unusual,
+    ) -> u32 {
+        let at = frame.at;
+        let size = norm(&at.h);
+        self.theta = 1.0;
+        self.cap = 1.0;
+        if size == 0.0 {
+            self.u.fill(0.0);
+            self.target.fill(0.0);
+            return 0;
+        }
+        if let Some(work) = &mut self.mapping {
+            let spectrum = work.compute(at, settings.mapping, lipschitz * size, own, &mut self.u);
+            at.jacobian.apply(&self.u, &mut self.target);
+            self.theta = spectrum.smallest;
+            self.cap = 1.0 / spectrum.largest.max(f64::MIN_POSITIVE);
+            return 0;
+        }
+        let smallest = softest(frame);
+        let majorised = settings.variant == NormalVariant::Majorised;
+        let softness = if majorised { (lipschitz * size).max(smallest) } else { smallest };
+        let projected = least_squares(frame, &at.h, softness, &mut self.wanted, &mut self.y, &mut self.u, projection);
+        if projected.dependent {
+            unusual.insert(Event::RankDeficient);
+        }
+        at.jacobian.apply(&self.u, &mut self.target);
+        // The paper's variants differ only where the bounds keep the shortest solution from removing the whole residual.
+        let left = |target: &[f64]| at.h.iter().zip(target).map(|(h, r)| (h + r) * (h + r)).sum::<f64>().sqrt();
+        if !majorised && left(&self.target) > 1e-6 * size {
+            unusual.insert(Event::Cone);
+            if cone::normal_step(at, frame.room, settings, &mut self.u) {
+                at.jacobian.apply(&self.u, &mut self.target);
+            } else {
+                unusual.insert(Event::Inexact);
+            }
+        }
+        self.theta = 1.0 - left(&self.target) / size;
+        projected.iterations
+    }
+
+    /// The second-order correction: a short step that removes the residual `h` which is left at the end of a step. The room of the
+    /// frame is that around the end of the step.
+    pub fn correction(
+        &mut self,
+        frame: Frame,
+        h: &[f64],
+        y: &mut [f64],
+        d: &mut [f64],
+        projection: &mut Projection,
+    ) -> Projected {
+        y.fill(0.0);
+        least_squares(frame, h, softest(frame), &mut self.wanted, y, d, projection)
+    }
+}
+
+/// The softness that keeps the least-squares problem well posed.
+fn softest(frame: Frame) -> f64 {
+    SOFTEST * frame.at.jacobian.norm().powi(2) / (frame.at.h.len() as f64 * frame.metric[0])
+}
+
+/// `min 1/2 |h + J u|^2 + softness/2 u^T H u` inside the bounds.
+fn least_squares(
+    frame: Frame,
+    h: &[f64],
+    softness: f64,
+    wanted: &mut [f64],
+    y: &mut [f64],
+    u: &mut [f64],
+    projection: &mut Projection,
+) -> Projected {
+    for (wanted, h) in wanted.iter_mut().zip(h) {
+        *wanted = -h;
+    }
+    let subproblem = Subproblem {
+        jacobian: &frame.at.jacobian,
+        metric: frame.metric,
+        gradient: None,
+        target: wanted,
+        lower: &frame.room.lower,
+        upper: &frame.room.upper,
+        softness,
+    };
+    projection.solve(&subproblem, y, u, frame.clock)
+}

@@ -1,0 +1,201 @@
+//! The stepsize `eta`: from the Lipschitz constants, and accepted when the merit function descends as the proof needs it,
+//! `phi(z + eta s) <= phi(z) - eta (1 - tau)/2 s^T H s` (descent-ine).
+
+use tangor_problem::Problem;
+
+use crate::frame::Frame;
+use crate::lipschitz::Trial;
+use crate::solver::Solver;
+use crate::vector::{dot, norm, norm_in};
+use crate::{Event, Lipschitz, Stop, Unusual};
+
+/// The memory of the search and of the metric's update.
+pub struct Work {
+    /// `A s` without slacks
+    linear: Vec<f64>,
+    remainder: Vec<f64>,
+    y: Vec<f64>,
+    d: Vec<f64>,
+    pub dz: Vec<f64>,
+    pub dl: Vec<f64>,
+    pub negative: Vec<f64>,
+}
+
+impl Work {
+    pub fn new(m: usize, columns: usize) -> Self {
+        let (rows, columns) = (vec![0.0; m], vec![0.0; columns]);
+        Work {
+            linear: rows.clone(),
+            remainder: rows.clone(),
+            y: rows.clone(),
+            negative: rows,
+            d: columns.clone(),
+            dz: columns.clone(),
+            dl: columns,
+        }
+    }
+}
+
+/// The merit function along the step.
+struct Line {
+    phi: f64,
+    /// `g^T s`
+    slope: f64,
+    /// `|s|` in the metric
+    length: f64,
+    /// `|h|`
+    residual: f64,
+    /// A bound on the rounding error of `phi`
+    rounding: f64,
+}
+
+impl<P: Problem> Solver<P> {
+    /// Finds the stepsize and leaves the accepted point, with its derivatives, in `trial`.
+    pub(crate) fn find_acceptable_trial(&mut self, unusual: &mut Unusual) -> Result<f64, Stop> {
+        let tau = self.settings.stepsize.tau;
+        let given = matches!(self.settings.stepsize.lipschitz, Lipschitz::Given { .. });
+        let line = self.line();
+        let mut eta = self.lipschitz.stepsize(self.rho, tau, self.normal.cap);
+        let mut may_correct = self.settings.stepsize.correction && !given;
+        loop {
+            self.check_limits(eta)?;
+            self.place_trial(eta, false);
+            if !self.evaluate_trial(unusual)? {
+                eta *= 0.25;
+                continue;
+            }
+            let mut told = self.tell(&line, eta);
+            let allowed = line.phi - 0.5 * eta * (1.0 - tau) * line.length.powi(2) + line.rounding;
+            let mut accepted = given || self.trial_merit() <= allowed;
+            if !accepted && may_correct && self.curvature_is_to_blame(&told, allowed) {
+                may_correct = false;
+                self.correct(eta);
+                accepted = self.evaluate_trial(unusual)? && self.trial_merit() <= allowed;
+                if accepted {
+                    unusual.insert(Event::Corrected);
+                    told.merit = (self.trial_merit() - self.model(&line, eta), line.rounding);
+                }
+            }
+            if accepted {
+                if self.evaluate_derivatives(unusual)? {
+                    self.lipschitz.accept(&told);
+                    return Ok(eta);
+                }
+                eta *= 0.25;
+                continue;
+            }
+            unusual.insert(Event::Shortened);
+            self.lipschitz.reject(&told, tau);
+            eta = self.lipschitz.stepsize(self.rho, tau, self.normal.cap);
+        }
+    }
+
+    fn line(&mut self) -> Line {
+        let (current, s) = (&self.current, &self.tangent.s);
+        let residual = norm(&current.h);
+        current.jacobian.a.apply(&s[..current.n()], &mut self.search.linear);
+        let size = current.f.abs() + self.rho * (norm(&current.c) + residual);
+        Line {
+            phi: current.f + self.rho * residual,
+            slope: dot(&current.g, s),
+            length: norm_in(&self.metric.entries, s),
+            residual,
+            rounding: 4.0 * f64::EPSILON * size,
+        }
+    }
+
+    fn check_limits(&self, eta: f64) -> Result<(), Stop> {
+        let moved = eta * norm(&self.tangent.s);
+        if !moved.is_finite() {
+            return Err(Stop::NumericalTrouble);
+        }
+        if moved <= self.settings.stepsize.smallest * (1.0 + norm(&self.current.z)) {
+            return Err(Stop::StepTooSmall);
+        }
+        if self.clock.is_interrupted() {
+            return Err(Stop::User);
+        }
+        if self.clock.is_late() { Err(Stop::WallTime) } else { Ok(()) }
+    }
+
+    /// `trial.z = z + eta s`, plus the correction `d` when asked; never outside the bounds, whatever rounding does.
+    fn place_trial(&mut self, eta: f64, corrected: bool) {
+        let standard = &self.oracle.standard;
+        for i in 0..self.trial.z.len() {
+            let correction = if corrected { self.search.d[i] } else { 0.0 };
+            let z = self.current.z[i] + eta * self.tangent.s[i] + correction;
+            self.trial.z[i] = z.max(standard.lower[i]).min(standard.upper[i]);
+        }
+    }
+
+    /// False: a function has no value here.
+    fn evaluate_trial(&mut self, unusual: &mut Unusual) -> Result<bool, Stop> {
+        let done = self.oracle.values(&mut self.trial, self.settings.stepsize.slack_reset);
+        self.is_defined(done, unusual)
+    }
+
+    fn evaluate_derivatives(&mut self, unusual: &mut Unusual) -> Result<bool, Stop> {
+        let done = self.oracle.derivatives(&mut self.trial);
+        self.is_defined(done, unusual)
+    }
+
+    fn is_defined(&mut self, done: Result<(), crate::oracle::Trouble>, unusual: &mut Unusual) -> Result<bool, Stop> {
+        match done {
+            Ok(()) => Ok(true),
+            Err(trouble) if trouble.is_broken() => {
+                self.fail(trouble);
+                Err(Stop::EvaluationFailed)
+            }
+            Err(trouble) => {
+                unusual.insert(Event::Undefined);
+                self.failure = Some(trouble.into_failure());
+                Ok(false)
+            }
+        }
+    }
+
+    fn trial_merit(&self) -> f64 {
+        self.trial.f + self.rho * norm(&self.trial.h)
+    }
+
+    /// `f + eta g^T s + rho |h + eta J s|`
+    fn model(&self, line: &Line, eta: f64) -> f64 {
+        let linear = self.current.h.iter().zip(&self.normal.target).map(|(h, r)| (h + eta * r) * (h + eta * r));
+        line.phi - self.rho * line.residual + eta * line.slope + self.rho * linear.sum::<f64>().sqrt()
+    }
+
+    /// What the trial point tells of the Lipschitz constants.
+    fn tell(&mut self, line: &Line, eta: f64) -> Trial {
+        let (current, trial) = (&self.current, &self.trial);
+        for (i, remainder) in self.search.remainder.iter_mut().enumerate() {
+            *remainder = trial.c[i] - current.c[i] - eta * self.search.linear[i];
+        }
+        let rounding = |size: f64| 4.0 * f64::EPSILON * size;
+        Trial {
+            eta,
+            length: line.length,
+            objective: (trial.f - current.f - eta * line.slope, rounding(trial.f.abs() + current.f.abs())),
+            constraints: (norm(&self.search.remainder), rounding(norm(&trial.c) + norm(&current.c))),
+            merit: (self.trial_merit() - self.model(line, eta), line.rounding),
+        }
+    }
+
+    /// Whether the step would have been accepted, had the constraints been linear.
+    fn curvature_is_to_blame(&self, told: &Trial, allowed: f64) -> bool {
+        self.trial_merit() - self.rho * told.constraints.0 <= allowed
+    }
+
+    /// Adds the second-order correction: removes the residual at the end of the step by another short one.
+    fn correct(&mut self, eta: f64) {
+        let standard = &self.oracle.standard;
+        self.room.around(&self.trial.z, &standard.lower, &standard.upper);
+        // The slacks of the trial may have been reset: what is left of the residual is what must go.
+        let frame = Frame { at: &self.current, room: &self.room, metric: &self.metric.entries, clock: &self.clock };
+        let (y, d) = (&mut self.search.y, &mut self.search.d);
+        self.normal.correction(frame, &self.trial.h, y, d, &mut self.projection);
+        for i in 0..self.trial.z.len() {
+            self.search.d[i] += self.trial.z[i] - (self.current.z[i] + eta * self.tangent.s[i]);
+        }
+        self.place_trial(eta, true);
+    }
+}

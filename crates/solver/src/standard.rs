@@ -1,0 +1,159 @@
+//! The problem as the method sees it, and the way back:
+//!
+//! ```text
+//! z = (x, t),   h(z) = ( c_E(x) - cl_E ;  c_I(x) - t ) = 0,   lower <= z <= upper
+//! ```
+//!
+//! Fixed variables and free rows are left out, each inequality gets one slack, rows and objective are scaled.
+
+use std::sync::Arc;
+
+use tangor_problem::{INFINITE, Meta, Pattern};
+
+use crate::matrix::{Jacobian, Matrix, Structure};
+
+/// What is left out of the internal form.
+const NOWHERE: usize = usize::MAX;
+
+/// The maps between the user's form and the internal one.
+pub struct Standard {
+    /// The user's index of each internal variable.
+    pub columns: Vec<usize>,
+    /// The user's index of each internal row.
+    pub rows: Vec<usize>,
+    /// The internal row of each slack.
+    pub slack_rows: Arc<[usize]>,
+    /// The right-hand side of an equality, 0 for an inequality, in the user's scale.
+    pub shift: Vec<f64>,
+    /// Bounds of `z`, slacks in their own scale.
+    pub lower: Vec<f64>,
+    pub upper: Vec<f64>,
+    /// Where each value of the user's Jacobian goes.
+    places: Vec<usize>,
+    /// The user's point with fixed variables in place and the others projected into their bounds.
+    pub start: Vec<f64>,
+    pub row_scale: Vec<f64>,
+    pub objective_scale: f64,
+}
+
+impl Standard {
+    /// Sorts out variables and rows. The metadata must be valid.
+    pub fn new(meta: &Meta) -> (Standard, Jacobian) {
+        let columns: Vec<usize> = (0..meta.n()).filter(|&i| meta.x_lower[i] < meta.x_upper[i]).collect();
+        let bounded = |i: &usize| finite(meta.c_lower[*i]).is_finite() || finite(meta.c_upper[*i]).is_finite();
+        let rows: Vec<usize> = (0..meta.m()).filter(bounded).collect();
+        let is_equality = |i: usize| meta.c_lower[i] == meta.c_upper[i];
+        let slack_rows: Vec<usize> = (0..rows.len()).filter(|&row| !is_equality(rows[row])).collect();
+        let shift = rows.iter().map(|&i| if is_equality(i) { meta.c_lower[i] } else { 0.0 }).collect();
+
+        let bounds = |of_x: &[f64], of_c: &[f64]| -> Vec<f64> {
+            let x = columns.iter().map(|&i| finite(of_x[i]));
+            x.chain(slack_rows.iter().map(|&row| finite(of_c[rows[row]]))).collect()
+        };
+        let (lower, upper) = (bounds(&meta.x_lower, &meta.c_lower), bounds(&meta.x_upper, &meta.c_upper));
+        let start = (0..meta.n()).map(|i| meta.x0[i].max(meta.x_lower[i]).min(meta.x_upper[i])).collect();
+        let (matrix, places) = matrix(meta, &columns, &rows);
+        let slack_rows: Arc<[usize]> = slack_rows.into();
+        let jacobian = Jacobian { a: matrix, slack_rows: slack_rows.clone() };
+        let row_scale = vec![1.0; rows.len()];
+        let standard =
+            Standard { columns, rows, slack_rows, shift, lower, upper, places, start, row_scale, objective_scale: 1.0 };
+        (standard, jacobian)
+    }
+
+    /// Variables, without slacks.
+    pub fn n(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Whether there are neither bounds nor inequalities.
+    pub fn only_equalities(&self) -> bool {
+        self.lower.iter().chain(&self.upper).all(|bound| bound.is_infinite())
+    }
+
+    /// Scales rows and objective, given their derivatives at the start: none is larger than 100 then.
+    pub fn scale(&mut self, g: &[f64], jacobian: &Matrix) {
+        let factor = |values: &[f64]| (100.0 / crate::vector::largest(values)).clamp(1e-8, 1.0);
+        let rows: Vec<f64> = (0..jacobian.m).map(|i| factor(jacobian.row_values(i))).collect();
+        self.rescale(factor(g), &rows);
+    }
+
+    /// Sets the scale; only once, before the run.
+    pub fn rescale(&mut self, objective: f64, rows: &[f64]) {
+        self.objective_scale = objective;
+        self.row_scale.copy_from_slice(rows);
+        for (k, &row) in self.slack_rows.iter().enumerate() {
+            let slack = self.columns.len() + k;
+            self.lower[slack] *= rows[row];
+            self.upper[slack] *= rows[row];
+        }
+    }
+
+    /// Puts internal variables into the user's point.
+    pub fn to_user(&self, z: &[f64], x: &mut [f64]) {
+        for (&i, z) in self.columns.iter().zip(z) {
+            x[i] = *z;
+        }
+    }
+
+    /// Puts the user's gradient into the internal one, whose slack part is zero.
+    pub fn gradient(&self, user: &[f64], g: &mut [f64]) {
+        for (g, &i) in g.iter_mut().zip(&self.columns) {
+            *g = self.objective_scale * user[i];
+        }
+    }
+
+    /// Puts the user's Jacobian values into the internal matrix.
+    pub fn jacobian(&self, user: &[f64], matrix: &mut Matrix) {
+        matrix.values.fill(0.0);
+        for (&place, value) in self.places.iter().zip(user) {
+            if place != NOWHERE {
+                matrix.values[place] += value;
+            }
+        }
+        let structure = matrix.structure.clone();
+        for (i, &scale) in self.row_scale.iter().enumerate().filter(|(_, scale)| **scale != 1.0) {
+            let range = match &structure {
+                None => i * matrix.n..(i + 1) * matrix.n,
+                Some(structure) => structure.row_start[i]..structure.row_start[i + 1],
+            };
+            matrix.values[range].iter_mut().for_each(|value| *value *= scale);
+        }
+    }
+}
+
+/// A bound of 1e20 or beyond is none.
+fn finite(bound: f64) -> f64 {
+    if bound.abs() >= INFINITE { f64::INFINITY.copysign(bound) } else { bound }
+}
+
+/// The internal matrix, and where each of the user's values goes.
+fn matrix(meta: &Meta, columns: &[usize], rows: &[usize]) -> (Matrix, Vec<usize>) {
+    let inverse = |kept: &[usize], size: usize| {
+        let mut inverse = vec![NOWHERE; size];
+        for (inside, &outside) in kept.iter().enumerate() {
+            inverse[outside] = inside;
+        }
+        inverse
+    };
+    let (column_of, row_of) = (inverse(columns, meta.n()), inverse(rows, meta.m()));
+    let (m, n) = (rows.len(), columns.len());
+    let inside = |(row, column): (usize, usize)| match (row_of[row], column_of[column]) {
+        (NOWHERE, _) | (_, NOWHERE) => None,
+        place => Some(place),
+    };
+    let all = (0..meta.jacobian_len()).map(|k| inside(meta.jacobian.place(k, meta.n())));
+    match &meta.jacobian {
+        Pattern::Dense => {
+            let places = all.map(|place| place.map_or(NOWHERE, |(row, column)| row * n + column)).collect();
+            (Matrix::dense(m, n), places)
+        }
+        Pattern::Sparse { .. } => {
+            let kept: Vec<(usize, usize)> = all.clone().flatten().collect();
+            let (structure, positions) = Structure::new(m, n, &kept);
+            let mut positions = positions.into_iter();
+            let places = all.map(|place| place.and_then(|_| positions.next()).unwrap_or(NOWHERE)).collect();
+            (Matrix::sparse(m, n, Arc::new(structure)), places)
+        }
+    }
+}
