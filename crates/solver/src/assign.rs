@@ -68,6 +68,7 @@ impl Settings {
             ("metric.slack_weight", self.metric.slack_weight),
             ("merit.rho0", self.merit.rho0),
             ("kernel.tolerance", self.kernel.tolerance),
+            ("kernel.floor", self.kernel.floor),
             ("limits.seconds", self.limits.seconds.unwrap_or(1.0)),
         ];
         for (path, value) in positive {

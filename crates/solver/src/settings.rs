@@ -228,6 +228,8 @@ pub enum Lipschitz {
 pub struct Kernel {
     /// Relative accuracy of `J s = r`; > 0. Default: 1e-11.
     pub tolerance: f64,
+    /// Absolute accuracy that is always enough; > 0. Default: 1e-13.
+    pub floor: f64,
     /// Most Newton steps before the fallback. Default: 100.
     pub iterations: u32,
     /// How the Newton matrix is factorised. Default: chosen by size and density.
@@ -238,7 +240,7 @@ pub struct Kernel {
 
 impl Default for Kernel {
     fn default() -> Self {
-        Kernel { tolerance: 1e-11, iterations: 100, factorisation: Factorisation::Automatic, fallback: true }
+        Kernel { tolerance: 1e-11, floor: 1e-13, iterations: 100, factorisation: Factorisation::Automatic, fallback: true }
     }
 }
 
