@@ -175,11 +175,14 @@ pub enum MetricKind {
 pub struct Merit {
     /// Where `rho` starts; > 0. It never falls. Default: 1e-2.
     pub rho0: f64,
+    /// When `rho` must rise, it rises to this multiple of what is needed, so that repairing the constraints pays; >= 1. The paper has
+    /// 1. Default: 2.
+    pub margin: f64,
 }
 
 impl Default for Merit {
     fn default() -> Self {
-        Merit { rho0: 1e-2 }
+        Merit { rho0: 1e-2, margin: 2.0 }
     }
 }
 
