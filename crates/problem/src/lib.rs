@@ -10,13 +10,15 @@
 mod autodiff;
 mod counted;
 mod failure;
+mod forward;
 mod groups;
 mod meta;
 mod number;
 mod pattern;
 mod problem;
+mod reverse;
 
-pub use autodiff::{Differentiated, Formulas};
+pub use autodiff::{Differentiated, Formulas, Mode};
 pub use counted::{Counted, Counts};
 pub use failure::{Evaluation, Failure, Function};
 pub use meta::{INFINITE, Meta, MetaError};
