@@ -8,7 +8,9 @@
 //! functions ([`Problem`]: objective, gradient, constraints, Jacobian). This crate knows no algorithm.
 
 mod autodiff;
+mod closures;
 mod counted;
+mod differences;
 mod failure;
 mod forward;
 mod groups;
@@ -19,6 +21,7 @@ mod problem;
 mod reverse;
 
 pub use autodiff::{Differentiated, Formulas, Mode};
+pub use closures::{ClosureBuilder, ClosureError, ClosureProblem, IntoEvaluation};
 pub use counted::{Counted, Counts};
 pub use failure::{Evaluation, Failure, Function};
 pub use meta::{INFINITE, Meta, MetaError};
