@@ -1,7 +1,7 @@
 use std::fmt;
 
 use crate::forward::{ForwardMode, LANES};
-use crate::groups::Groups;
+use crate::groups::{Groups, longest_row_and_column};
 use crate::reverse::ReverseMode;
 use crate::{Evaluation, Meta, Number, Problem};
 
@@ -80,26 +80,27 @@ impl Mode {
 impl<F: Formulas> Differentiated<F> {
     /// Takes for the gradient and for the Jacobian the mode that is cheaper by the count of passes.
     pub fn new(meta: Meta, formulas: F) -> Self {
-        let (columns, rows) = (Groups::of_columns(&meta), Groups::of_rows(&meta));
+        let (longest_row, longest_column) = longest_row_and_column(&meta);
         let gradient = Mode::cheaper(meta.n(), 1);
-        let jacobian = Mode::cheaper(columns.len(), rows.len());
-        let groups = if jacobian == Mode::Forward { columns } else { rows };
-        Self::with_modes(meta, formulas, [gradient, jacobian], groups)
+        let jacobian = Mode::cheaper(longest_row, longest_column);
+        Self::with_modes(meta, formulas, [gradient, jacobian])
     }
 
     /// Forward mode for both derivatives.
     pub fn forward(meta: Meta, formulas: F) -> Self {
-        let groups = Groups::of_columns(&meta);
-        Self::with_modes(meta, formulas, [Mode::Forward; 2], groups)
+        Self::with_modes(meta, formulas, [Mode::Forward; 2])
     }
 
     /// Reverse mode for both derivatives.
     pub fn reverse(meta: Meta, formulas: F) -> Self {
-        let groups = Groups::of_rows(&meta);
-        Self::with_modes(meta, formulas, [Mode::Reverse; 2], groups)
+        Self::with_modes(meta, formulas, [Mode::Reverse; 2])
     }
 
-    fn with_modes(meta: Meta, formulas: F, [gradient_mode, jacobian_mode]: [Mode; 2], groups: Groups) -> Self {
+    fn with_modes(meta: Meta, formulas: F, [gradient_mode, jacobian_mode]: [Mode; 2]) -> Self {
+        let groups = match jacobian_mode {
+            Mode::Forward => Groups::of_columns(&meta),
+            Mode::Reverse => Groups::of_rows(&meta),
+        };
         let (forward, reverse) = (ForwardMode::default(), ReverseMode::default());
         Differentiated { meta, formulas, gradient_mode, jacobian_mode, groups, forward, reverse }
     }

@@ -55,6 +55,13 @@ impl Stencil {
         let outer = wa * at_a + wb * at_b;
         if self.needs_centre() { w0 * centre + outer } else { outer }
     }
+
+    /// How far rounding of the values alone may move the slope.
+    pub(crate) fn rounding(&self, centre: f64, [at_a, at_b]: [f64; 2]) -> f64 {
+        let [w0, wa, wb] = self.weights;
+        let inner = if self.needs_centre() { (w0 * centre).abs() } else { 0.0 };
+        f64::EPSILON * (inner + (wa * at_a).abs() + (wb * at_b).abs())
+    }
 }
 
 /// Derivatives by finite differences, with the memory they need.

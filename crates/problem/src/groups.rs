@@ -1,5 +1,4 @@
-use crate::Meta;
-use crate::Pattern;
+use crate::{Meta, Pattern};
 
 /// The columns of a Jacobian in groups that have no row in common, or its rows in groups that have no column in common.
 ///
@@ -77,6 +76,21 @@ impl Groups {
     }
 }
 
+/// The number of entries in the longest row and in the longest column: there cannot be fewer groups of columns and of rows, and
+/// there are seldom many more.
+pub(crate) fn longest_row_and_column(meta: &Meta) -> (usize, usize) {
+    let (n, m) = (meta.n(), meta.m());
+    let Pattern::Sparse { rows, columns } = &meta.jacobian else { return (n, m) };
+    let longest = |places: &[usize], count: usize| {
+        let mut lengths = vec![0; count];
+        for &place in places.iter().filter(|&&place| place < count) {
+            lengths[place] += 1;
+        }
+        lengths.into_iter().max().unwrap_or(0)
+    };
+    (longest(rows, m), longest(columns, n))
+}
+
 fn distinct_entries(meta: &Meta) -> (Vec<Entry>, Vec<usize>) {
     let (n, m) = (meta.n(), meta.m());
     let place = |index| {
@@ -152,6 +166,7 @@ mod tests {
         let row_arrow = (0..n).map(|j| (0, j)).chain((1..n).map(|i| (i, i)));
         let meta = Meta::new("p", vec![0.0; n]).equalities(&vec![0.0; n]).sparse(row_arrow);
         assert_eq!((Groups::of_columns(&meta).len(), Groups::of_rows(&meta).len()), (n, 2));
+        assert_eq!(longest_row_and_column(&meta), (n, 2));
     }
 
     #[test]
