@@ -1,0 +1,1 @@
+//! The Fortran of the function parts.
