@@ -1,0 +1,172 @@
+//! What a file says, as plain data:
+//!
+//! ```text
+//! group i:  s_i * g_i( sum_j w_ij f_j(x) + a_i'x - b_i )
+//! ```
+//!
+//! Groups of kind `N` add up to the objective (with half the quadratic form `x'Hx`), all others are rows.
+
+use serde::{Deserialize, Serialize};
+
+use crate::fortran::TypeDeclaration;
+use crate::names::Names;
+
+/// What values a variable may take. Tangor treats every variable as a real one; the kind is only reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VariableKind {
+    /// Any real number within the bounds.
+    Real,
+    /// Declared as an integer.
+    Integer,
+    /// Declared as 0 or 1.
+    ZeroOne,
+}
+
+/// The kind of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GroupKind {
+    /// `N`: part of the objective.
+    Objective,
+    /// `E`: equal to zero.
+    Equal,
+    /// `L`: at most zero.
+    AtMost,
+    /// `G`: at least zero.
+    AtLeast,
+}
+
+impl GroupKind {
+    pub fn named(letter: &str) -> Option<Self> {
+        Some(match letter {
+            "N" => GroupKind::Objective,
+            "E" => GroupKind::Equal,
+            "L" => GroupKind::AtMost,
+            "G" => GroupKind::AtLeast,
+            _ => return None,
+        })
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Variable {
+    pub lower: f64,
+    pub upper: f64,
+    pub start: f64,
+    /// Linear coefficients are divided by it.
+    pub scale: f64,
+    pub kind: VariableKind,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub kind: GroupKind,
+    /// The group is divided by it.
+    pub scale: f64,
+    /// `b`, subtracted from the argument.
+    pub constant: f64,
+    /// The width of a range, if there is one.
+    pub range: Option<f64>,
+    /// Where its multiplier starts.
+    pub multiplier: f64,
+    /// None: trivial.
+    pub group_type: Option<usize>,
+    /// One for each parameter of the type; NaN until it has a value.
+    pub parameters: Vec<f64>,
+    /// Its linear part is a combination of those of these earlier groups.
+    pub combination: Vec<(usize, f64)>,
+    /// The line that defines it.
+    pub line: usize,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Element {
+    pub element_type: usize,
+    /// Where its variables begin in [`Model::element_variables`].
+    pub variables_at: usize,
+    /// Where its parameters begin in [`Model::element_parameters`].
+    pub parameters_at: usize,
+    /// The line that defines it.
+    pub line: usize,
+}
+
+/// Types of elements or of groups.
+#[derive(Debug, Default)]
+pub(crate) struct Types {
+    pub names: Names,
+    pub list: Vec<TypeDeclaration>,
+}
+
+/// No variable yet.
+pub(crate) const UNASSIGNED: u32 = u32::MAX;
+
+#[derive(Debug, Default)]
+pub(crate) struct Model {
+    pub name: String,
+    pub variable_names: Names,
+    pub variables: Vec<Variable>,
+    pub group_names: Names,
+    pub groups: Vec<Group>,
+    /// Linear coefficients: group, variable, value. Equal places add up.
+    pub linear: Vec<(u32, u32, f64)>,
+    /// Coefficients of the quadratic part of the objective: variable, variable, value.
+    pub quadratic: Vec<(u32, u32, f64)>,
+    pub element_types: Types,
+    pub element_names: Names,
+    pub elements: Vec<Element>,
+    pub element_variables: Vec<u32>,
+    pub element_parameters: Vec<f64>,
+    pub group_types: Types,
+    /// Elements in groups: group, element, weight.
+    pub uses: Vec<(u32, u32, f64)>,
+    /// Known bounds of the objective.
+    pub objective_lower: f64,
+    pub objective_upper: f64,
+}
+
+impl Model {
+    /// How many things are kept.
+    pub fn size(&self) -> usize {
+        self.variables.len()
+            + self.groups.len()
+            + self.linear.len()
+            + self.quadratic.len()
+            + self.elements.len()
+            + self.element_variables.len()
+            + self.element_parameters.len()
+            + self.uses.len()
+    }
+
+    /// The problem variables of an element.
+    pub fn variables_of(&self, element: usize) -> &[u32] {
+        let Element { element_type, variables_at, .. } = self.elements[element];
+        &self.element_variables[variables_at..variables_at + self.element_types.list[element_type].variables.len()]
+    }
+
+    /// The parameters of an element.
+    pub fn parameters_of(&self, element: usize) -> &[f64] {
+        let Element { element_type, parameters_at, .. } = self.elements[element];
+        &self.element_parameters[parameters_at..parameters_at + self.element_types.list[element_type].parameters.len()]
+    }
+
+    /// Adds the linear parts that are combinations of others, in the order of the file, and applies the scale of the variables.
+    pub fn finish_linear(&mut self) {
+        if self.groups.iter().any(|group| !group.combination.is_empty()) {
+            let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); self.groups.len()];
+            for &(group, variable, value) in &self.linear {
+                rows[group as usize].push((variable, value));
+            }
+            for (target, group) in self.groups.iter().enumerate() {
+                for &(source, factor) in &group.combination {
+                    // A source stands before its target, so that its own combination is done.
+                    let copied: Vec<_> = rows[source].iter().map(|&(variable, value)| (variable, value * factor)).collect();
+                    self.linear.extend(copied.iter().map(|&(variable, value)| (target as u32, variable, value)));
+                    rows[target].extend(copied);
+                }
+            }
+        }
+        for (_, variable, value) in &mut self.linear {
+            *value /= self.variables[*variable as usize].scale;
+        }
+    }
+}
