@@ -108,9 +108,9 @@ fn fixed_format(line: &Line, lexicon: &mut Lexicon) -> Card {
     }
 }
 
-const SECTIONS: [&str; 20] = [
+const SECTIONS: [&str; 21] = [
     "GROUPS", "ROWS", "CONSTRAINTS", "VARIABLES", "COLUMNS", "CONSTANTS", "RHS", "RHS'", "RANGES", "BOUNDS", "START POINT",
-    "QUADRATIC", "HESSIAN", "QUADS", "QUADOBJ", "QSECTION", "ELEMENT TYPE", "ELEMENT USES", "GROUP TYPE", "GROUP USES",
+    "QUADRATIC", "HESSIAN", "QUADS", "QUADOBJ", "QSECTION", "QMATRIX", "ELEMENT TYPE", "ELEMENT USES", "GROUP TYPE", "GROUP USES",
 ];
 
 /// Free format: strings separated by blanks; `_` stands for an empty string, `;` ends a card, `$` begins a comment.

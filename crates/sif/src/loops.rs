@@ -32,7 +32,7 @@ impl Section {
             "RANGES" => Section::Ranges,
             "BOUNDS" => Section::Bounds,
             "START POINT" => Section::Start,
-            "QUADRATIC" | "HESSIAN" | "QUADS" | "QUADOBJ" | "QSECTION" => Section::Quadratic,
+            "QUADRATIC" | "HESSIAN" | "QUADS" | "QUADOBJ" | "QSECTION" | "QMATRIX" => Section::Quadratic,
             "ELEMENT TYPE" => Section::ElementTypes,
             "ELEMENT USES" => Section::ElementUses,
             "GROUP TYPE" => Section::GroupTypes,
@@ -110,14 +110,11 @@ fn place(card: Card, steps: &mut Vec<Step>, open: &mut Vec<Loop>) -> Result<(), 
             }
             None => Err(card.complain(5, format!("a loop over '{}' was expected before this DI card", card.field2.text))),
         },
+        // The name on an OD card is often that of another loop; the innermost one is meant.
         "OD" => match open.pop() {
-            Some(closed) if card.field2.is_empty() || closed.card.field2.text == card.field2.text => {
+            Some(closed) => {
                 close(closed, steps, open);
                 Ok(())
-            }
-            Some(closed) => {
-                let (found, expected) = (&card.field2.text, &closed.card.field2.text);
-                Err(card.complain(5, format!("the innermost loop is over '{expected}', but this OD card closes '{found}'")))
             }
             None => Err(card.complain(2, "there is no loop that this OD card could close")),
         },

@@ -61,7 +61,7 @@ pub(crate) struct Variable {
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     pub kind: GroupKind,
-    /// The group is divided by it.
+    /// The group is multiplied by it: the inverse of what the file says.
     pub scale: f64,
     /// `b`, subtracted from the argument.
     pub constant: f64,
@@ -168,5 +168,29 @@ impl Model {
         for (_, variable, value) in &mut self.linear {
             *value /= self.variables[*variable as usize].scale;
         }
+    }
+
+    /// Rounds all data to eleven significant digits.
+    ///
+    /// The original decoder hands data on in a file that has so many. Numbers that are written in a card fit; those computed
+    /// from parameters do not, and the collection's published values are those of the rounded data.
+    pub fn round(&mut self) {
+        for variable in &mut self.variables {
+            [&mut variable.lower, &mut variable.upper, &mut variable.start].map(round);
+        }
+        for group in &mut self.groups {
+            [&mut group.scale, &mut group.constant, &mut group.multiplier].map(round);
+            group.range.iter_mut().chain(&mut group.parameters).for_each(round);
+        }
+        let weighted = [&mut self.linear, &mut self.quadratic, &mut self.uses];
+        weighted.into_iter().flatten().for_each(|(.., value)| round(value));
+        self.element_parameters.iter_mut().for_each(round);
+    }
+}
+
+fn round(value: &mut f64) {
+    // Whole numbers of moderate size, by far the most frequent, are what they are.
+    if value.trunc() != *value || value.abs() >= 1e10 {
+        *value = format!("{value:.10e}").parse().unwrap_or(*value);
     }
 }

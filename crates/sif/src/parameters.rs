@@ -17,9 +17,10 @@ pub(crate) struct Parameters {
     overrides: BTreeMap<usize, f64>,
 }
 
-/// True when field 1 says that the card gives a parameter its value.
+/// True when field 1 says that the card gives a parameter its value. A single letter names a parameter without a value.
 pub(crate) fn is_assignment(code: &str) -> bool {
     match code.as_bytes() {
+        [b'I' | b'R' | b'A'] => true,
         [b'I', b'E' | b'R' | b'A' | b'S' | b'M' | b'D' | b'=' | b'+' | b'-' | b'*' | b'/'] => true,
         [b'R' | b'A', b'E' | b'I' | b'A' | b'S' | b'M' | b'D' | b'F' | b'=' | b'+' | b'-' | b'*' | b'/' | b'('] => true,
         _ => false,
@@ -72,6 +73,9 @@ impl Parameters {
     pub fn assign(&mut self, card: &Card, in_loop: bool) -> Result<(), Complaint> {
         if card.field2.is_empty() {
             return Err(card.complain(card.field2.column, "the name of a parameter was expected in field 2"));
+        }
+        if card.code.len() == 1 {
+            return Ok(());
         }
         let mut outside = None;
         if !in_loop && matches!(&*card.code, "IE" | "RE") {

@@ -79,7 +79,7 @@ impl Side {
             if (group.kind == GroupKind::Objective) == objective {
                 row_of[number] = side.scale.len() as u32;
                 side.row_names.push(model.group_names.get(number).to_string());
-                side.scale.push(1.0 / group.scale);
+                side.scale.push(group.scale);
                 side.constant.push(group.constant);
                 side.group_type.push(group.group_type.map_or(TRIVIAL, |number| number as u32));
                 side.group_parameters.extend_from_slice(&group.parameters);

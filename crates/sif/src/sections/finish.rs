@@ -17,6 +17,7 @@ pub(crate) fn finish(decoder: &mut Decoder) -> Result<(), Complaint> {
     check_elements(decoder)?;
     check_groups(decoder)?;
     decoder.model.finish_linear();
+    decoder.model.round();
     Ok(())
 }
 

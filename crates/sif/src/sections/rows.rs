@@ -37,7 +37,7 @@ pub(super) fn group(decoder: &mut Decoder, card: &Card) -> Result<(), Complaint>
             if value == 0.0 {
                 return Err(card.complain(name.column, "a scale factor must not be zero"));
             }
-            decoder.model.groups[group].scale = value;
+            decoder.model.groups[group].scale = 1.0 / value;
         } else {
             let variable = decoder.variable(card, name, prefix.array())?;
             decoder.model.linear.push((group as u32, variable as u32, value));
@@ -75,8 +75,9 @@ pub(super) fn range(decoder: &mut Decoder, card: &Card) -> Result<(), Complaint>
 }
 
 fn vector(decoder: &mut Decoder, card: &Card, vector: Vector, set: impl Fn(&mut Group, f64)) -> Result<(), Complaint> {
-    let (prefix, rest) = Prefix::split(&card.code);
-    if !rest.is_empty() {
+    // Files of the collection have letters after X and Z, which mean nothing here.
+    let (prefix, _) = Prefix::split(&card.code);
+    if prefix == Prefix::None && !card.code.is_empty() {
         return Err(unknown_code(card, "blank, X or Z"));
     }
     if !decoder.in_first_vector(vector, card) {

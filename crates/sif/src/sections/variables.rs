@@ -6,7 +6,7 @@ use crate::decode::{Decoder, Prefix};
 use crate::error::Complaint;
 use crate::model::{Variable, VariableKind};
 
-/// A card of the VARIABLES section: a variable, with linear coefficients when the groups are known already.
+/// A card of the VARIABLES section (where the collection also writes `INTEGER` without quotes): a variable, with linear coefficients when the groups are known already.
 pub(super) fn variable(decoder: &mut Decoder, card: &Card) -> Result<(), Complaint> {
     let (prefix, rest) = Prefix::split(&card.code);
     if !rest.is_empty() {
@@ -21,8 +21,8 @@ pub(super) fn variable(decoder: &mut Decoder, card: &Card) -> Result<(), Complai
         match &*name.text {
             "'SCALE'" if value == 0.0 => return Err(card.complain(name.column, "a scale factor must not be zero")),
             "'SCALE'" => entry.scale = value,
-            "'INTEGER'" => entry.kind = VariableKind::Integer,
-            "'ZERO-ONE'" => {
+            "'INTEGER'" | "INTEGER" => entry.kind = VariableKind::Integer,
+            "'ZERO-ONE'" | "ZERO-ONE" => {
                 entry.kind = VariableKind::ZeroOne;
                 (entry.lower, entry.upper) = (0.0, 1.0);
             }
