@@ -120,11 +120,13 @@ impl Side {
     /// `alpha` of a row.
     pub fn argument(&self, row: usize, x: &[f64], element_values: &[f64]) -> f64 {
         let mut alpha = -self.constant[row];
-        for k in self.linear_at[row]..self.linear_at[row + 1] {
-            alpha += self.linear_value[k] * x[self.linear_column[k] as usize];
+        let linear = self.linear_at[row]..self.linear_at[row + 1];
+        for (&column, value) in self.linear_column[linear.clone()].iter().zip(&self.linear_value[linear]) {
+            alpha += value * x[column as usize];
         }
-        for k in self.use_at[row]..self.use_at[row + 1] {
-            alpha += self.use_weight[k] * element_values[self.use_element[k] as usize];
+        let uses = self.use_at[row]..self.use_at[row + 1];
+        for (&element, weight) in self.use_element[uses.clone()].iter().zip(&self.use_weight[uses]) {
+            alpha += weight * element_values[element as usize];
         }
         alpha
     }
@@ -212,10 +214,7 @@ impl Side {
 
     /// The gradient of `alpha` of a row.
     pub fn argument_gradient(&self, row: usize, element_gradients: &[f64], out: &mut [f64]) {
-        out.fill(0.0);
-        for k in self.linear_at[row]..self.linear_at[row + 1] {
-            out[self.linear_slot[k] as usize] += self.linear_value[k];
-        }
+        out.copy_from_slice(&self.linear_part[self.column_at[row]..self.column_at[row + 1]]);
         for k in self.use_at[row]..self.use_at[row + 1] {
             let element = self.use_element[k] as usize;
             let gradient = &element_gradients[self.variables_at[element]..self.variables_at[element + 1]];

@@ -82,8 +82,9 @@ pub fn parse(text: &str, file: &str, options: &Options) -> Result<SifProblem, Si
     let parts = source::parts(&lines).map_err(|complaint| complaint.in_file(file))?;
     let parameters = info::parameters(parts.data);
     refuse_unknown(file, &parameters, options)?;
-    let model = decode::decode(parts.data, options).map_err(|complaint| complaint.in_file(file))?;
+    let mut model = decode::decode(parts.data, options).map_err(|complaint| complaint.in_file(file))?;
     let info = Info::new(&model, &lines, parameters);
+    model.drop_unused_types();
     let compile = |part: &[Line], types: &model::Types, compile: Compile| match types.list.is_empty() {
         true => Ok(Vec::new()),
         false => compile(file, part, parts.rest, &types.list, options.derivatives),

@@ -97,6 +97,18 @@ pub(crate) struct Types {
     pub list: Vec<TypeDeclaration>,
 }
 
+impl Types {
+    /// Keeps some types; the result is the new number of each.
+    fn keep(&mut self, needed: &[bool]) -> Vec<usize> {
+        let numbers = needed.iter().scan(0, |next, &kept| Some(std::mem::replace(next, *next + usize::from(kept)))).collect();
+        let mut kept = needed.iter();
+        self.list.retain(|_| kept.next().copied().unwrap_or(true));
+        self.names = Names::default();
+        self.list.iter().for_each(|declaration| drop(self.names.add(&declaration.name)));
+        numbers
+    }
+}
+
 /// No variable yet.
 pub(crate) const UNASSIGNED: u32 = u32::MAX;
 
@@ -149,6 +161,20 @@ impl Model {
         &self.element_parameters[parameters_at..parameters_at + self.element_types.list[element_type].parameters.len()]
     }
 
+    /// Removes the types that no group needs; a file may declare types without functions.
+    pub fn drop_unused_types(&mut self) {
+        let mut needed = vec![false; self.element_types.list.len()];
+        self.uses.iter().for_each(|&(_, element, _)| needed[self.elements[element as usize].element_type] = true);
+        let numbers = self.element_types.keep(&needed);
+        // The number of a type that is gone does not matter: its elements are in no group.
+        self.elements.iter_mut().for_each(|element| element.element_type = numbers[element.element_type]);
+
+        let mut needed = vec![false; self.group_types.list.len()];
+        self.groups.iter().filter_map(|group| group.group_type).for_each(|number| needed[number] = true);
+        let numbers = self.group_types.keep(&needed);
+        self.groups.iter_mut().for_each(|group| group.group_type = group.group_type.map(|number| numbers[number]));
+    }
+
     /// Adds the linear parts that are combinations of others, in the order of the file, and applies the scale of the variables.
     pub fn finish_linear(&mut self) {
         if self.groups.iter().any(|group| !group.combination.is_empty()) {
@@ -176,10 +202,10 @@ impl Model {
     /// from parameters do not, and the collection's published values are those of the rounded data.
     pub fn round(&mut self) {
         for variable in &mut self.variables {
-            [&mut variable.lower, &mut variable.upper, &mut variable.start].map(round);
+            [&mut variable.lower, &mut variable.upper, &mut variable.start].into_iter().for_each(round);
         }
         for group in &mut self.groups {
-            [&mut group.scale, &mut group.constant, &mut group.multiplier].map(round);
+            [&mut group.scale, &mut group.constant, &mut group.multiplier].into_iter().for_each(round);
             group.range.iter_mut().chain(&mut group.parameters).for_each(round);
         }
         let weighted = [&mut self.linear, &mut self.quadratic, &mut self.uses];

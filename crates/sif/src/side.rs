@@ -56,8 +56,6 @@ pub(crate) struct Side {
     pub linear_at: Vec<usize>,
     pub linear_column: Vec<u32>,
     pub linear_value: Vec<f64>,
-    /// Where in its row of the Jacobian each linear coefficient goes.
-    pub linear_slot: Vec<u32>,
     pub use_at: Vec<usize>,
     pub use_element: Vec<u32>,
     pub use_weight: Vec<f64>,
@@ -65,9 +63,10 @@ pub(crate) struct Side {
     pub use_slots_at: Vec<usize>,
     /// Where in its row of the Jacobian the derivative by each variable of an element goes.
     pub use_slot: Vec<u32>,
-    /// The Jacobian, row after row, columns in increasing order.
+    /// The Jacobian, row after row, columns in increasing order, with the linear coefficients as values.
     pub column_at: Vec<usize>,
     pub columns: Vec<u32>,
+    pub linear_part: Vec<f64>,
 }
 
 impl Side {
@@ -110,7 +109,6 @@ impl Side {
             linear_at: vec![0],
             linear_column: Vec::new(),
             linear_value: Vec::new(),
-            linear_slot: Vec::new(),
             use_at: vec![0],
             use_element: Vec::new(),
             use_weight: Vec::new(),
@@ -118,6 +116,7 @@ impl Side {
             use_slot: Vec::new(),
             column_at: vec![0],
             columns: Vec::new(),
+            linear_part: Vec::new(),
         }
     }
 
@@ -192,7 +191,11 @@ impl Side {
             row_columns.sort_unstable();
             row_columns.dedup();
             let slot = |column: &u32| row_columns.binary_search(column).map_or(u32::MAX, |slot| slot as u32);
-            self.linear_slot.extend(linear.iter().map(slot));
+            let from = self.linear_part.len();
+            self.linear_part.resize(from + row_columns.len(), 0.0);
+            for (column, value) in linear.iter().zip(&self.linear_value[self.linear_at[row]..]) {
+                self.linear_part[from + slot(column) as usize] = *value;
+            }
             for &element in uses {
                 let element = element as usize;
                 let variables = &self.variables[self.variables_at[element]..self.variables_at[element + 1]];

@@ -10,6 +10,10 @@ use tangor_sif::{Options, SifProblem};
 /// Relative to the largest entry of the same kind.
 const TOLERANCE: f64 = 1e-12;
 
+/// Problems whose start satisfies the constraints almost exactly, so that `c` is nothing but rounding errors of large terms.
+/// For these the terms are what differences are relative to.
+const CANCELLATION: [&str; 3] = ["LEAKNET", "LINSPANH", "SPANHYD"];
+
 #[test]
 fn all_files_agree_with_the_reference() {
     let Some(collection) = Collection::find() else { return };
@@ -109,13 +113,23 @@ fn compare_point(problem: &mut SifProblem, point: &Value, no_objective: bool) ->
         ("c", c, numbers(&point["c"])),
         ("J", jacobian, expected),
     ];
+    let cancelled = CANCELLATION.contains(&problem.meta().name.as_str());
     let mut complaints = Vec::new();
     for (what, found, expected) in kinds {
-        let (difference, place) = largest_difference(&found, &expected);
+        let (mut difference, place) = largest_difference(&found, &expected);
+        if what == "c" && cancelled {
+            difference = (found[place] - expected[place]).abs() / terms(place, &x, rows, columns, &values);
+        }
         // Not `>`: a NaN must be seen.
         if !(difference <= TOLERANCE) {
             complaints.push(format!("{what} differs by {difference:.1e} at {place}: {} {}", found[place], expected[place]));
         }
     }
     complaints
+}
+
+/// The size of the terms that row `i` adds up: `sum_j |J_ij x_j|`.
+fn terms(i: usize, x: &[f64], rows: &[usize], columns: &[usize], values: &[f64]) -> f64 {
+    let entries = rows.iter().zip(columns).zip(values).filter(|((row, _), _)| **row == i);
+    entries.map(|((_, &column), value)| (value * x[column]).abs()).sum()
 }

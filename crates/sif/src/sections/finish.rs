@@ -28,9 +28,12 @@ fn check_variables(decoder: &Decoder) -> Result<(), Complaint> {
     }
 }
 
+/// An element that no group uses may be incomplete.
 fn check_elements(decoder: &Decoder) -> Result<(), Complaint> {
     let model = &decoder.model;
-    for (number, element) in model.elements.iter().enumerate() {
+    let mut used = vec![false; model.elements.len()];
+    model.uses.iter().for_each(|&(_, element, _)| used[element as usize] = true);
+    for (number, element) in model.elements.iter().enumerate().filter(|&(number, _)| used[number]) {
         let declaration = &model.element_types.list[element.element_type];
         let name = model.element_names.get(number);
         if let Some(k) = model.variables_of(number).iter().position(|&variable| variable == UNASSIGNED) {
