@@ -63,7 +63,9 @@ impl Derivatives {
         let of = |operand| self.get(variable, operand).flatten();
         match graph.node(node) {
             Node::Constant(_) | Node::Input(_) => None,
-            Node::Unary(operation, a) => of(a).and_then(|da| unary(graph, operation, node, a, da)),
+            Node::Unary(operation, a) => {
+                of(a).and_then(|da| branchwise(graph, da, |graph, da| unary(graph, operation, node, a, da)))
+            }
             Node::Binary(operation, a, b) => binary(graph, operation, node, (a, of(a)), (b, of(b))),
             Node::Select(condition, a, b) => select(graph, condition, of(a), of(b)),
         }
@@ -77,6 +79,25 @@ fn select(graph: &mut Graph, condition: NodeId, a: Option<NodeId>, b: Option<Nod
     let zero = graph.constant(0.0);
     let selected = graph.select(condition, a.unwrap_or(zero), b.unwrap_or(zero));
     (selected != zero).then_some(selected)
+}
+
+// Where a derivative vanishes on a branch, so does its product with anything, even with what is infinite there: the selection
+// is done last.
+fn branchwise(graph: &mut Graph, da: NodeId, product: impl Fn(&mut Graph, NodeId) -> Option<NodeId>) -> Option<NodeId> {
+    let zero = graph.constant(0.0);
+    match graph.node(da) {
+        Node::Select(condition, then, otherwise) if then == zero || otherwise == zero => {
+            let branches = [then, otherwise].map(|branch| if branch == zero { None } else { product(graph, branch) });
+            select(graph, condition, branches[0], branches[1])
+        }
+        _ => product(graph, da),
+    }
+}
+
+// da b, or da / b
+fn scaled(graph: &mut Graph, operation: Binary, da: NodeId, b: NodeId) -> NodeId {
+    let product = branchwise(graph, da, |graph, da| Some(graph.binary(operation, da, b)));
+    product.unwrap_or_else(|| graph.constant(0.0))
 }
 
 // d f(a) = f'(a) da, where `node` is f(a)
@@ -166,14 +187,14 @@ fn binary(graph: &mut Graph, operation: Binary, node: NodeId, a: Operand, b: Ope
         Add => add(graph, da, db),
         Subtract => subtract(graph, da, db),
         Multiply => {
-            let left = da.map(|da| graph.binary(Multiply, da, b));
-            let right = db.map(|db| graph.binary(Multiply, a, db));
+            let left = da.map(|da| scaled(graph, Multiply, da, b));
+            let right = db.map(|db| scaled(graph, Multiply, db, a));
             add(graph, left, right)
         }
         // (da - (a/b) db) / b
         Divide => {
-            let right = db.map(|db| graph.binary(Multiply, node, db));
-            subtract(graph, da, right).map(|numerator| graph.binary(Divide, numerator, b))
+            let right = db.map(|db| scaled(graph, Multiply, db, node));
+            subtract(graph, da, right).map(|numerator| scaled(graph, Divide, numerator, b))
         }
         Power => power(graph, Power, node, (a, da), (b, db)),
         IntegerPower => power(graph, IntegerPower, node, (a, da), (b, None)),

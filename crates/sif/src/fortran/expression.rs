@@ -170,7 +170,8 @@ fn power(text: &mut Text) -> Parsed<Expression> {
     if text.eat_word("**") { binary(text, Power, place, base, |text| text.nested(factor)) } else { Ok(base) }
 }
 
-fn primary(text: &mut Text) -> Parsed<Expression> {
+/// A number, a reference, or an expression in parentheses.
+pub(super) fn primary(text: &mut Text) -> Parsed<Expression> {
     match text.peek() {
         Some('(') => {
             text.eat('(');

@@ -96,7 +96,13 @@ impl Graph {
 
     pub fn select(&mut self, condition: NodeId, a: NodeId, b: NodeId) -> NodeId {
         match self.known(condition) {
-            Some(value) => if value != 0.0 { a } else { b },
+            Some(value) => {
+                if value != 0.0 {
+                    a
+                } else {
+                    b
+                }
+            }
             None if a == b => a,
             None => self.intern(Node::Select(condition, a, b)),
         }

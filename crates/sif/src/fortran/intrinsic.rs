@@ -21,6 +21,8 @@ enum Meaning {
     Hypotenuse,
     /// A constant of the arithmetic: for integers, for reals.
     Model(f64, f64),
+    /// An integer that does not depend on the arguments.
+    Constant(f64),
 }
 
 use Meaning::*;
@@ -47,8 +49,7 @@ pub(super) fn emit(to: &mut impl Emitter, name: &Name, values: &[Value]) -> Pars
             }
             match fixed {
                 Some(Kind::Integer) => Value { handle: to.unary(Unary::Truncate, handle), kind: Kind::Integer },
-                Some(kind) => Value { handle, kind },
-                None => Value { handle, kind },
+                fixed => Value { handle, kind: fixed.unwrap_or(kind) },
             }
         }
         Merge => Value { handle: to.select(values[2].handle, a, values[1].handle), kind: values[0].kind },
@@ -57,6 +58,7 @@ pub(super) fn emit(to: &mut impl Emitter, name: &Name, values: &[Value]) -> Pars
             let sum = to.binary(Binary::Add, squares[0], squares[1]);
             Value { handle: to.unary(Unary::SquareRoot, sum), kind: Kind::Real }
         }
+        Constant(value) => Value { handle: to.constant(value), kind: Kind::Integer },
         Model(integer, real) => Value { handle: to.constant(if kind == Kind::Integer { integer } else { real }), kind },
     })
 }
@@ -65,7 +67,7 @@ fn check_arguments(name: &Name, meaning: Meaning, values: &[Value]) -> Parsed<()
     let (fewest, most) = match meaning {
         Real(_) | Same(_) | Model(..) => (1, 1),
         // The second argument of INT and REAL is the kind, of which there is one.
-        ToInteger(_) | ToReal => (1, 2),
+        ToInteger(_) | ToReal | Constant(_) => (1, 2),
         Pair(_) | Hypotenuse => (2, 2),
         Many(..) => (2, usize::MAX),
         Merge => (3, 3),
@@ -130,7 +132,8 @@ fn meaning(name: &str) -> Option<Meaning> {
         "EPSILON" => Model(f64::NAN, f64::EPSILON),
         "TINY" => Model(f64::NAN, f64::MIN_POSITIVE),
         "HUGE" => Model(f64::from(i32::MAX), f64::MAX),
-        "KIND" => Model(4.0, 8.0),
+        // There is one kind of real numbers.
+        "KIND" | "SELECTED_REAL_KIND" => Constant(8.0),
         _ => return None,
     })
 }

@@ -5,26 +5,37 @@
 //!
 //! Every real literal is a double: `0.1` means the double nearest to 0.1.
 
+mod assemble;
+mod control;
+mod data;
+mod declare;
 mod derive;
 mod expression;
+mod external;
 mod graph;
 mod intrinsic;
+mod machine;
 mod operation;
 mod part;
 mod range;
+mod statement;
 mod symbolic;
 mod tape;
 mod text;
+mod tower;
 mod typing;
+mod unit;
 
 use std::collections::HashSet;
 
 use tangor_problem::Failure;
 
+use self::external::External;
 use self::part::Part;
 use self::range::Range;
 use self::tape::{Level, Tape};
 use self::text::{Fault, Place};
+use self::unit::Subprogram;
 use crate::{Line, SifError};
 
 /// The declaration of an element or group type.
@@ -59,11 +70,14 @@ pub struct Compiled {
     variables: usize,
     parameters: usize,
     program: Program,
+    /// Where the registers of a tape begin in the scratch: after what other types keep there.
+    offset: usize,
 }
 
 #[derive(Debug)]
 enum Program {
     Tape(Tape),
+    External(Box<External>),
 }
 
 /// Compiles the functions of the element types.
@@ -94,53 +108,96 @@ pub fn compile_groups(
 fn compile(
     file: &str,
     lines: &[Line],
-    _rest: &[Line],
+    rest: &[Line],
     types: &[TypeDeclaration],
     derivatives: Derivatives,
     what: &str,
 ) -> Result<Vec<Compiled>, SifError> {
-    let named = |fault: Fault| SifError {
+    compile_part(lines, rest, types, derivatives, what).map_err(|fault| SifError {
         file: file.to_string(),
         line: fault.place.line,
         column: fault.place.column,
         message: fault.message,
-    };
-    let part = part::read(lines).map_err(named)?;
-    types.iter().map(|declaration| compile_type(&part, declaration, derivatives, what).map_err(named)).collect()
-}
-
-fn compile_type(part: &Part, declaration: &TypeDeclaration, derivatives: Derivatives, what: &str) -> Result<Compiled, Fault> {
-    let Some(individual) = part.individuals.iter().find(|individual| individual.name == declaration.name) else {
-        let message = format!("{what} type {} is declared, but no T card of the INDIVIDUALS names it", declaration.name);
-        return Err(Fault::new(Place { line: declaration.line, column: 1 }, message));
-    };
-    let range = Range::new(individual, declaration)?;
-    let others = HashSet::new();
-    let Some(tape) = symbolic::tape(part, individual, declaration, &range, &others, derivatives)? else {
-        return Err(Fault::new(individual.place, "external functions are not supported yet"));
-    };
-    Ok(Compiled {
-        name: declaration.name.clone(),
-        variables: declaration.variables.len(),
-        parameters: declaration.parameters.len(),
-        program: Program::Tape(tape),
     })
 }
 
+fn compile_part(
+    lines: &[Line],
+    rest: &[Line],
+    types: &[TypeDeclaration],
+    derivatives: Derivatives,
+    what: &str,
+) -> Result<Vec<Compiled>, Fault> {
+    let part = part::read(lines)?;
+    // Files without external functions may have anything after their last ENDATA.
+    let subprograms = if part.functions.is_empty() { Vec::new() } else { unit::subprograms(rest)? };
+    let compiler = Compiler { part, subprograms, derivatives, what };
+    let mut compiled = types.iter().map(|declaration| compiler.compile(declaration)).collect::<Result<Vec<_>, _>>()?;
+    let kept = compiled.iter().filter(|one| one.carries_state()).map(|one| one.offset).max();
+    for one in &mut compiled {
+        one.offset = kept.unwrap_or(0);
+    }
+    Ok(compiled)
+}
+
+struct Compiler<'a> {
+    part: Part,
+    subprograms: Vec<Subprogram>,
+    derivatives: Derivatives,
+    what: &'a str,
+}
+
+impl Compiler<'_> {
+    fn compile(&self, declaration: &TypeDeclaration) -> Result<Compiled, Fault> {
+        let Some(individual) = self.part.individuals.iter().find(|individual| individual.name == declaration.name) else {
+            let message =
+                format!("{} type {} is declared, but no T card of the INDIVIDUALS names it", self.what, declaration.name);
+            return Err(Fault::new(Place { line: declaration.line, column: 1 }, message));
+        };
+        let range = Range::new(individual, declaration)?;
+        let tape = symbolic::tape(&self.part, individual, declaration, &range, &self.others(), self.derivatives)?;
+        let (program, offset) = match tape {
+            Some(tape) => (Program::Tape(tape), 0),
+            None => {
+                let (part, subprograms) = (&self.part, &self.subprograms);
+                let external = External::new(part, individual, declaration, range, subprograms, self.derivatives)?;
+                let kept = external.kept();
+                (Program::External(Box::new(external)), 1 + kept)
+            }
+        };
+        let (variables, parameters) = (declaration.variables.len(), declaration.parameters.len());
+        Ok(Compiled { name: declaration.name.clone(), variables, parameters, program, offset })
+    }
+
+    // The names that a tape cannot deal with: arrays and external functions.
+    fn others(&self) -> HashSet<String> {
+        let arrays = self.part.temporaries.iter().filter(|temporary| !temporary.dimensions.is_empty());
+        let functions = self.part.functions.iter().filter(|name| !intrinsic::exists(&name.text));
+        let subprograms = self.subprograms.iter().map(|subprogram| subprogram.name.text.clone());
+        arrays.map(|array| array.name.text.clone()).chain(functions.map(|name| name.text.clone())).chain(subprograms).collect()
+    }
+}
+
 impl Compiled {
-    /// How many numbers the scratch of an evaluation has.
+    /// True when the type may read what an evaluation of another element left behind.
+    ///
+    /// Then all elements of the part must be evaluated in the order of the file, with one scratch and at one level (all values, or all
+    /// gradients), as compiled Fortran would. Other types may be evaluated in any order and in parallel.
+    pub fn carries_state(&self) -> bool {
+        matches!(&self.program, Program::External(external) if external.carries)
+    }
+
+    /// How many numbers the scratch of an evaluation has. It may be longer, and elements may share it, but not with groups.
     pub fn scratch_len(&self) -> usize {
         match &self.program {
-            Program::Tape(tape) => tape.len(),
+            Program::Tape(tape) => self.offset + tape.len(),
+            Program::External(external) => external.scratch_len(),
         }
     }
 
     /// The value at the elemental variables (not the internal ones).
     pub fn value(&self, variables: &[f64], parameters: &[f64], scratch: &mut [f64]) -> Result<f64, Failure> {
-        self.check(variables, parameters, scratch)?;
-        match &self.program {
-            Program::Tape(tape) => Ok(tape.run(Level::Value, variables, parameters, scratch)),
-        }
+        self.evaluate(Level::Value, variables, parameters, scratch, &mut [], &mut [])
     }
 
     /// The value, and the gradient with respect to the elemental variables.
@@ -151,14 +208,8 @@ impl Compiled {
         scratch: &mut [f64],
         gradient: &mut [f64],
     ) -> Result<f64, Failure> {
-        self.check(variables, parameters, scratch)?;
-        match &self.program {
-            Program::Tape(tape) => {
-                let value = tape.run(Level::Gradient, variables, parameters, scratch);
-                tape.gradient(scratch, gradient);
-                Ok(value)
-            }
-        }
+        self.check("entries of the gradient", gradient.len(), self.variables)?;
+        self.evaluate(Level::Gradient, variables, parameters, scratch, gradient, &mut [])
     }
 
     /// The value, the gradient and the Hessian (packed lower triangle) with respect to the elemental variables.
@@ -170,28 +221,38 @@ impl Compiled {
         gradient: &mut [f64],
         hessian: &mut [f64],
     ) -> Result<f64, Failure> {
-        self.check(variables, parameters, scratch)?;
+        self.check("entries of the gradient", gradient.len(), self.variables)?;
+        self.check("entries of the Hessian", hessian.len(), self.variables * (self.variables + 1) / 2)?;
+        self.evaluate(Level::Hessian, variables, parameters, scratch, gradient, hessian)
+    }
+
+    fn evaluate(
+        &self,
+        level: Level,
+        variables: &[f64],
+        parameters: &[f64],
+        scratch: &mut [f64],
+        gradient: &mut [f64],
+        hessian: &mut [f64],
+    ) -> Result<f64, Failure> {
+        self.check("variables", variables.len(), self.variables)?;
+        self.check("parameters", parameters.len(), self.parameters)?;
+        self.check("numbers of scratch", scratch.len().min(self.scratch_len()), self.scratch_len())?;
         match &self.program {
+            Program::External(external) => external.evaluate(level, variables, parameters, scratch, gradient, hessian),
             Program::Tape(tape) => {
-                let value = tape.run(Level::Hessian, variables, parameters, scratch);
-                tape.gradient(scratch, gradient);
-                tape.hessian(scratch, hessian);
-                Ok(value)
+                let (kept, registers) = scratch.split_at_mut(self.offset);
+                // The derivatives of the temporaries, which are kept further back, are overwritten now.
+                kept.iter_mut().take(1).for_each(|mark| *mark = 0.0);
+                Ok(tape.evaluate(level, variables, parameters, registers, gradient, hessian))
             }
         }
     }
 
-    fn check(&self, variables: &[f64], parameters: &[f64], scratch: &[f64]) -> Result<(), Failure> {
-        let lengths = [
-            ("variables", variables.len(), self.variables),
-            ("parameters", parameters.len(), self.parameters),
-            ("numbers of scratch", scratch.len().min(self.scratch_len()), self.scratch_len()),
-        ];
-        match lengths.into_iter().find(|(_, given, wanted)| given != wanted) {
-            Some((what, given, wanted)) => {
-                Err(Failure::broken(format!("type {} was given {given} {what}, but needs {wanted}", self.name)))
-            }
-            None => Ok(()),
+    fn check(&self, what: &str, given: usize, wanted: usize) -> Result<(), Failure> {
+        if given == wanted {
+            return Ok(());
         }
+        Err(Failure::broken(format!("type {} was given {given} {what}, but needs {wanted}", self.name)))
     }
 }

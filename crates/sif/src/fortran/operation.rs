@@ -109,9 +109,27 @@ impl Binary {
             Binary::Sign => a.abs().copysign(b),
             Binary::ArcTangent2 => a.atan2(b),
             // A NaN must not vanish, as it would in `f64::max`: a function that has no value says so.
-            Binary::Maximum => if a >= b || a.is_nan() { a } else { b },
-            Binary::Minimum => if a <= b || a.is_nan() { a } else { b },
-            Binary::PositiveDifference => if a <= b { 0.0 } else { a - b },
+            Binary::Maximum => {
+                if a >= b || a.is_nan() {
+                    a
+                } else {
+                    b
+                }
+            }
+            Binary::Minimum => {
+                if a <= b || a.is_nan() {
+                    a
+                } else {
+                    b
+                }
+            }
+            Binary::PositiveDifference => {
+                if a <= b {
+                    0.0
+                } else {
+                    a - b
+                }
+            }
             Binary::Less => truth(a < b),
             Binary::LessEqual => truth(a <= b),
             Binary::Equal => truth(a == b),

@@ -3,6 +3,7 @@
 use super::expression::{Expression, reference, whole_expression};
 use super::text::{Fault, Name, Parsed, Place, Text};
 use super::typing::Kind;
+use super::unit::{Dimension, declarator};
 use crate::Line;
 
 /// An assignment on an A, I or E card.
@@ -44,9 +45,10 @@ pub(super) struct Individual {
 /// A name of the TEMPORARIES.
 #[derive(Debug)]
 pub(super) struct Temporary {
-    /// The name, with its dimensions when it is an array.
-    pub declared: Expression,
+    pub name: Name,
     pub kind: Kind,
+    /// Empty for a scalar.
+    pub dimensions: Vec<Dimension>,
 }
 
 /// All that a function part says.
@@ -137,6 +139,8 @@ impl Reader {
                 }
                 _ => Err(Fault::new(place, format!("expected a {letter} card before its continuation {letter}+"))),
             },
+            // Some files repeat the declarations of the types here.
+            _ if self.section == Section::None && matches!(code.as_str(), "EV" | "IV" | "EP" | "GV" | "GP") => Ok(()),
             _ => Err(Fault::new(place, format!("expected a card of the section, but found `{code}` in columns 2 and 3"))),
         }
     }
@@ -183,8 +187,8 @@ impl Reader {
         let wide = field(line, FIELD_2).contains('(') && !field(line, FIELD_2).contains(')');
         let columns = if wide { (FIELD_2.0, FIELD_7.1) } else { FIELD_2 };
         let mut text = text_in(line, columns);
-        let declared = reference(&mut text)?;
-        self.part.temporaries.push(Temporary { declared, kind });
+        let (name, dimensions) = declarator(&mut text)?;
+        self.part.temporaries.push(Temporary { name, kind, dimensions });
         Ok(())
     }
 

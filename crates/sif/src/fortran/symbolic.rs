@@ -71,8 +71,8 @@ struct Coded {
 impl Symbolic<'_> {
     fn declare(&mut self, part: &Part, declaration: &TypeDeclaration, range: &Range) {
         for temporary in &part.temporaries {
-            if let Expression::Name(name) = &temporary.declared {
-                self.symbols.insert(name.text.clone(), Symbol { kind: temporary.kind, value: None });
+            if temporary.dimensions.is_empty() {
+                self.symbols.insert(temporary.name.text.clone(), Symbol { kind: temporary.kind, value: None });
             }
         }
         let inputs = declaration.variables.iter().chain(&declaration.parameters);

@@ -77,8 +77,16 @@ impl Tape {
         self.inputs + self.constants.len() + self.instructions.len()
     }
 
-    /// Computes the results up to a level into the registers; the lengths have been checked.
-    pub fn run(&self, level: Level, variables: &[f64], parameters: &[f64], registers: &mut [f64]) -> f64 {
+    /// Computes the results up to a level; the lengths have been checked, and unwanted slices are empty.
+    pub fn evaluate(
+        &self,
+        level: Level,
+        variables: &[f64],
+        parameters: &[f64],
+        registers: &mut [f64],
+        gradient: &mut [f64],
+        hessian: &mut [f64],
+    ) -> f64 {
         let registers = &mut registers[..self.len()];
         registers[..variables.len()].copy_from_slice(variables);
         registers[variables.len()..self.inputs].copy_from_slice(parameters);
@@ -94,21 +102,13 @@ impl Tape {
                 }
             };
         }
-        registers[self.value as usize]
-    }
-
-    /// The gradient, after a run.
-    pub fn gradient(&self, registers: &[f64], gradient: &mut [f64]) {
         for (entry, &register) in gradient.iter_mut().zip(&self.gradient) {
             *entry = registers[register as usize];
         }
-    }
-
-    /// The Hessian, after a run.
-    pub fn hessian(&self, registers: &[f64], hessian: &mut [f64]) {
         for (entry, &register) in hessian.iter_mut().zip(&self.hessian) {
             *entry = registers[register as usize];
         }
+        registers[self.value as usize]
     }
 }
 
@@ -127,8 +127,13 @@ const NONE: u32 = u32::MAX;
 impl Layout {
     // Constants get their registers first, so that instructions can be appended level by level.
     fn new(graph: &Graph, inputs: usize, results: &Results) -> Self {
-        let mut layout =
-            Layout { register: vec![NONE; graph.len()], constants: vec![0.0], order: Vec::new(), zero: inputs as u32, start: 0 };
+        let mut layout = Layout {
+            register: vec![NONE; graph.len()],
+            constants: vec![0.0],
+            order: Vec::new(),
+            zero: inputs as u32,
+            start: 0,
+        };
         let derivatives = results.gradient.iter().chain(&results.hessian).flatten().copied();
         for id in reachable(graph, derivatives.chain([results.value]).collect()) {
             match graph.node(id) {
