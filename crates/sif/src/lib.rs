@@ -107,7 +107,7 @@ fn refuse_unknown(file: &str, known: &[Parameter], options: &Options) -> Result<
         false => marked.iter().map(|parameter| parameter.name.as_str()).collect(),
     };
     let list = if listed.is_empty() { "none".to_string() } else { listed.join(", ") };
-    let message = format!("there is no parameter '{unknown}' to replace; the file has: {list}");
+    let message = format!("there is no parameter '{unknown}' to replace; the file offers: {list}");
     Err(SifError { file: file.to_string(), line: 0, column: 0, message })
 }
 
