@@ -104,7 +104,9 @@ impl Types {
         let mut kept = needed.iter();
         self.list.retain(|_| kept.next().copied().unwrap_or(true));
         self.names = Names::default();
-        self.list.iter().for_each(|declaration| drop(self.names.add(&declaration.name)));
+        for declaration in &self.list {
+            self.names.add(&declaration.name);
+        }
         numbers
     }
 }
