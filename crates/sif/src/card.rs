@@ -68,7 +68,7 @@ pub(crate) enum Entry {
     /// An indicator card: its keyword and line.
     Section(String, usize),
     /// A data card.
-    Card(Card),
+    Card(Box<Card>),
 }
 
 /// Reads the lines of the data part, without its NAME and ENDATA cards.
@@ -81,7 +81,7 @@ pub(crate) fn entries(lines: &[Line], lexicon: &mut Lexicon) -> Vec<Entry> {
             Some("FIXED FORMAT" | "FIXED FORM") => free = false,
             _ if free => free_format(line, lexicon, &mut entries),
             Some(keyword) => entries.push(Entry::Section(keyword.to_string(), line.number)),
-            None => entries.push(Entry::Card(fixed_format(line, lexicon))),
+            None => entries.push(Entry::Card(Box::new(fixed_format(line, lexicon)))),
         }
     }
     entries
@@ -109,8 +109,27 @@ fn fixed_format(line: &Line, lexicon: &mut Lexicon) -> Card {
 }
 
 const SECTIONS: [&str; 21] = [
-    "GROUPS", "ROWS", "CONSTRAINTS", "VARIABLES", "COLUMNS", "CONSTANTS", "RHS", "RHS'", "RANGES", "BOUNDS", "START POINT",
-    "QUADRATIC", "HESSIAN", "QUADS", "QUADOBJ", "QSECTION", "QMATRIX", "ELEMENT TYPE", "ELEMENT USES", "GROUP TYPE", "GROUP USES",
+    "GROUPS",
+    "ROWS",
+    "CONSTRAINTS",
+    "VARIABLES",
+    "COLUMNS",
+    "CONSTANTS",
+    "RHS",
+    "RHS'",
+    "RANGES",
+    "BOUNDS",
+    "START POINT",
+    "QUADRATIC",
+    "HESSIAN",
+    "QUADS",
+    "QUADOBJ",
+    "QSECTION",
+    "QMATRIX",
+    "ELEMENT TYPE",
+    "ELEMENT USES",
+    "GROUP TYPE",
+    "GROUP USES",
 ];
 
 /// Free format: strings separated by blanks; `_` stands for an empty string, `;` ends a card, `$` begins a comment.
@@ -122,7 +141,7 @@ fn free_format(line: &Line, lexicon: &mut Lexicon, entries: &mut Vec<Entry>) {
         if words == "OBJECT BOUND" || words == "ENDATA" || SECTIONS.contains(&words.as_str()) {
             entries.push(Entry::Section(words, line.number));
         } else if !words.is_empty() {
-            entries.push(Entry::Card(free_card(line.number, start, segment, lexicon)));
+            entries.push(Entry::Card(Box::new(free_card(line.number, start, segment, lexicon))));
         }
         start += segment.len() + 1;
     }
@@ -181,7 +200,8 @@ mod tests {
 
     #[test]
     fn fixed_columns_are_cut_and_comments_dropped() {
-        let text = " XG C(I)      X(I)      1.23456789012345Y         2.0  $ no\n IE N                   10             $-PARAMETER";
+        let text =
+            " XG C(I)      X(I)      1.23456789012345Y         2.0  $ no\n IE N                   10             $-PARAMETER";
         assert_eq!(cards(text)[0], ["XG", "C(I)", "X(I)", "1.2345678901", "Y", "2.0"].map(String::from));
         assert_eq!(cards(text)[1], ["IE", "N", "", "10", "", ""].map(String::from));
     }

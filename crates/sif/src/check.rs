@@ -56,13 +56,12 @@ fn compare(coded: &SifProblem, automatic: &SifProblem, x: &[f64], tolerance: f64
     let mut differences = Vec::new();
     let sides = [(&coded.objective.side, &automatic.objective.side), (&coded.constraints.side, &automatic.constraints.side)];
     for (coded, automatic) in sides {
-        let mut scratch =
-            [coded, automatic].map(|side| Scratch::new(&side.functions, side.widest().max(1)));
+        let mut scratch = [coded, automatic].map(|side| Scratch::new(&side.functions, side.widest().max(1)));
         let mut values = vec![0.0; coded.elements()];
-        for element in 0..coded.elements() {
+        for (element, value) in values.iter_mut().enumerate() {
             let left = element_derivatives(coded, element, x, &mut scratch[0])?;
             let right = element_derivatives(automatic, element, x, &mut scratch[1])?;
-            values[element] = left.value;
+            *value = left.value;
             report(&left, &right, tolerance, "element", &coded.element_names[element], &mut differences);
         }
         for row in (0..coded.rows()).filter(|&row| coded.group_type[row] != TRIVIAL) {
@@ -101,8 +100,10 @@ fn derive(function: &Compiled, variables: &[f64], parameters: &[f64], work: &mut
 
 fn report(left: &Derived, right: &Derived, tolerance: f64, what: &str, name: &str, differences: &mut Vec<Difference>) {
     let mut add = |derivative: Vec<usize>, coded: f64, automatic: f64, scale: f64| {
+        // A NaN on one side only is a difference.
         let same = coded == automatic || (coded.is_nan() && automatic.is_nan());
-        if !same && !((coded - automatic).abs() <= tolerance * scale) {
+        let close = (coded - automatic).abs() <= tolerance * scale;
+        if !same && !close {
             differences.push(Difference { what: what.to_string(), name: name.to_string(), derivative, coded, automatic });
         }
     };

@@ -113,7 +113,8 @@ impl Decoder {
         }
         let limit = self.options.limits.items;
         if (self.model.size() + self.parameters.len()) as u64 > limit {
-            let message = format!("the problem has more than {limit} variables, groups, elements and coefficients, which is the limit");
+            let message =
+                format!("the problem has more than {limit} variables, groups, elements and coefficients, which is the limit");
             return Err(card.complain(1, message));
         }
         Ok(())
@@ -182,7 +183,7 @@ impl Decoder {
         // The buffer leaves the decoder while the name is in use; it comes back without a new allocation.
         let mut buffer = std::mem::take(&mut self.buffer);
         let result = match self.parameters.expand(card, name, array, &mut buffer) {
-            Ok(expanded) if expanded.is_empty() => Err(card.complain(name.column, "a name was expected here, but the field is blank")),
+            Ok("") => Err(card.complain(name.column, "a name was expected here, but the field is blank")),
             Ok(expanded) => action(self, expanded),
             Err(complaint) => Err(complaint),
         };

@@ -164,7 +164,10 @@ impl fmt::Display for Info {
         let class = self.classification.as_deref().unwrap_or("not given");
         writeln!(out, "{}   classification {class}", self.name)?;
         let Info { variables, fixed, lower_bounds, upper_bounds, .. } = self;
-        writeln!(out, "variables   {variables}: {fixed} fixed, {lower_bounds} with lower bounds, {upper_bounds} with upper bounds")?;
+        writeln!(
+            out,
+            "variables   {variables}: {fixed} fixed, {lower_bounds} with lower bounds, {upper_bounds} with upper bounds"
+        )?;
         if self.integers > 0 {
             writeln!(out, "            {} declared as integers, treated as real", self.integers)?;
         }
@@ -177,7 +180,11 @@ impl fmt::Display for Info {
             0 => writeln!(out, "objective   no groups")?,
             groups => writeln!(out, "objective   {groups} groups")?,
         }
-        writeln!(out, "functions   {} elements of {} types, {} group types", self.elements, self.element_types, self.group_types)?;
+        writeln!(
+            out,
+            "functions   {} elements of {} types, {} group types",
+            self.elements, self.element_types, self.group_types
+        )?;
         let marked: Vec<&Parameter> = self.parameters.iter().filter(|parameter| parameter.marked).collect();
         for parameter in marked {
             let value = parameter.value.map_or("none".to_string(), |value| value.to_string());

@@ -94,8 +94,7 @@ pub fn parse(text: &str, file: &str, options: &Options) -> Result<SifProblem, Si
     Ok(SifProblem::new(model, Functions { element_types, group_types }, info))
 }
 
-type Compile =
-    fn(&str, &[Line], &[Line], &[fortran::TypeDeclaration], Derivatives) -> Result<Vec<fortran::Compiled>, SifError>;
+type Compile = fn(&str, &[Line], &[Line], &[fortran::TypeDeclaration], Derivatives) -> Result<Vec<fortran::Compiled>, SifError>;
 
 fn refuse_unknown(file: &str, known: &[Parameter], options: &Options) -> Result<(), SifError> {
     let Some(unknown) = options.parameters.keys().find(|name| !known.iter().any(|parameter| parameter.name == **name)) else {

@@ -77,7 +77,7 @@ pub(crate) fn sections(entries: Vec<Entry>) -> Result<Vec<(Section, Vec<Step>)>,
                 };
                 sections.push((section, Vec::new()));
             }
-            (Entry::Card(card), Some(steps)) => place(card, steps, &mut open)?,
+            (Entry::Card(card), Some(steps)) => place(*card, steps, &mut open)?,
             (Entry::Card(_), None) => {}
         }
     }

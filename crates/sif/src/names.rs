@@ -48,7 +48,11 @@ impl Name {
         let number = lexicon.number(text);
         let array = text.strip_suffix(')').and_then(|head| head.split_once('(')).map(|(stem, list)| Array {
             stem: stem.into(),
-            indices: list.split(',').filter(|index| !index.is_empty()).map(|index| (index.into(), lexicon.number(index))).collect(),
+            indices: list
+                .split(',')
+                .filter(|index| !index.is_empty())
+                .map(|index| (index.into(), lexicon.number(index)))
+                .collect(),
         });
         Name { text: text.into(), column, number, array }
     }

@@ -19,12 +19,12 @@ pub(crate) struct Parameters {
 
 /// True when field 1 says that the card gives a parameter its value. A single letter names a parameter without a value.
 pub(crate) fn is_assignment(code: &str) -> bool {
-    match code.as_bytes() {
-        [b'I' | b'R' | b'A'] => true,
-        [b'I', b'E' | b'R' | b'A' | b'S' | b'M' | b'D' | b'=' | b'+' | b'-' | b'*' | b'/'] => true,
-        [b'R' | b'A', b'E' | b'I' | b'A' | b'S' | b'M' | b'D' | b'F' | b'=' | b'+' | b'-' | b'*' | b'/' | b'('] => true,
-        _ => false,
-    }
+    let (operations, operation) = match code.split_at_checked(1) {
+        Some(("I", operation)) => ("ERASMD=+-*/", operation),
+        Some(("R" | "A", operation)) => ("EIASMDF=+-*/(", operation),
+        _ => return false,
+    };
+    operation.len() <= 1 && operations.contains(operation)
 }
 
 impl Parameters {
@@ -39,25 +39,24 @@ impl Parameters {
     }
 
     /// The name that a field stands for.
-    pub fn expand<'a>(
-        &self,
-        card: &Card,
-        name: &'a Name,
-        array: bool,
-        buffer: &'a mut String,
-    ) -> Result<&'a str, Complaint> {
+    pub fn expand<'a>(&self, card: &Card, name: &'a Name, array: bool, buffer: &'a mut String) -> Result<&'a str, Complaint> {
         if !array {
             return Ok(&name.text);
         }
         name.expand(&self.integers, buffer).map_err(|index| {
-            card.complain(name.column, format!("the index '{index}' of '{}' is an integer parameter without a value", name.text))
+            card.complain(
+                name.column,
+                format!("the index '{index}' of '{}' is an integer parameter without a value", name.text),
+            )
         })
     }
 
     pub fn integer(&self, card: &Card, name: &Name) -> Result<i64, Complaint> {
-        self.integers.get(name.number).copied().flatten().ok_or_else(|| {
-            card.complain(name.column, format!("the integer parameter '{}' has no value", name.text))
-        })
+        self.integers
+            .get(name.number)
+            .copied()
+            .flatten()
+            .ok_or_else(|| card.complain(name.column, format!("the integer parameter '{}' has no value", name.text)))
     }
 
     pub fn real(&self, card: &Card, name: &Name, array: bool) -> Result<f64, Complaint> {

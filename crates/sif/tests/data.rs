@@ -55,7 +55,7 @@ fn real_parameters() {
         assert_eq!(parameter(&format!("{given}{card}\n")), value, "{card}");
     }
     // Data have eleven significant digits.
-    assert_eq!(parameter(" RF P         ARCCOS    -1.0\n"), 3.1415926536);
+    assert_eq!(parameter(" RF P         EXP       -2.0\n"), 0.13533528324);
 }
 
 #[test]
@@ -233,7 +233,9 @@ START POINT
 #[test]
 fn a_quadratic_objective() {
     // 1/2 (4 x^2 + 2 * 3 x y) + y
-    let mut problem = read("VARIABLES\n    X\n    Y\nGROUPS\n N  O         Y         1.0\nQUADRATIC\n    X         X         4.0            Y         3.0\n");
+    let mut problem = read(
+        "VARIABLES\n    X\n    Y\nGROUPS\n N  O         Y         1.0\nQUADRATIC\n    X         X         4.0            Y         3.0\n",
+    );
     assert_eq!(problem.objective(&[2.0, 5.0]).unwrap(), 8.0 + 30.0 + 5.0);
     assert_eq!(gradient(&mut problem, &[2.0, 5.0]), [8.0 + 15.0, 6.0 + 1.0]);
 }
@@ -293,7 +295,8 @@ fn free_format_is_the_same_problem() {
 
 #[test]
 fn information_in_words() {
-    let text = format!("* classification LLR2-AN-V-V\nNAME          TEST\n{SIZES}GROUPS\n G  C         X1        1.0\nENDATA\n");
+    let text =
+        format!("* classification LLR2-AN-V-V\nNAME          TEST\n{SIZES}GROUPS\n G  C         X1        1.0\nENDATA\n");
     let problem = parse(&text, "TEST.SIF", &Options::default()).unwrap();
     let expected = "\
 TEST   classification LLR2-AN-V-V

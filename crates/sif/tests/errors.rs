@@ -38,7 +38,10 @@ fn every_error_of_the_data_part_says_where_and_what() {
         ("ELEMENT TYPE\n EV           U\n", "8:5: the name of a type was expected in field 2"),
         ("GROUP TYPE\n GV T         U\n GV T         V\n", "9:15: a group type has one variable only"),
         ("ELEMENT USES\n T  E         T\n", "8:15: there is no element type 'T'"),
-        ("ELEMENT USES\n V  E         U                        X\n", "8:5: the element 'E' has no type, and there is no default type"),
+        (
+            "ELEMENT USES\n V  E         U                        X\n",
+            "8:5: the element 'E' has no type, and there is no default type",
+        ),
         ("ELEMENT USES\n Q  E         U\n", "8:2: field 1 of this section is T, V or P, alone or after X or Z, not 'Q'"),
         ("GROUP USES\n E  C         E\n", "8:15: there is no element 'E'"),
         ("GROUP USES\n T  C         S\n", "8:15: there is no group type 'S'"),
@@ -50,10 +53,16 @@ fn every_error_of_the_data_part_says_where_and_what() {
         (" N  D         'SCALE'   0.0\n", "7:15: a scale factor must not be zero"),
         (" Q  D\n", "7:2: field 1 of this section is N, G, L or E, alone or after X, Z or D, not 'Q'"),
         (" DE D         C         1.0            F         1.0\n", "7:40: there is no group 'F'"),
-        (" DE D         C         1.0            D         1.0\n", "7:40: the group 'D' must be defined before its combination"),
+        (
+            " DE D         C         1.0            D         1.0\n",
+            "7:40: the group 'D' must be defined before its combination",
+        ),
     ];
     let in_types = [
-        ("ELEMENT USES\n T  E         T\n V  E         W                        X\n", "15:15: the element type 'T' has no elemental variable 'W'"),
+        (
+            "ELEMENT USES\n T  E         T\n V  E         W                        X\n",
+            "15:15: the element type 'T' has no elemental variable 'W'",
+        ),
         ("ELEMENT USES\n T  E         T\n P  E         W         1.0\n", "15:15: the element type 'T' has no parameter 'W'"),
         ("ELEMENT USES\n T  E         T\nGROUP USES\n E  C         E\n", "14:5: the element 'E' has no variable for 'U'"),
         (
@@ -69,7 +78,10 @@ fn every_error_of_the_data_part_says_where_and_what() {
         (" IE                     1\n", ":2:5: the name of a parameter was expected in field 2"),
         (" IE N                   1.5\n", ":2:25: an integer was expected, not 1.5"),
         (" IA N         M         1\n", ":2:15: the integer parameter 'M' has no value"),
-        (" IE M                   0\n ID N         M         1\n", ":3:15: this integer arithmetic divides by zero or leaves the range of 64 bits"),
+        (
+            " IE M                   0\n ID N         M         1\n",
+            ":3:15: this integer arithmetic divides by zero or leaves the range of 64 bits",
+        ),
         (" RF P         SQRT      -1.0\n", ":2:15: the value of the parameter 'P' would be NaN"),
         (
             " RF P         CUBE      1.0\n",
@@ -78,13 +90,22 @@ fn every_error_of_the_data_part_says_where_and_what() {
         ("VARIABLES\n E  X\n", ":3:2: field 1 of this section is blank, X or Z, not 'E'"),
         ("VARIABLES\n    X         C         1.0\n", ":3:15: there is no group 'C'"),
         ("VARIABLES\n    X         'SCALE'   0.0\n", ":3:15: a scale factor must not be zero"),
-        ("VARIABLES\n    X         'MARKER'                 'INTMID'\n", ":3:40: a 'MARKER' card has 'INTORG' or 'INTEND' in field 5, not \"'INTMID'\""),
-        (" IE 1                   1\n DO I         1                        1\n", ":3:2: the loop over 'I' that begins here is not closed by OD or ND before ENDATA"),
+        (
+            "VARIABLES\n    X         'MARKER'                 'INTMID'\n",
+            ":3:40: a 'MARKER' card has 'INTORG' or 'INTEND' in field 5, not \"'INTMID'\"",
+        ),
+        (
+            " IE 1                   1\n DO I         1                        1\n",
+            ":3:2: the loop over 'I' that begins here is not closed by OD or ND before ENDATA",
+        ),
         (" OD I\n", ":2:2: there is no loop that this OD card could close"),
         (" ND\n", ":2:2: there is no loop that this ND card could close"),
         (" DI I         2\n", ":2:5: a loop over 'I' was expected before this DI card"),
         (" DO I         1                        2\n ND\n", ":2:15: the integer parameter '1' has no value"),
-        (" IE 0                   0\n DO I         0                        0\n DI I         0\n ND\n", ":3:2: the increment of the loop over 'I' is zero"),
+        (
+            " IE 0                   0\n DO I         0                        0\n DI I         0\n ND\n",
+            ":3:2: the increment of the loop over 'I' is zero",
+        ),
     ];
     let cases = (in_small.iter().map(|(text, message)| (format!("{small}{text}"), format!(":{message}"))))
         .chain(in_types.iter().map(|(text, message)| (format!("{small}{types}{text}"), format!(":{message}"))))
@@ -116,7 +137,10 @@ fn what_is_too_large_is_refused() {
     let head = "NAME          BAD\n IE 1                   1\n IE N                   1.0D+12\n IE M                   60\n";
     let limits = Limits { cards: 1000, items: 50, ..Limits::default() };
     let cases = [
-        (" DO I         1                        N\n ND\n", ":5:2: the loop over 'I' has 1000000000000 values, and the limit is 1000"),
+        (
+            " DO I         1                        N\n ND\n",
+            ":5:2: the loop over 'I' has 1000000000000 values, and the limit is 1000",
+        ),
         (
             " DO I         1                        M\n DO J         1                        M\n IA K         I         1\n ND\n",
             ":6:2: the loops of the file carry out more than 1000 cards, which is the limit",

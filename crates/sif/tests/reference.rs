@@ -5,7 +5,7 @@ mod common;
 use common::{Collection, largest_difference};
 use serde_json::Value;
 use tangor_problem::{Pattern, Problem};
-use tangor_sif::{Options, SifProblem};
+use tangor_sif::SifProblem;
 
 /// Relative to the largest entry of the same kind.
 const TOLERANCE: f64 = 1e-12;
@@ -20,12 +20,7 @@ fn all_files_agree_with_the_reference() {
     let mut complaints = Vec::new();
     let mut compared = 0;
     for (reference, name) in collection.references() {
-        let mut options = Options::default();
-        for (parameter, value) in reference["params"].as_object().into_iter().flatten() {
-            let value = value.as_str().and_then(|text| text.parse().ok()).expect("a parameter of the reference is a number");
-            options = options.parameter(parameter, value);
-        }
-        match tangor_sif::read(collection.file(&name), &options) {
+        match tangor_sif::read(collection.file(&name), &common::options(&reference)) {
             Err(error) => complaints.push(error.to_string()),
             Ok(problem) => {
                 complaints.extend(compare(problem, &reference).into_iter().map(|complaint| format!("{name}: {complaint}")))

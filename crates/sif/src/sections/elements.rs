@@ -56,7 +56,9 @@ fn element(decoder: &mut Decoder, card: &Card, prefix: Prefix) -> Result<usize, 
             return Ok(number);
         }
         let Some(element_type) = decoder.defaults.element_type else {
-            return Err(card.complain(card.field2.column, format!("the element '{name}' has no type, and there is no default type")));
+            return Err(
+                card.complain(card.field2.column, format!("the element '{name}' has no type, and there is no default type"))
+            );
         };
         let element = allocate(decoder, element_type, card.line);
         decoder.model.elements.push(element);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use tangor_sif::Options;
 
 /// The folder with the files, and beside it the one with the references.
 pub struct Collection {
@@ -59,6 +60,14 @@ impl Collection {
             (reference, name)
         })
     }
+}
+
+/// The options that a reference was made with.
+pub fn options(reference: &Value) -> Options {
+    reference["params"].as_object().into_iter().flatten().fold(Options::default(), |options, (name, value)| {
+        let value = value.as_str().and_then(|text| text.parse().ok()).expect("a parameter of the reference is a number");
+        options.parameter(name, value)
+    })
 }
 
 fn load(path: &Path) -> Value {
