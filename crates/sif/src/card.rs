@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn fixed_columns_are_cut_and_comments_dropped() {
         let text =
-            " XG C(I)      X(I)      1.23456789012345Y         2.0  $ no\n IE N                   10             $-PARAMETER";
+            " XG C(I)      X(I)      1.2345678901234Y         2.0  $ no\n IE N                   10             $-PARAMETER";
         assert_eq!(cards(text)[0], ["XG", "C(I)", "X(I)", "1.2345678901", "Y", "2.0"].map(String::from));
         assert_eq!(cards(text)[1], ["IE", "N", "", "10", "", ""].map(String::from));
     }

@@ -115,8 +115,7 @@ fn compare_point(problem: &mut SifProblem, point: &Value, no_objective: bool) ->
         if what == "c" && cancelled {
             difference = (found[place] - expected[place]).abs() / terms(place, &x, rows, columns, &values);
         }
-        // Not `>`: a NaN must be seen.
-        if !(difference <= TOLERANCE) {
+        if difference.is_nan() || difference > TOLERANCE {
             complaints.push(format!("{what} differs by {difference:.1e} at {place}: {} {}", found[place], expected[place]));
         }
     }
