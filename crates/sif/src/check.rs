@@ -82,13 +82,13 @@ struct Derived {
 
 fn element_derivatives(side: &Side, element: usize, x: &[f64], scratch: &mut Scratch) -> Evaluation<Derived> {
     let (function, n, parameters) = side.element(element, x, scratch);
-    let result = derive(function, &scratch.variables[..n], parameters, &mut scratch.work);
+    let result = derive(function, &scratch.variables[..n], parameters, &mut scratch.element_work);
     side.blame_element(element, result)
 }
 
 fn group_derivatives(side: &Side, row: usize, alpha: f64, scratch: &mut Scratch) -> Evaluation<Derived> {
     let function = &side.functions.group_types[side.group_type[row] as usize];
-    side.blame_row(row, derive(function, &[alpha], side.parameters_of_row(row), &mut scratch.work))
+    side.blame_row(row, derive(function, &[alpha], side.parameters_of_row(row), &mut scratch.group_work))
 }
 
 fn derive(function: &Compiled, variables: &[f64], parameters: &[f64], work: &mut [f64]) -> Result<Derived, Failure> {

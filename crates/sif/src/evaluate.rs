@@ -26,7 +26,8 @@ pub(crate) struct Evaluator {
 
 impl Evaluator {
     pub fn new(side: Side) -> Self {
-        let lanes = if side.elements().max(side.rows()) < WORTH_SHARING { 1 } else { LANES };
+        let alone = side.elements().max(side.rows()) < WORTH_SHARING || side.carries_state();
+        let lanes = if alone { 1 } else { LANES };
         let scratch = Scratch::new(&side.functions, side.widest());
         Evaluator {
             element_values: vec![0.0; side.elements()],
@@ -103,7 +104,7 @@ impl Side {
         let mut gradients = gradients;
         for (k, value) in values.iter_mut().enumerate() {
             let (function, n, parameters) = self.element(first + k, x, scratch);
-            let (variables, work) = (&scratch.variables[..n], &mut scratch.work);
+            let (variables, work) = (&scratch.variables[..n], &mut scratch.element_work);
             let result = match gradients.take() {
                 None => function.value(variables, parameters, work),
                 Some(all) => {
@@ -152,7 +153,7 @@ impl Side {
         for (k, value) in rows.iter_mut().enumerate() {
             let row = first + k;
             let alpha = self.argument(row, x, element_values);
-            *value = self.scale[row] * self.group_value(row, alpha, &mut lanes[0].work)?;
+            *value = self.scale[row] * self.group_value(row, alpha, &mut lanes[0].group_work)?;
         }
         Ok(())
     }
@@ -203,7 +204,7 @@ impl Side {
             let mut factor = self.scale[row];
             if self.group_type[row] != TRIVIAL {
                 let alpha = self.argument(row, known.x, known.values);
-                factor *= self.group_slope(row, alpha, &mut lanes[0].work)?;
+                factor *= self.group_slope(row, alpha, &mut lanes[0].group_work)?;
             }
             if factor != 1.0 {
                 own.iter_mut().for_each(|entry| *entry *= factor);

@@ -128,7 +128,7 @@ impl Places {
             let mut factor = multiplier(row) * side.scale[row];
             if side.group_type[row] != TRIVIAL {
                 let alpha = side.argument(row, x, element_values);
-                let (slope, curvature) = side.group_curvature(row, alpha, &mut scratch.work)?;
+                let (slope, curvature) = side.group_curvature(row, alpha, &mut scratch.group_work)?;
                 let a = &mut buffers.argument_gradient[..side.column_at[row + 1] - side.column_at[row]];
                 side.argument_gradient(row, element_gradients, a);
                 for i in 0..a.len() {
@@ -153,17 +153,18 @@ impl Places {
         buffers: &mut Buffers,
         values: &mut [f64],
     ) -> Evaluation {
+        let all = side.carries_state();
         let mut rest = self.elements.as_slice();
         for element in 0..side.elements() {
             let (function, n, parameters) = side.element(element, x, scratch);
             let (places, others) = rest.split_at(n * (n + 1) / 2);
             rest = others;
             let weight = buffers.weights[element];
-            if weight == 0.0 {
+            if weight == 0.0 && !all {
                 continue;
             }
             let (gradient, hessian) = (&mut buffers.gradient[..n], &mut buffers.hessian[..places.len()]);
-            let result = function.hessian(&scratch.variables[..n], parameters, &mut scratch.work, gradient, hessian);
+            let result = function.hessian(&scratch.variables[..n], parameters, &mut scratch.element_work, gradient, hessian);
             side.blame_element(element, result)?;
             let variables = &side.variables[side.variables_at[element]..side.variables_at[element + 1]];
             let mut entries = places.iter().zip(hessian.iter());

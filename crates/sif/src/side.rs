@@ -21,13 +21,16 @@ pub(crate) struct Functions {
 #[derive(Clone, Debug)]
 pub(crate) struct Scratch {
     pub variables: Vec<f64>,
-    pub work: Vec<f64>,
+    /// For elements, which may find there what others left behind.
+    pub element_work: Vec<f64>,
+    pub group_work: Vec<f64>,
 }
 
 impl Scratch {
     pub fn new(functions: &Functions, widest: usize) -> Self {
-        let types = functions.element_types.iter().chain(&functions.group_types);
-        Scratch { variables: vec![0.0; widest], work: vec![0.0; types.map(Compiled::scratch_len).max().unwrap_or(0)] }
+        let work = |types: &[Compiled]| vec![0.0; types.iter().map(Compiled::scratch_len).max().unwrap_or(0)];
+        let (element_work, group_work) = (work(&functions.element_types), work(&functions.group_types));
+        Scratch { variables: vec![0.0; widest], element_work, group_work }
     }
 }
 
@@ -220,6 +223,11 @@ impl Side {
     /// How many variables the widest element has.
     pub fn widest(&self) -> usize {
         self.variables_at.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0)
+    }
+
+    /// True when elements may read what others left behind: then one thread evaluates all of them, in the order of the file.
+    pub fn carries_state(&self) -> bool {
+        self.functions.element_types.iter().any(Compiled::carries_state)
     }
 
     /// True when the row is a linear function.
