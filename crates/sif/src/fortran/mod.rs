@@ -72,6 +72,8 @@ pub struct Compiled {
     program: Program,
     /// Where the registers of a tape begin in the scratch: after what other types keep there.
     offset: usize,
+    /// How long the scratch must be.
+    scratch: usize,
 }
 
 #[derive(Debug)]
@@ -130,12 +132,18 @@ fn compile_part(
 ) -> Result<Vec<Compiled>, Fault> {
     let part = part::read(lines)?;
     // Files without external functions may have anything after their last ENDATA.
-    let subprograms = if part.functions.is_empty() { Vec::new() } else { unit::subprograms(rest)? };
+    let subprograms = match unit::subprograms(rest) {
+        Err(_) if part.functions.is_empty() => Vec::new(),
+        found => found?,
+    };
     let compiler = Compiler { part, subprograms, derivatives, what };
     let mut compiled = types.iter().map(|declaration| compiler.compile(declaration)).collect::<Result<Vec<_>, _>>()?;
-    let kept = compiled.iter().filter(|one| one.carries_state()).map(|one| one.offset).max();
+    let kept = compiled.iter().filter_map(Compiled::kept).max().unwrap_or(0);
     for one in &mut compiled {
-        one.offset = kept.unwrap_or(0);
+        if let Program::Tape(tape) = &one.program {
+            one.offset = kept;
+            one.scratch = kept + tape.len();
+        }
     }
     Ok(compiled)
 }
@@ -156,17 +164,16 @@ impl Compiler<'_> {
         };
         let range = Range::new(individual, declaration)?;
         let tape = symbolic::tape(&self.part, individual, declaration, &range, &self.others(), self.derivatives)?;
-        let (program, offset) = match tape {
-            Some(tape) => (Program::Tape(tape), 0),
+        let (scratch, program) = match tape {
+            Some(tape) => (tape.len(), Program::Tape(tape)),
             None => {
                 let (part, subprograms) = (&self.part, &self.subprograms);
                 let external = External::new(part, individual, declaration, range, subprograms, self.derivatives)?;
-                let kept = external.kept();
-                (Program::External(Box::new(external)), 1 + kept)
+                (external.scratch_len(), Program::External(Box::new(external)))
             }
         };
         let (variables, parameters) = (declaration.variables.len(), declaration.parameters.len());
-        Ok(Compiled { name: declaration.name.clone(), variables, parameters, program, offset })
+        Ok(Compiled { name: declaration.name.clone(), variables, parameters, program, offset: 0, scratch })
     }
 
     // The names that a tape cannot deal with: arrays and external functions.
@@ -179,20 +186,25 @@ impl Compiler<'_> {
 }
 
 impl Compiled {
+    // How much of the scratch outlives an evaluation, for a type that carries state.
+    fn kept(&self) -> Option<usize> {
+        match &self.program {
+            Program::External(external) if external.carries => Some(1 + external.kept()),
+            _ => None,
+        }
+    }
+
     /// True when the type may read what an evaluation of another element left behind.
     ///
     /// Then all elements of the part must be evaluated in the order of the file, with one scratch and at one level (all values, or all
     /// gradients), as compiled Fortran would. Other types may be evaluated in any order and in parallel.
     pub fn carries_state(&self) -> bool {
-        matches!(&self.program, Program::External(external) if external.carries)
+        self.kept().is_some()
     }
 
     /// How many numbers the scratch of an evaluation has. It may be longer, and elements may share it, but not with groups.
     pub fn scratch_len(&self) -> usize {
-        match &self.program {
-            Program::Tape(tape) => self.offset + tape.len(),
-            Program::External(external) => external.scratch_len(),
-        }
+        self.scratch
     }
 
     /// The value at the elemental variables (not the internal ones).
@@ -208,7 +220,6 @@ impl Compiled {
         scratch: &mut [f64],
         gradient: &mut [f64],
     ) -> Result<f64, Failure> {
-        self.check("entries of the gradient", gradient.len(), self.variables)?;
         self.evaluate(Level::Gradient, variables, parameters, scratch, gradient, &mut [])
     }
 
@@ -221,8 +232,6 @@ impl Compiled {
         gradient: &mut [f64],
         hessian: &mut [f64],
     ) -> Result<f64, Failure> {
-        self.check("entries of the gradient", gradient.len(), self.variables)?;
-        self.check("entries of the Hessian", hessian.len(), self.variables * (self.variables + 1) / 2)?;
         self.evaluate(Level::Hessian, variables, parameters, scratch, gradient, hessian)
     }
 
@@ -235,9 +244,22 @@ impl Compiled {
         gradient: &mut [f64],
         hessian: &mut [f64],
     ) -> Result<f64, Failure> {
-        self.check("variables", variables.len(), self.variables)?;
-        self.check("parameters", parameters.len(), self.parameters)?;
-        self.check("numbers of scratch", scratch.len().min(self.scratch_len()), self.scratch_len())?;
+        let slopes = if level >= Level::Gradient { self.variables } else { 0 };
+        let curvatures = if level == Level::Hessian { self.variables * (self.variables + 1) / 2 } else { 0 };
+        let fits = variables.len() == self.variables
+            && parameters.len() == self.parameters
+            && scratch.len() >= self.scratch
+            && gradient.len() == slopes
+            && hessian.len() == curvatures;
+        if !fits {
+            return Err(self.misfit([
+                ("variables", variables.len(), self.variables),
+                ("parameters", parameters.len(), self.parameters),
+                ("numbers of scratch", scratch.len().min(self.scratch), self.scratch),
+                ("entries of the gradient", gradient.len(), slopes),
+                ("entries of the Hessian", hessian.len(), curvatures),
+            ]));
+        }
         match &self.program {
             Program::External(external) => external.evaluate(level, variables, parameters, scratch, gradient, hessian),
             Program::Tape(tape) => {
@@ -249,10 +271,10 @@ impl Compiled {
         }
     }
 
-    fn check(&self, what: &str, given: usize, wanted: usize) -> Result<(), Failure> {
-        if given == wanted {
-            return Ok(());
-        }
-        Err(Failure::broken(format!("type {} was given {given} {what}, but needs {wanted}", self.name)))
+    #[cold]
+    fn misfit(&self, lengths: [(&str, usize, usize); 5]) -> Failure {
+        let wrong = lengths.iter().filter(|(_, given, wanted)| given != wanted);
+        let wrong: Vec<_> = wrong.map(|(what, given, wanted)| format!("{given} {what} instead of {wanted}")).collect();
+        Failure::broken(format!("type {} was given {}", self.name, wrong.join(", ")))
     }
 }

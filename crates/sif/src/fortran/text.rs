@@ -46,13 +46,11 @@ impl Text {
 
     /// Adds the letters of a line, of which the first stands at `place`.
     pub fn push(&mut self, letters: &str, place: Place) {
-        let mut column = place.column;
-        for letter in letters.chars() {
+        for (column, letter) in (place.column..).zip(letters.chars()) {
             if !letter.is_whitespace() {
                 self.letters.push((letter.to_ascii_uppercase(), Place { line: place.line, column }));
                 self.end = Place { line: place.line, column: column + 1 };
             }
-            column += 1;
         }
     }
 
