@@ -45,7 +45,7 @@ pub trait Formulas {
 /// assert_eq!(values, [2.0, 1.0]);
 /// ```
 ///
-/// Both modes come from the crate `echidna`. Forward mode carries 8 directions through one evaluation, at the price of about two
+/// Both modes come from the crate `echidna`. Forward mode carries 8 directions through one evaluation, at the price of about three
 /// plain ones. Reverse mode records an evaluation, at the price of about twelve, and then gives a whole gradient for about
 /// five. A sparse Jacobian takes one direction for each group of columns that share no row, or one backward reading for each
 /// group of rows that share no column.
@@ -71,7 +71,7 @@ pub enum Mode {
 impl Mode {
     /// The cheaper one, by the prices in plain evaluations that [`Differentiated`] states.
     fn cheaper(directions: usize, results: usize) -> Self {
-        let forward = 2 * directions.div_ceil(LANES);
+        let forward = 3 * directions.div_ceil(LANES);
         let reverse = 12 + 5 * results;
         if forward <= reverse { Mode::Forward } else { Mode::Reverse }
     }
