@@ -26,6 +26,7 @@ mod failure;
 mod forward;
 mod groups;
 mod meta;
+mod noisy;
 mod number;
 mod pattern;
 mod problem;
@@ -38,6 +39,7 @@ pub use closures::{ClosureBuilder, ClosureError, ClosureProblem, IntoEvaluation}
 pub use counted::{Counted, Counts};
 pub use failure::{Evaluation, Failure, Function};
 pub use meta::{INFINITE, Meta, MetaError};
+pub use noisy::{Distribution, Noise, NoiseError, NoiseForm, Noisy};
 pub use number::Number;
 pub use pattern::Pattern;
 pub use problem::{Problem, SecondOrder};
