@@ -12,7 +12,8 @@
 //! - give closures to [`ClosureProblem`], with derivatives by hand or estimated by finite differences;
 //! - write [`Formulas`] once for every kind of [`Number`], and let [`Differentiated`] find the derivatives.
 //!
-//! When functions are expectations of which only samples can be had, the trait is [`SampledProblem`].
+//! When functions are expectations of which only samples can be had, the trait is [`SampledProblem`]. To get one, implement it, state a
+//! [`FiniteSum`] over the rows of a data set, or put noise on any problem with [`Noisy`].
 //!
 //! [`check_derivatives`] tells whether derivatives are right, and [`Counted`] counts evaluations.
 
@@ -23,6 +24,7 @@ mod counted;
 mod differences;
 mod estimate;
 mod failure;
+mod finite_sum;
 mod forward;
 mod groups;
 mod meta;
@@ -30,6 +32,7 @@ mod noisy;
 mod number;
 mod pattern;
 mod problem;
+mod reduction;
 mod reverse;
 mod sampled;
 
@@ -38,9 +41,11 @@ pub use check::{Comparison, DerivativeCheck, check_derivatives};
 pub use closures::{ClosureBuilder, ClosureError, ClosureProblem, IntoEvaluation};
 pub use counted::{Counted, Counts};
 pub use failure::{Evaluation, Failure, Function};
+pub use finite_sum::{FiniteSum, SampledSum};
 pub use meta::{INFINITE, Meta, MetaError};
 pub use noisy::{Distribution, Noise, NoiseError, NoiseForm, Noisy};
 pub use number::Number;
 pub use pattern::Pattern;
 pub use problem::{Problem, SecondOrder};
+pub use reduction::Reduction;
 pub use sampled::{Access, Accesses, Draw, SampledProblem};
