@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::{Access, Accesses, Draw, Evaluation, Failure, Function, Meta, Problem, Reduction, SampledProblem};
+use crate::{Access, Accesses, Draw, Evaluation, Failure, Function, Members, Meta, Problem, Reduction, SampledProblem};
 
 type Term = Box<dyn Fn(usize, &[f64]) -> f64 + Send + Sync>;
 type AddTerm = Box<dyn Fn(usize, &[f64], &mut [f64]) + Send + Sync>;
@@ -47,29 +47,6 @@ enum Part {
     Missing,
     ByRow(AddTerm),
     Exact(Fill),
-}
-
-/// The rows to average over.
-#[derive(Clone, Copy)]
-enum Rows<'a> {
-    All(usize),
-    Drawn(&'a [Draw]),
-}
-
-impl Rows<'_> {
-    fn len(&self) -> usize {
-        match self {
-            Rows::All(rows) => *rows,
-            Rows::Drawn(draws) => draws.len(),
-        }
-    }
-
-    fn get(&self, k: usize) -> usize {
-        match self {
-            Rows::All(_) => k,
-            Rows::Drawn(draws) => draws[k].0 as usize,
-        }
-    }
 }
 
 impl FiniteSum {
@@ -120,33 +97,23 @@ impl FiniteSum {
         SampledSum(self)
     }
 
+    fn drawn<'a>(&self, draws: &'a [Draw]) -> Members<'a> {
+        Members::Drawn { draws, population: self.rows }
+    }
+
     fn missing(&self, function: Function) -> Failure {
         Failure::broken(format!("the {function} of the sum {} was not given", self.meta.name))
     }
 
-    /// Refuses rows that are not there, and an average over none.
-    fn check(&self, rows: Rows) -> Evaluation {
-        if rows.len() == 0 {
-            return Err(Failure::broken("an average over no rows was asked for"));
-        }
-        match rows {
-            Rows::All(_) => Ok(()),
-            Rows::Drawn(draws) => match draws.iter().find(|draw| draw.0 >= self.rows as u64) {
-                Some(draw) => Err(Failure::broken(format!("row {} was drawn, but there are {}", draw.0, self.rows))),
-                None => Ok(()),
-            },
-        }
-    }
-
-    fn average_objective(&mut self, x: &[f64], rows: Rows) -> Evaluation<f64> {
+    fn average_objective(&mut self, x: &[f64], rows: Members) -> Evaluation<f64> {
         let Some(term) = &self.objective else { return Err(self.missing(Function::Objective)) };
-        self.check(rows)?;
+        rows.check()?;
         let mut sum = [0.0];
-        self.reduction.sum(rows.len(), &mut sum, |range, sum| sum[0] += range.map(|k| term(rows.get(k), x)).sum::<f64>());
-        Ok(sum[0] / rows.len() as f64)
+        self.reduction.sum(rows.count(), &mut sum, |range, sum| sum[0] += range.map(|k| term(rows.get(k), x)).sum::<f64>());
+        Ok(sum[0] / rows.count() as f64)
     }
 
-    fn average(&mut self, function: Function, x: &[f64], rows: Rows, out: &mut [f64]) -> Evaluation {
+    fn average(&mut self, function: Function, x: &[f64], rows: Members, out: &mut [f64]) -> Evaluation {
         let add = match function {
             Function::Gradient => self.gradient.as_ref(),
             _ => match if function == Function::Constraints { &self.constraints } else { &self.jacobian } {
@@ -159,9 +126,9 @@ impl FiniteSum {
             },
         };
         let Some(add) = add else { return Err(self.missing(function)) };
-        self.check(rows)?;
-        self.reduction.sum(rows.len(), out, |range, sum| range.for_each(|k| add(rows.get(k), x, sum)));
-        let weight = 1.0 / rows.len() as f64;
+        rows.check()?;
+        self.reduction.sum(rows.count(), out, |range, sum| range.for_each(|k| add(rows.get(k), x, sum)));
+        let weight = 1.0 / rows.count() as f64;
         out.iter_mut().for_each(|value| *value *= weight);
         Ok(())
     }
@@ -172,16 +139,16 @@ impl Problem for FiniteSum {
         &self.meta
     }
     fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
-        self.average_objective(x, Rows::All(self.rows))
+        self.average_objective(x, Members::All(self.rows))
     }
     fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
-        self.average(Function::Gradient, x, Rows::All(self.rows), g)
+        self.average(Function::Gradient, x, Members::All(self.rows), g)
     }
     fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
-        self.average(Function::Constraints, x, Rows::All(self.rows), c)
+        self.average(Function::Constraints, x, Members::All(self.rows), c)
     }
     fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
-        self.average(Function::Jacobian, x, Rows::All(self.rows), values)
+        self.average(Function::Jacobian, x, Members::All(self.rows), values)
     }
 }
 
@@ -207,19 +174,19 @@ impl SampledProblem for SampledSum {
     }
 
     fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
-        self.0.average(Function::Gradient, x, Rows::Drawn(draws), g)
+        self.0.average(Function::Gradient, x, self.0.drawn(draws), g)
     }
 
     fn constraints(&mut self, x: &[f64], draws: &[Draw], c: &mut [f64]) -> Evaluation {
-        self.0.average(Function::Constraints, x, Rows::Drawn(draws), c)
+        self.0.average(Function::Constraints, x, self.0.drawn(draws), c)
     }
 
     fn jacobian(&mut self, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Evaluation {
-        self.0.average(Function::Jacobian, x, Rows::Drawn(draws), values)
+        self.0.average(Function::Jacobian, x, self.0.drawn(draws), values)
     }
 
     fn objective(&mut self, x: &[f64], draws: &[Draw]) -> Option<Evaluation<f64>> {
-        self.0.objective.is_some().then(|| self.0.average_objective(x, Rows::Drawn(draws)))
+        self.0.objective.is_some().then(|| self.0.average_objective(x, self.0.drawn(draws)))
     }
 
     fn exact(&mut self) -> Option<&mut dyn Problem> {

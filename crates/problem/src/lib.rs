@@ -35,6 +35,7 @@ mod problem;
 mod reduction;
 mod reverse;
 mod sampled;
+mod stream;
 
 pub use autodiff::{Differentiated, Formulas, Mode};
 pub use check::{Comparison, DerivativeCheck, check_derivatives};
@@ -47,5 +48,6 @@ pub use noisy::{Distribution, Noise, NoiseError, NoiseForm, Noisy};
 pub use number::Number;
 pub use pattern::Pattern;
 pub use problem::{Problem, SecondOrder};
-pub use reduction::Reduction;
+pub use reduction::{Members, Reduction};
 pub use sampled::{Access, Accesses, Draw, SampledProblem};
+pub use stream::Stream;

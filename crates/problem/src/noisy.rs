@@ -2,7 +2,7 @@ use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Access, Accesses, Draw, Evaluation, Failure, Meta, Problem, SampledProblem};
+use crate::{Access, Accesses, Draw, Evaluation, Failure, Meta, Problem, SampledProblem, Stream};
 
 /// Degrees of freedom of the heavy-tailed noise: the fewest with a finite variance.
 const DEGREES: usize = 3;
@@ -261,48 +261,4 @@ impl Distribution {
             w.iter_mut().for_each(|w| *w *= radius / norm);
         }
     }
-}
-
-/// Random numbers that a draw and a function determine: SplitMix64 from a mixed start.
-struct Stream {
-    state: u64,
-    spare: Option<f64>,
-}
-
-impl Stream {
-    fn new(draw: Draw, function: u64) -> Self {
-        Stream { state: mixed(mixed(draw.0) ^ function.wrapping_mul(INCREMENT)), spare: None }
-    }
-
-    /// In the open interval (0, 1).
-    fn uniform(&mut self) -> f64 {
-        self.state = self.state.wrapping_add(INCREMENT);
-        ((mixed(self.state) >> 11) as f64 + 0.5) * (-53f64).exp2()
-    }
-
-    /// Standard normal, by Marsaglia's polar method, which makes two at a time.
-    fn normal(&mut self) -> f64 {
-        if let Some(spare) = self.spare.take() {
-            return spare;
-        }
-        loop {
-            let (u, v) = (2.0 * self.uniform() - 1.0, 2.0 * self.uniform() - 1.0);
-            let square = u * u + v * v;
-            if square > 0.0 && square < 1.0 {
-                let factor = (-2.0 * square.ln() / square).sqrt();
-                self.spare = Some(factor * v);
-                return factor * u;
-            }
-        }
-    }
-}
-
-/// 2^64 divided by the golden ratio, odd.
-const INCREMENT: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// The output function of SplitMix64: every bit of the argument changes about half of the result's.
-fn mixed(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

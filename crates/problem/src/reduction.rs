@@ -2,6 +2,53 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::{Draw, Evaluation, Failure};
+
+/// The members of a finite population that an average is taken over.
+#[derive(Clone, Copy, Debug)]
+pub enum Members<'a> {
+    /// All of a population of this size.
+    All(usize),
+    /// Those that were drawn, perhaps more than once.
+    Drawn {
+        /// Their indices.
+        draws: &'a [Draw],
+        /// The size of the population.
+        population: usize,
+    },
+}
+
+impl Members<'_> {
+    /// How many terms the average has.
+    pub fn count(&self) -> usize {
+        match self {
+            Members::All(population) => *population,
+            Members::Drawn { draws, .. } => draws.len(),
+        }
+    }
+
+    /// The index of term `k`.
+    #[inline]
+    pub fn get(&self, k: usize) -> usize {
+        match self {
+            Members::All(_) => k,
+            Members::Drawn { draws, .. } => draws[k].0 as usize,
+        }
+    }
+
+    /// Refuses an average over nothing, and members that are not there.
+    pub fn check(&self) -> Evaluation {
+        if self.count() == 0 {
+            return Err(Failure::broken("an average over no rows was asked for"));
+        }
+        let Members::Drawn { draws, population } = self else { return Ok(()) };
+        match draws.iter().find(|draw| draw.0 >= *population as u64) {
+            Some(draw) => Err(Failure::broken(format!("row {} was drawn, but there are {population}", draw.0))),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Most parts that a sum is cut into, so that memory stays bounded.
 const PARTS: usize = 64;
 /// Fewest terms of a part, so that a part is worth a thread's waking.

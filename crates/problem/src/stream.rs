@@ -1,0 +1,55 @@
+use crate::Draw;
+
+/// Random numbers that a draw and a purpose determine: SplitMix64 from a mixed start.
+///
+/// ```
+/// use tangor_problem::{Draw, Stream};
+///
+/// let mut noise = Stream::new(Draw(7), 1);
+/// assert_eq!(noise.normal(), Stream::new(Draw(7), 1).normal());
+/// assert_ne!(noise.normal(), Stream::new(Draw(7), 2).normal());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Stream {
+    state: u64,
+    spare: Option<f64>,
+}
+
+impl Stream {
+    /// Streams of different draws or purposes are independent.
+    pub fn new(draw: Draw, purpose: u64) -> Self {
+        Stream { state: mixed(mixed(draw.0) ^ purpose.wrapping_mul(INCREMENT)), spare: None }
+    }
+
+    /// In the open interval (0, 1).
+    pub fn uniform(&mut self) -> f64 {
+        self.state = self.state.wrapping_add(INCREMENT);
+        ((mixed(self.state) >> 11) as f64 + 0.5) * (-53f64).exp2()
+    }
+
+    /// Standard normal, by Marsaglia's polar method, which makes two at a time.
+    pub fn normal(&mut self) -> f64 {
+        if let Some(spare) = self.spare.take() {
+            return spare;
+        }
+        loop {
+            let (u, v) = (2.0 * self.uniform() - 1.0, 2.0 * self.uniform() - 1.0);
+            let square = u * u + v * v;
+            if square > 0.0 && square < 1.0 {
+                let factor = (-2.0 * square.ln() / square).sqrt();
+                self.spare = Some(factor * v);
+                return factor * u;
+            }
+        }
+    }
+}
+
+/// 2^64 divided by the golden ratio, odd.
+const INCREMENT: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The output function of SplitMix64: every bit of the argument changes about half of the result's.
+fn mixed(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
