@@ -1,0 +1,55 @@
+use std::path::PathBuf;
+
+/// Why data cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file cannot be read.
+    #[error("the file {} cannot be read: {cause}", file.display())]
+    Unreadable {
+        /// Which file.
+        file: PathBuf,
+        /// Why not.
+        cause: std::io::Error,
+    },
+    /// A place in a file is wrong.
+    #[error("{}:{line}: {message}", file.display())]
+    Line {
+        /// Which file.
+        file: PathBuf,
+        /// Which line, counted from 1.
+        line: u64,
+        /// What is wrong and what was expected.
+        message: String,
+    },
+    /// A field of a table is wrong.
+    #[error("{}:{line}: column {column:?}: {message}", file.display())]
+    Field {
+        /// Which file.
+        file: PathBuf,
+        /// Which line, counted from 1.
+        line: u64,
+        /// The name of the column.
+        column: String,
+        /// What is wrong and what was expected.
+        message: String,
+    },
+    /// A file as a whole is wrong.
+    #[error("the file {} cannot be used: {message}", file.display())]
+    File {
+        /// Which file.
+        file: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// A constraint does not fit the data.
+    #[error("the constraint {name} cannot be used: {message}")]
+    Constraint {
+        /// Which constraint.
+        name: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// Something asked for makes no sense.
+    #[error("{0}")]
+    Senseless(String),
+}

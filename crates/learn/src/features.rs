@@ -1,0 +1,128 @@
+/// A matrix of features: a few dense columns, then sparse ones, then a one for the intercept. Kept once, row after row.
+///
+/// Entries are `f32`, which halves memory and is far finer than what data are measured with; sums are `f64`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Features {
+    columns: usize,
+    width: usize,
+    dense: Vec<f32>,
+    /// Where the sparse entries of each row end.
+    ends: Vec<usize>,
+    sparse: Vec<Entry>,
+}
+
+/// A sparse entry.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub column: u32,
+    pub value: f32,
+}
+
+impl Features {
+    /// No rows yet; `columns` counts dense and sparse ones, without the intercept.
+    pub(crate) fn new(columns: usize, dense: usize) -> Self {
+        Features { columns, width: dense, ..Features::default() }
+    }
+
+    /// Adds a row: all dense values, and the sparse entries that are not zero.
+    pub(crate) fn push(&mut self, dense: &[f32], sparse: impl IntoIterator<Item = Entry>) {
+        debug_assert_eq!(dense.len(), self.width);
+        self.dense.extend_from_slice(dense);
+        self.sparse.extend(sparse);
+        self.ends.push(self.sparse.len());
+    }
+
+    /// Forgets all rows and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.dense.clear();
+        self.ends.clear();
+        self.sparse.clear();
+    }
+
+    /// Gives memory back that growing took too much of.
+    pub(crate) fn shrink(&mut self) {
+        self.dense.shrink_to_fit();
+        self.ends.shrink_to_fit();
+        self.sparse.shrink_to_fit();
+    }
+
+    /// Columns that turned out to be needed.
+    pub(crate) fn set_columns(&mut self, columns: usize) {
+        self.columns = columns;
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The number of weights: one per column, and the intercept at the end.
+    pub fn weights(&self) -> usize {
+        self.columns + 1
+    }
+
+    /// The number of dense columns.
+    pub fn dense_columns(&self) -> usize {
+        self.width
+    }
+
+    /// Bytes that the matrix occupies.
+    pub fn bytes(&self) -> usize {
+        self.dense.len() * size_of::<f32>() + self.ends.len() * size_of::<usize>() + self.sparse.len() * size_of::<Entry>()
+    }
+
+    fn row(&self, i: usize) -> (&[f32], &[Entry]) {
+        let start = if i == 0 { 0 } else { self.ends[i - 1] };
+        (&self.dense[i * self.width..(i + 1) * self.width], &self.sparse[start..self.ends[i]])
+    }
+
+    /// `a_i'x`, the intercept included.
+    #[inline]
+    pub fn dot(&self, i: usize, x: &[f64]) -> f64 {
+        let (dense, sparse) = self.row(i);
+        let x_dense = &x[..dense.len()];
+        // Four sums at a time, so that the processor need not wait for each addition.
+        let mut sums = [0.0; 4];
+        let (blocks, rest) = dense.as_chunks::<4>();
+        let (x_blocks, x_rest) = x_dense.as_chunks::<4>();
+        for (a, x) in blocks.iter().zip(x_blocks) {
+            for k in 0..4 {
+                sums[k] += f64::from(a[k]) * x[k];
+            }
+        }
+        let mut sum = (sums[0] + sums[1]) + (sums[2] + sums[3]) + x[self.columns];
+        sum += rest.iter().zip(x_rest).map(|(a, x)| f64::from(*a) * x).sum::<f64>();
+        sum + sparse.iter().map(|entry| f64::from(entry.value) * x[entry.column as usize]).sum::<f64>()
+    }
+
+    /// `out += weight a_i`, the intercept included.
+    #[inline]
+    pub fn add(&self, i: usize, weight: f64, out: &mut [f64]) {
+        let (dense, sparse) = self.row(i);
+        for (out, a) in out.iter_mut().zip(dense) {
+            *out += weight * f64::from(*a);
+        }
+        for entry in sparse {
+            out[entry.column as usize] += weight * f64::from(entry.value);
+        }
+        out[self.columns] += weight;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dense_sparse_and_intercept_add_up() {
+        let mut features = Features::new(8, 6);
+        features.push(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [Entry { column: 7, value: 10.0 }]);
+        features.push(&[0.0; 6], []);
+        let x = [1.0, 1.0, 1.0, 1.0, 1.0, 0.5, 99.0, 2.0, -1.0];
+        assert_eq!([features.dot(0, &x), features.dot(1, &x)], [15.0 + 3.0 + 20.0 - 1.0, -1.0]);
+        let mut out = [0.0; 9];
+        features.add(0, 2.0, &mut out);
+        features.add(1, 1.0, &mut out);
+        assert_eq!(out, [2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 0.0, 20.0, 3.0]);
+    }
+}

@@ -1,0 +1,37 @@
+use tangor_problem::{Draw, Stream};
+
+use crate::regression::probability;
+use crate::{Column, DataSet, Encoding, Error, Features, Grouping, Kind, Labels};
+
+/// Data made up on the spot: normal features `x1, x2, ...`, labels that follow a logistic model, and two groups `a` and `b` in a column
+/// `group`, of which `b` has higher values of `x1` and more positive labels. The same seed gives the same data.
+pub fn generate(rows: usize, columns: usize, seed: u64) -> Result<DataSet, Error> {
+    if rows < 2 || columns == 0 {
+        return Err(Error::Senseless(format!("data of {rows} rows and {columns} columns cannot be fitted")));
+    }
+    let weights: Vec<f64> = (0..columns).map(|j| (1.0 + j as f64).cos() / (1.0 + j as f64).sqrt()).collect();
+    let mut features = Features::new(columns, columns);
+    let (mut positive, mut members) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+    let mut row = vec![0.0; columns];
+    for i in 0..rows {
+        let mut stream = Stream::new(Draw(i as u64), seed);
+        let in_b = stream.uniform() < 0.4;
+        row.iter_mut().for_each(|value| *value = stream.normal() as f32);
+        row[0] += if in_b { 1.0 } else { 0.0 };
+        let margin: f64 = weights.iter().zip(&row).map(|(w, a)| w * f64::from(*a)).sum();
+        positive.push(stream.uniform() < probability(margin - 0.5 + if in_b { 0.8 } else { 0.0 }));
+        members.push(Some(u16::from(in_b)));
+        features.push(&row, []);
+    }
+    features.shrink();
+    let kind = Kind::Number { log: false, mean: 0.0, deviation: 1.0 };
+    let column = |j: usize| Column { name: format!("x{}", j + 1), kind: kind.clone() };
+    Ok(DataSet {
+        name: "generated".to_string(),
+        encoding: Encoding::Columns((0..columns).map(column).collect()),
+        labels: Labels { column: "label".to_string(), negative: "0".to_string(), positive: "1".to_string() },
+        features,
+        positive,
+        groupings: vec![Grouping { column: "group".to_string(), values: vec!["a".to_string(), "b".to_string()], members }],
+    })
+}

@@ -1,0 +1,37 @@
+//! Logistic regression under constraints that people want,
+//!
+//! ```text
+//! minimise  1/N sum_i log(1 + exp(-s_i a_i'x)) + l2/2 |x|^2     s_i = 1 for positive rows, -1 for negative ones
+//! ```
+//!
+//! subject to a bound on the norm of `x`, on gaps between groups of rows, or on false alarms: see [`Constraint`].
+//!
+//! A table ([`Reading::csv`], [`Reading::libsvm`], or [`generate`]) becomes a [`DataSet`], which is kept in memory once. [`Regression`] is
+//! the exact problem over all rows, [`SampledRegression`] the same seen row by row, and [`Model`] the result: it knows
+//! everything that is needed to apply it, and how well it does ([`Evaluation`]).
+
+mod classes;
+mod constraint;
+mod data;
+mod encoding;
+mod error;
+mod evaluation;
+mod features;
+mod generate;
+mod libsvm;
+mod model;
+mod regression;
+mod scan;
+mod table;
+
+pub use classes::{Classes, Contrast};
+pub use constraint::Constraint;
+pub use data::{DataSet, Grouping, Labels};
+pub use encoding::{Column, Encoding, Kind};
+pub use error::Error;
+pub use evaluation::{Attained, Evaluation};
+pub use features::Features;
+pub use generate::generate;
+pub use model::{MODEL_VERSION, Model, Prediction};
+pub use regression::{Regression, SampledRegression};
+pub use table::Reading;

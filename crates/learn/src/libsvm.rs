@@ -1,0 +1,138 @@
+//! LIBSVM files: a label and then `index:value`, indices counted from 1 and rising.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use crate::encoding::number;
+use crate::features::Entry;
+use crate::{DataSet, Encoding, Error, Features, Labels, Reading};
+
+impl Reading {
+    /// Reads a LIBSVM file. Its columns have no names, so there is nothing to drop and nothing to group by.
+    pub fn libsvm(&self, path: &Path) -> Result<DataSet, Error> {
+        if let Some(name) = self.drop.iter().chain(&self.log).chain(&self.groups).chain(&self.label).next() {
+            let message = format!("a LIBSVM file has no column {name:?}: its features have numbers instead of names");
+            return Err(Error::File { file: path.to_path_buf(), message });
+        }
+        let mut rows = Rows::open(path)?;
+        let mut features = Features::new(0, 0);
+        let (mut values, mut largest) = (Vec::new(), 0);
+        while let Some(label) = rows.advance()? {
+            values.push(label);
+            largest = largest.max(rows.entries.last().map_or(0, |entry| entry.column + 1));
+            features.push(&[], rows.entries.iter().copied());
+        }
+        let labels = labels(path, &values)?;
+        features.set_columns(largest as usize);
+        features.shrink();
+        Ok(data_set(path, largest as usize, labels, features, values))
+    }
+}
+
+/// Reads a LIBSVM file with features that are known; others are left out, as they have no weight.
+pub(crate) fn read_encoded(path: &Path, columns: usize, labels: &Labels) -> Result<DataSet, Error> {
+    let mut rows = Rows::open(path)?;
+    let mut features = Features::new(columns, 0);
+    let mut values = Vec::new();
+    while let Some(label) = rows.advance()? {
+        if ![&labels.negative, &labels.positive].iter().any(|known| number(known) == Some(label)) {
+            let message = format!("the label is {label}, but must be {} or {}", labels.negative, labels.positive);
+            return Err(rows.wrong(1, &message));
+        }
+        values.push(label);
+        features.push(&[], rows.entries(columns));
+    }
+    if values.is_empty() {
+        return Err(Error::File { file: path.to_path_buf(), message: "it has no rows".to_string() });
+    }
+    Ok(data_set(path, columns, labels.clone(), features, values))
+}
+
+fn data_set(path: &Path, columns: usize, labels: Labels, features: Features, values: Vec<f64>) -> DataSet {
+    let positive = number(&labels.positive);
+    DataSet {
+        name: path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default(),
+        encoding: Encoding::Indexed { features: columns },
+        labels,
+        features,
+        positive: values.into_iter().map(|value| Some(value) == positive).collect(),
+        groupings: Vec::new(),
+    }
+}
+
+fn labels(path: &Path, values: &[f64]) -> Result<Labels, Error> {
+    let refuse = |message: &str| Err(Error::File { file: path.to_path_buf(), message: message.to_string() });
+    let Some(&first) = values.first() else { return refuse("it has no rows") };
+    let Some(&second) = values.iter().find(|value| **value != first) else {
+        return refuse("all of its labels are the same, but logistic regression needs two");
+    };
+    if values.iter().any(|value| *value != first && *value != second) {
+        return refuse("it has more than two different labels, but logistic regression needs exactly two");
+    }
+    let (negative, positive) = (first.min(second).to_string(), first.max(second).to_string());
+    Ok(Labels { column: String::new(), negative, positive })
+}
+
+/// The rows of a file.
+pub(crate) struct Rows<'a> {
+    path: &'a Path,
+    reader: BufReader<File>,
+    text: String,
+    line: u64,
+    entries: Vec<Entry>,
+}
+
+impl<'a> Rows<'a> {
+    pub fn open(path: &'a Path) -> Result<Self, Error> {
+        let file = File::open(path).map_err(|cause| Error::Unreadable { file: path.to_path_buf(), cause })?;
+        Ok(Rows { path, reader: BufReader::new(file), text: String::new(), line: 0, entries: Vec::new() })
+    }
+
+    /// The label of the next row, its features in `entries`; `None` at the end. Empty lines and comments (`#`) are skipped.
+    pub fn advance(&mut self) -> Result<Option<f64>, Error> {
+        loop {
+            self.text.clear();
+            self.line += 1;
+            let read = self.reader.read_line(&mut self.text);
+            if read.map_err(|cause| Error::Unreadable { file: self.path.to_path_buf(), cause })? == 0 {
+                return Ok(None);
+            }
+            let row = self.text.split('#').next().unwrap_or_default();
+            if !row.trim().is_empty() {
+                let parsed = parse(row, &mut self.entries);
+                return parsed.map(Some).map_err(|(column, message)| self.wrong(column, &message));
+            }
+        }
+    }
+
+    /// The features of the row, up to this number of columns.
+    pub fn entries(&self, columns: usize) -> impl Iterator<Item = Entry> + '_ {
+        self.entries.iter().copied().filter(move |entry| (entry.column as usize) < columns)
+    }
+
+    fn wrong(&self, column: usize, message: &str) -> Error {
+        Error::Line { file: self.path.to_path_buf(), line: self.line, message: format!("at character {column}: {message}") }
+    }
+}
+
+/// The label of a row; or where it is wrong, counted from 1, and why.
+fn parse(row: &str, entries: &mut Vec<Entry>) -> Result<f64, (usize, String)> {
+    entries.clear();
+    // Words are slices of the row, so their addresses tell where they stand.
+    let place = |word: &str| row[..word.as_ptr() as usize - row.as_ptr() as usize].chars().count() + 1;
+    let mut words = row.split_ascii_whitespace();
+    let label = words.next().unwrap_or_default();
+    let label = number(label).ok_or_else(|| (place(label), format!("the label {label:?} is not a number")))?;
+    for word in words {
+        let pair = word.split_once(':').and_then(|(index, value)| Some((index.parse::<u32>().ok()?, number(value)? as f32)));
+        let Some((index, value)) = pair.filter(|(index, value)| *index >= 1 && value.is_finite()) else {
+            return Err((place(word), format!("{word:?} is not of the form index:value with an index from 1 on")));
+        };
+        if entries.last().is_some_and(|last| last.column >= index - 1) {
+            return Err((place(word), format!("index {index} comes after a larger or equal one")));
+        }
+        entries.push(Entry { column: index - 1, value });
+    }
+    Ok(label)
+}

@@ -1,0 +1,261 @@
+use tangor_problem::{Access, Accesses, Draw, Evaluation, Members, Meta, Problem, Reduction, SampledProblem};
+
+use crate::{Classes, Constraint, DataSet, Error, Features};
+
+/// A class that no constraint asks about.
+const IRRELEVANT: u16 = u16::MAX;
+
+/// Constrained logistic regression over all rows of a data set; exact.
+#[derive(Debug)]
+pub struct Regression {
+    meta: Meta,
+    data: DataSet,
+    l2: f64,
+    rows: Vec<Row>,
+    rates: Rates,
+    reduction: Reduction,
+}
+
+/// One constraint of the problem.
+#[derive(Clone, Debug)]
+enum Row {
+    /// `|x|^2`
+    Norm,
+    /// Factors of the sums over classes.
+    Contrast(Vec<f64>),
+}
+
+/// Where rows are summed up, for the classes that constraints ask about.
+#[derive(Debug)]
+struct Rates {
+    /// The place of each row's class among the sums, or [`IRRELEVANT`].
+    slots: Vec<u16>,
+    count: usize,
+    sums: Vec<f64>,
+}
+
+impl Regression {
+    /// The problem of fitting the data under these constraints, with `l2/2 |x|^2` added to the mean loss.
+    pub fn new(data: DataSet, constraints: &[Constraint], l2: f64) -> Result<Self, Error> {
+        if !(l2.is_finite() && l2 >= 0.0) {
+            return Err(Error::Senseless(format!(
+                "the weight of |x|^2 is {l2}, but must be a finite number that is not negative"
+            )));
+        }
+        let classes = Classes::new(&data)?;
+        let encoding_names = data.encoding.names();
+        let mut meta = Meta::new(data.name.clone(), vec![0.0; data.features.weights()]).name_variables(encoding_names);
+        let (mut rows, mut names) = (Vec::new(), Vec::new());
+        for constraint in constraints {
+            constraint.validate()?;
+            if let Constraint::Norm { radius } = constraint {
+                meta = meta.at_most(&[radius * radius]);
+                rows.push(Row::Norm);
+                names.push("norm squared".to_string());
+            }
+            for contrast in classes.contrasts(&data, constraint)? {
+                if !classes.can_tell(&contrast) {
+                    let message = "one of its groups has no rows that count".to_string();
+                    return Err(Error::Constraint { name: contrast.name, message });
+                }
+                meta = meta.rows(&[contrast.bounds.0], &[contrast.bounds.1]);
+                rows.push(Row::Contrast(contrast.factors(&classes)));
+                names.push(contrast.name);
+            }
+        }
+        let rates = Rates::new(&classes, &mut rows, meta.n());
+        Ok(Regression { meta: meta.name_rows(names), data, l2, rows, rates, reduction: Reduction::default() })
+    }
+
+    /// The data.
+    pub fn data(&self) -> &DataSet {
+        &self.data
+    }
+
+    /// The same problem, of which a method sees only the rows that it draws.
+    pub fn sampled(self) -> SampledRegression {
+        SampledRegression(self)
+    }
+
+    fn all(&self) -> Members<'static> {
+        Members::All(self.data.rows())
+    }
+
+    fn drawn<'a>(&self, draws: &'a [Draw]) -> Members<'a> {
+        Members::Drawn { draws, population: self.data.rows() }
+    }
+
+    fn mean_loss(&mut self, x: &[f64], members: Members) -> Evaluation<f64> {
+        members.check()?;
+        let (features, positive) = (&self.data.features, &self.data.positive);
+        let mut sum = [0.0];
+        self.reduction.sum(members.count(), &mut sum, |range, sum| {
+            sum[0] += range.map(|k| loss(features, positive, members.get(k), x)).sum::<f64>();
+        });
+        Ok(sum[0] / members.count() as f64 + 0.5 * self.l2 * x.iter().map(|x| x * x).sum::<f64>())
+    }
+
+    fn mean_gradient(&mut self, x: &[f64], members: Members, g: &mut [f64]) -> Evaluation {
+        members.check()?;
+        let (features, positive) = (&self.data.features, &self.data.positive);
+        self.reduction.sum(members.count(), g, |range, sum| {
+            for i in range.map(|k| members.get(k)) {
+                let off = probability(features.dot(i, x)) - f64::from(u8::from(positive[i]));
+                features.add(i, off, sum);
+            }
+        });
+        let weight = 1.0 / members.count() as f64;
+        g.iter_mut().zip(x).for_each(|(g, x)| *g = weight * *g + self.l2 * x);
+        Ok(())
+    }
+
+    fn mean_constraints(&mut self, x: &[f64], members: Members, c: &mut [f64]) -> Evaluation {
+        let Rates { slots, count, sums } = &mut self.rates;
+        let sums = &mut sums[..*count];
+        if !sums.is_empty() {
+            members.check()?;
+            let features = &self.data.features;
+            self.reduction.sum(members.count(), sums, |range, sums| {
+                for i in range.map(|k| members.get(k)).filter(|&i| slots[i] != IRRELEVANT) {
+                    sums[usize::from(slots[i])] += probability(features.dot(i, x));
+                }
+            });
+        }
+        for (c, row) in c.iter_mut().zip(&self.rows) {
+            *c = match row {
+                Row::Norm => x.iter().map(|x| x * x).sum(),
+                Row::Contrast(factors) => factors.iter().zip(&*sums).map(|(f, s)| f * s).sum::<f64>() / members.count() as f64,
+            };
+        }
+        Ok(())
+    }
+
+    fn mean_jacobian(&mut self, x: &[f64], members: Members, values: &mut [f64]) -> Evaluation {
+        let (Rates { slots, sums, .. }, n) = (&mut self.rates, x.len());
+        if !sums.is_empty() {
+            members.check()?;
+            let features = &self.data.features;
+            self.reduction.sum(members.count(), sums, |range, sums| {
+                for i in range.map(|k| members.get(k)).filter(|&i| slots[i] != IRRELEVANT) {
+                    let p = probability(features.dot(i, x));
+                    let slot = usize::from(slots[i]) * n;
+                    features.add(i, p * (1.0 - p), &mut sums[slot..slot + n]);
+                }
+            });
+        }
+        for (values, row) in values.chunks_mut(n).zip(&self.rows) {
+            match row {
+                Row::Norm => values.iter_mut().zip(x).for_each(|(value, x)| *value = 2.0 * x),
+                Row::Contrast(factors) => {
+                    values.fill(0.0);
+                    for (sum, factor) in sums.chunks(n).zip(factors).filter(|(_, factor)| **factor != 0.0) {
+                        let weight = factor / members.count() as f64;
+                        values.iter_mut().zip(sum).for_each(|(value, sum)| *value += weight * sum);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Rates {
+    /// Leaves out the classes that have no rows or a factor of zero in every constraint.
+    fn new(classes: &Classes, rows: &mut [Row], n: usize) -> Self {
+        let mut kept = Vec::new();
+        let mut place = vec![IRRELEVANT; classes.sizes.len()];
+        for class in 0..classes.sizes.len() {
+            let asked = rows.iter().any(|row| matches!(row, Row::Contrast(factors) if factors[class] != 0.0));
+            if asked && classes.sizes[class] > 0 {
+                place[class] = kept.len() as u16;
+                kept.push(class);
+            }
+        }
+        for row in rows {
+            if let Row::Contrast(factors) = row {
+                *factors = kept.iter().map(|&class| factors[class]).collect();
+            }
+        }
+        let slots = classes.of_row.iter().map(|&class| place[usize::from(class)]).collect();
+        Rates { slots, count: kept.len(), sums: vec![0.0; kept.len() * n] }
+    }
+}
+
+/// `1 / (1 + exp(-margin))`
+#[inline]
+pub(crate) fn probability(margin: f64) -> f64 {
+    1.0 / (1.0 + (-margin).exp())
+}
+
+/// `log(1 + exp(-s a_i'x))`, without overflow.
+pub(crate) fn loss(features: &Features, positive: &[bool], i: usize, x: &[f64]) -> f64 {
+    let margin = features.dot(i, x);
+    let margin = if positive[i] { margin } else { -margin };
+    (-margin.abs()).exp().ln_1p() + (-margin).max(0.0)
+}
+
+impl Problem for Regression {
+    fn meta(&self) -> &Meta {
+        &self.meta
+    }
+    fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
+        self.mean_loss(x, self.all())
+    }
+    fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
+        self.mean_gradient(x, self.all(), g)
+    }
+    fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
+        self.mean_constraints(x, self.all(), c)
+    }
+    fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
+        self.mean_jacobian(x, self.all(), values)
+    }
+}
+
+/// A [`Regression`] that is seen row by row: a draw is the index of a row.
+#[derive(Debug)]
+pub struct SampledRegression(Regression);
+
+impl SampledRegression {
+    /// The problem over all rows.
+    pub fn into_inner(self) -> Regression {
+        self.0
+    }
+
+    /// The data.
+    pub fn data(&self) -> &DataSet {
+        &self.0.data
+    }
+}
+
+impl SampledProblem for SampledRegression {
+    fn meta(&self) -> &Meta {
+        &self.0.meta
+    }
+
+    fn accesses(&self) -> Accesses {
+        let finite = Access::Finite(self.0.data.rows() as u64);
+        let rates = if self.0.rates.count == 0 { Access::Exact } else { finite };
+        Accesses { gradient: finite, constraints: rates, jacobian: rates }
+    }
+
+    fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
+        self.0.mean_gradient(x, self.0.drawn(draws), g)
+    }
+
+    fn constraints(&mut self, x: &[f64], draws: &[Draw], c: &mut [f64]) -> Evaluation {
+        self.0.mean_constraints(x, self.0.drawn(draws), c)
+    }
+
+    fn jacobian(&mut self, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Evaluation {
+        self.0.mean_jacobian(x, self.0.drawn(draws), values)
+    }
+
+    fn objective(&mut self, x: &[f64], draws: &[Draw]) -> Option<Evaluation<f64>> {
+        Some(self.0.mean_loss(x, self.0.drawn(draws)))
+    }
+
+    fn exact(&mut self) -> Option<&mut dyn Problem> {
+        Some(&mut self.0)
+    }
+}
