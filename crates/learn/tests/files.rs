@@ -1,0 +1,194 @@
+//! Files: how they are encoded, and what is said of wrong ones.
+
+use std::path::PathBuf;
+
+use tangor_learn::{Encoding, Error, Kind, Model, Reading};
+use tempfile::TempDir;
+
+fn write(folder: &TempDir, name: &str, text: &str) -> PathBuf {
+    let path = folder.path().join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+/// The message about a file, its folder left out.
+fn message(folder: &TempDir, error: Error) -> String {
+    error.to_string().replace(&format!("{}/", folder.path().display()), "")
+}
+
+const PEOPLE: &str = "\
+age, city,gain,sex,rich
+20,Rome,0,f,no
+?,Oslo,100,m,yes
+40,?,0,f,no
+30,Rome,,m,yes
+";
+
+fn reading() -> Reading {
+    Reading { drop: vec!["sex".into()], log: vec!["gain".into()], groups: vec!["sex".into()], ..Reading::default() }
+}
+
+#[test]
+fn a_table_is_encoded_as_documented() {
+    let folder = TempDir::new().unwrap();
+    let data = reading().csv(&write(&folder, "people.csv", PEOPLE)).unwrap();
+    let expected = ["age", "gain", "city=?", "city=Oslo", "city=Rome", "(intercept)"];
+    assert_eq!(data.encoding.names(), expected);
+    assert_eq!((data.labels.column.as_str(), data.labels.positive.as_str()), ("rich", "yes"));
+    assert_eq!(data.positive, [false, true, false, true]);
+    assert_eq!(data.groupings[0].values, ["f", "m"]);
+    assert_eq!(data.groupings[0].members, [Some(0), Some(1), Some(0), Some(1)]);
+    let Encoding::Columns(columns) = &data.encoding else { panic!("a table has columns") };
+    let deviation = (200.0f64 / 3.0).sqrt();
+    assert_eq!(columns[0].kind, Kind::Number { log: false, mean: 30.0, deviation });
+
+    // Each weight alone shows its column; the intercept adds nothing.
+    let column = |j: usize| {
+        let mut x = [0.0; 6];
+        x[j] = 1.0;
+        [0, 1, 2, 3].map(|i| data.features.dot(i, &x))
+    };
+    let age = (10.0 / deviation) as f32;
+    assert_eq!(column(0), [f64::from(-age), 0.0, f64::from(age), 0.0]);
+    let (mean, gain) = (101f64.ln() / 3.0, column(1));
+    assert!((gain[1] / gain[0] - (101f64.ln() - mean) / -mean).abs() < 1e-6 && gain[3] == 0.0, "{gain:?}");
+    assert_eq!([column(2), column(3), column(4)], [[0., 0., 1., 0.], [0., 1., 0., 0.], [1., 0., 0., 1.]]);
+    assert_eq!(column(5), [1.0; 4]);
+}
+
+#[test]
+fn numbers_as_labels_are_ordered_as_numbers() {
+    let folder = TempDir::new().unwrap();
+    let data = Reading::default().csv(&write(&folder, "numbers.csv", "a,b\n1,10\n2,9\n3,10\n")).unwrap();
+    assert_eq!((data.labels.negative.as_str(), data.labels.positive.as_str()), ("9", "10"));
+}
+
+#[test]
+fn a_constant_column_is_zero_and_does_no_harm() {
+    let folder = TempDir::new().unwrap();
+    let data = Reading::default().csv(&write(&folder, "constant.csv", "a,b\n0.1,0\n0.1,1\n0.1,0\n")).unwrap();
+    assert!(data.features.dot(1, &[1.0, 0.0]).abs() < 1e-15);
+}
+
+#[test]
+fn wrong_tables_are_refused_with_file_line_and_column() {
+    let many: String = (0..1001).map(|i| format!("name{i},{}\n", i % 2)).collect();
+    let drop = |name: &str| Reading { drop: vec![name.into()], ..Reading::default() };
+    let log = |name: &str| Reading { log: vec![name.into()], ..Reading::default() };
+    let group = |name: &str| Reading { groups: vec![name.into()], ..Reading::default() };
+    let cases = [
+        (String::new(), Reading::default(), "the file t.csv cannot be used: it is empty"),
+        ("a,b\n".into(), Reading::default(), "the file t.csv cannot be used: it has a header but no rows"),
+        ("a,a\n1,2\n".into(), Reading::default(), "t.csv:1: column \"a\": the header names this column twice"),
+        ("a,b\n1,0\n1\n".into(), Reading::default(), "t.csv:3: the row has 1 fields, but the header has 2"),
+        ("a,b\n1,0\n1,?\n".into(), Reading::default(), "t.csv:3: column \"b\": the label is missing"),
+        ("a,b\n1,0\n".into(), drop("c"), "the file t.csv cannot be used: it has no column \"c\"; its columns are a, b"),
+        ("a,b\n1,0\nx,1\n".into(), log("a"), "t.csv:3: column \"a\": \"x\" is not a number, so it has no logarithm"),
+        ("a,b\n1,0\n-1,1\n".into(), log("a"), "t.csv:3: column \"a\": log(1 + value) does not exist for -1"),
+        (
+            "a,b\n1e300,0\n-1e300,1\n".into(),
+            Reading::default(),
+            "t.csv:1: column \"a\": its numbers are too large to be standardised",
+        ),
+        (
+            "a,b\n1,0\n1,1\n".into(),
+            group("a"),
+            "the file t.csv cannot be used: the column \"a\" has one value only, so there are no groups",
+        ),
+        (
+            "a,b\n1,0\n2,1\n3,2\n".into(),
+            Reading::default(),
+            "the file t.csv cannot be used: the label \"b\" has 3 different values, but logistic regression needs exactly two: name it \
+             with --label",
+        ),
+        (
+            format!("a,b\n{many}"),
+            Reading::default(),
+            "t.csv:2: column \"a\": it has texts such as \"name0\" and more than 1000 different values: drop it, or make it numbers",
+        ),
+    ];
+    let folder = TempDir::new().unwrap();
+    for (text, reading, expected) in cases {
+        let error = reading.csv(&write(&folder, "t.csv", &text)).unwrap_err();
+        assert_eq!(message(&folder, error), expected);
+    }
+    let error = Reading::default().csv(&folder.path().join("none.csv")).unwrap_err();
+    assert!(message(&folder, error).starts_with("the file none.csv cannot be read: "));
+    std::fs::write(folder.path().join("t.csv"), b"a,b\n1,0\n\xff,1\n").unwrap();
+    let error = Reading::default().csv(&folder.path().join("t.csv")).unwrap_err();
+    assert_eq!(message(&folder, error), "t.csv:3: field 1 is not UTF-8 text");
+}
+
+#[test]
+fn a_sparse_file_is_read() {
+    let folder = TempDir::new().unwrap();
+    let data = Reading::default().libsvm(&write(&folder, "s.libsvm", "+1 1:0.5 3:2 # comment\n\n-1 2:1\n1\n")).unwrap();
+    assert_eq!((data.rows(), data.features.weights()), (3, 4));
+    assert_eq!(data.positive, [true, false, true]);
+    let x = [1.0, 10.0, 100.0, 1000.0];
+    assert_eq!([0, 1, 2].map(|i| data.features.dot(i, &x)), [1200.5, 1010.0, 1000.0]);
+}
+
+#[test]
+fn wrong_sparse_files_are_refused_with_file_line_and_character() {
+    let cases = [
+        ("", "the file s.libsvm cannot be used: it has no rows"),
+        ("1 1:2\n", "the file s.libsvm cannot be used: all of its labels are the same, but logistic regression needs two"),
+        (
+            "1\n2\n3\n",
+            "the file s.libsvm cannot be used: it has more than two different labels, but logistic regression needs exactly two",
+        ),
+        ("1 1:2\nx 1:2\n", "s.libsvm:2: at character 1: the label \"x\" is not a number"),
+        ("1 1:2 5\n", "s.libsvm:1: at character 7: \"5\" is not of the form index:value with an index from 1 on"),
+        ("1 0:2\n", "s.libsvm:1: at character 3: \"0:2\" is not of the form index:value with an index from 1 on"),
+        ("1 1:nan\n", "s.libsvm:1: at character 3: \"1:nan\" is not of the form index:value with an index from 1 on"),
+        ("1 2:1 2:1\n", "s.libsvm:1: at character 7: index 2 comes after a larger or equal one"),
+    ];
+    let folder = TempDir::new().unwrap();
+    for (text, expected) in cases {
+        let error = Reading::default().libsvm(&write(&folder, "s.libsvm", text)).unwrap_err();
+        assert_eq!(message(&folder, error), expected);
+    }
+    let error = reading().libsvm(&write(&folder, "s.libsvm", "1\n2\n")).unwrap_err();
+    let expected =
+        "the file s.libsvm cannot be used: a LIBSVM file has no column \"sex\": its features have numbers instead of names";
+    assert_eq!(message(&folder, error), expected);
+}
+
+#[test]
+fn a_saved_model_says_the_same_of_the_same_rows() {
+    let folder = TempDir::new().unwrap();
+    let people = write(&folder, "people.csv", PEOPLE);
+    let data = reading().csv(&people).unwrap();
+    let weights = vec![0.3, -0.2, 0.1, 0.7, -0.4, 0.05];
+    let model = Model::new(&data, weights.clone(), &[], 0.0).unwrap();
+    let path = folder.path().join("model.json");
+    model.write(std::fs::File::create(&path).unwrap()).unwrap();
+    let again = Model::read(&path).unwrap();
+    assert_eq!(again, model);
+
+    // Other columns in another order, an unknown city, and no label.
+    let others = write(&folder, "others.csv", "gain,age,city,shoe\n0,20,Rome,42\n0,30,Paris,40\n");
+    let mut probabilities = Vec::new();
+    let taken = again.predict(&others, |prediction| {
+        probabilities.push((prediction.probability, prediction.label.to_string()));
+        Ok::<(), Error>(())
+    });
+    taken.unwrap();
+    let p = 1.0 / (1.0 + (-data.features.dot(0, &weights)).exp());
+    assert_eq!(probabilities[0], (p, "no".to_string()));
+    assert_eq!(probabilities.len(), 2);
+
+    let wrong = write(&folder, "wrong.csv", "gain,age,city\nmuch,20,Rome\n");
+    let error = again.predict(&wrong, |_| Ok::<(), Error>(())).unwrap_err();
+    assert_eq!(message(&folder, error), "wrong.csv:2: column \"gain\": \"much\" is not a number");
+    let wrong = write(&folder, "wrong.csv", "age,city,gain,sex,rich\n20,Rome,0,f,perhaps\n");
+    let error = again.read_data(&wrong).unwrap_err();
+    assert_eq!(
+        message(&folder, error),
+        "wrong.csv:2: column \"rich\": the label is \"perhaps\", but must be \"no\" or \"yes\""
+    );
+    std::fs::write(&path, "{}").unwrap();
+    let said = message(&folder, Model::read(&path).unwrap_err());
+    assert!(said.starts_with("the file model.json cannot be used: it is not a model: missing field"), "{said}");
+}

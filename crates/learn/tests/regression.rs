@@ -1,0 +1,163 @@
+//! The regression as a problem: formulas by hand, derivatives, unbiased samples, the same bits on any number of threads.
+
+use rayon::ThreadPoolBuilder;
+use tangor_learn::{Constraint, DataSet, Evaluation, Regression, SampledRegression, generate};
+use tangor_problem::{Access, Draw, Problem, SampledProblem, check_derivatives};
+
+fn constraints() -> Vec<Constraint> {
+    let column = || "group".to_string();
+    vec![
+        Constraint::Norm { radius: 2.0 },
+        Constraint::RateGap { column: column(), most: 0.02 },
+        Constraint::TruePositiveGap { column: column(), most: 0.03 },
+        Constraint::FalsePositive { most: 0.1 },
+    ]
+}
+
+fn data(rows: usize) -> DataSet {
+    generate(rows, 5, 3).unwrap()
+}
+
+const X: [f64; 6] = [0.4, -0.3, 0.2, 1.0, -0.7, 0.1];
+
+/// Gradient, constraints, Jacobian and loss, one after the other.
+fn evaluate(problem: &mut SampledRegression, draws: &[Draw]) -> Vec<f64> {
+    let mut values = vec![0.0; 6 + 4 + 24 + 1];
+    problem.gradient(&X, draws, &mut values[..6]).unwrap();
+    problem.constraints(&X, draws, &mut values[6..10]).unwrap();
+    problem.jacobian(&X, draws, &mut values[10..34]).unwrap();
+    values[34] = problem.objective(&X, draws).unwrap().unwrap();
+    values
+}
+
+fn evaluate_exactly(problem: &mut Regression) -> Vec<f64> {
+    let mut values = vec![0.0; 35];
+    problem.gradient(&X, &mut values[..6]).unwrap();
+    problem.constraints(&X, &mut values[6..10]).unwrap();
+    problem.jacobian(&X, &mut values[10..34]).unwrap();
+    values[34] = problem.objective(&X).unwrap();
+    values
+}
+
+#[test]
+fn values_agree_with_the_formulas() {
+    let data = data(1000);
+    let p = |i: usize| 1.0 / (1.0 + (-data.features.dot(i, &X)).exp());
+    let mean = |condition: &dyn Fn(usize) -> bool| {
+        let rows: Vec<usize> = (0..1000).filter(|&i| condition(i)).collect();
+        rows.iter().map(|&i| p(i)).sum::<f64>() / rows.len() as f64
+    };
+    let in_b = |i: usize| data.groupings[0].members[i] == Some(1);
+    let loss: f64 = (0..1000).map(|i| -(if data.positive[i] { p(i) } else { 1.0 - p(i) }).ln()).sum::<f64>() / 1000.0;
+    let norm: f64 = X.iter().map(|x| x * x).sum();
+    let expected = [
+        norm,
+        mean(&in_b) - mean(&|i| !in_b(i)),
+        mean(&|i| in_b(i) && data.positive[i]) - mean(&|i| !in_b(i) && data.positive[i]),
+        mean(&|i| !data.positive[i]),
+        loss + 0.05 * norm,
+    ];
+    let mut problem = Regression::new(data.clone(), &constraints(), 0.1).unwrap();
+    let found = evaluate_exactly(&mut problem);
+    for (found, expected) in found[6..10].iter().chain(&found[34..]).zip(expected) {
+        assert!((found - expected).abs() < 1e-13, "{found}, not {expected}");
+    }
+    let judged = Evaluation::new(&data, &X, &constraints()).unwrap();
+    assert!((judged.loss - loss).abs() < 1e-13);
+    let values: Vec<f64> = judged.constraints.iter().map(|attained| attained.value.unwrap()).collect();
+    for (value, expected) in values.iter().zip([norm.sqrt(), expected[1], expected[2], expected[3]]) {
+        assert!((value - expected).abs() < 1e-13, "{value}, not {expected}");
+    }
+    assert_eq!(judged.constraints[0].margin, 0.0);
+    assert!(judged.constraints[1..].iter().all(|attained| attained.margin > 0.005 && attained.margin < 0.1));
+}
+
+#[test]
+fn derivatives_are_right() {
+    let mut problem = Regression::new(data(300), &constraints(), 0.1).unwrap();
+    let check = check_derivatives(&mut problem, &X).unwrap();
+    assert!(check.is_right(), "{check:?}");
+}
+
+#[test]
+fn the_average_over_all_single_rows_is_the_exact_function() {
+    let mut problem = Regression::new(data(500), &constraints(), 0.1).unwrap().sampled();
+    let mut mean = vec![0.0; 35];
+    for i in 0..500 {
+        mean.iter_mut().zip(evaluate(&mut problem, &[Draw(i)])).for_each(|(mean, value)| *mean += value / 500.0);
+    }
+    let exact = evaluate_exactly(&mut problem.into_inner());
+    for (mean, exact) in mean.iter().zip(exact) {
+        assert!((mean - exact).abs() < 1e-12, "{mean}, not {exact}");
+    }
+}
+
+#[test]
+fn the_same_bits_on_1_2_and_8_threads() {
+    let draws: Vec<Draw> = (0..4000).map(|k| Draw(k * k % 5000)).collect();
+    let results = [1, 2, 8].map(|threads| {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut problem = Regression::new(data(5000), &constraints(), 0.1).unwrap().sampled();
+            let bits = |values: Vec<f64>| values.into_iter().map(f64::to_bits).collect::<Vec<_>>();
+            let sampled = bits(evaluate(&mut problem, &draws));
+            (sampled, bits(evaluate_exactly(&mut problem.into_inner())))
+        })
+    });
+    assert_eq!(results[0], results[1]);
+    assert_eq!(results[0], results[2]);
+}
+
+#[test]
+fn a_norm_alone_is_exact() {
+    let problem = Regression::new(data(10), &constraints()[..1], 0.0).unwrap().sampled();
+    let accesses = problem.accesses();
+    assert_eq!(
+        [accesses.gradient, accesses.constraints, accesses.jacobian],
+        [Access::Finite(10), Access::Exact, Access::Exact]
+    );
+}
+
+#[test]
+fn the_confidence_margin_covers_the_truth() {
+    // The truth is what a large data set shows; small ones of the same kind must cover it in about 95 of 100 cases.
+    let truth = Evaluation::new(&generate(400_000, 5, 1000).unwrap(), &X, &constraints()).unwrap();
+    let mut covered = [0; 4];
+    for seed in 0..400 {
+        let judged = Evaluation::new(&generate(400, 5, seed).unwrap(), &X, &constraints()).unwrap();
+        for (covered, (here, there)) in covered.iter_mut().zip(judged.constraints.iter().zip(&truth.constraints)) {
+            let off = (here.value.unwrap() - there.value.unwrap()).abs();
+            *covered += u32::from(off <= here.margin + 1e-15);
+        }
+    }
+    assert_eq!(covered[0], 400);
+    assert!(covered[1..].iter().all(|covered| (364..=396).contains(covered)), "{covered:?}");
+}
+
+#[test]
+fn senseless_constraints_are_refused() {
+    let column = || "group".to_string();
+    let cases = [
+        (Constraint::Norm { radius: 0.0 }, "the constraint norm cannot be used: its bound is 0, but must be a positive number"),
+        (
+            Constraint::RateGap { column: column(), most: 1.5 },
+            "the constraint rate gap of group cannot be used: its bound is 1.5, but must be between 0 and 1",
+        ),
+        (
+            Constraint::FalsePositive { most: f64::NAN },
+            "the constraint false positive rate cannot be used: its bound is NaN, but must be above 0 and at most 1",
+        ),
+        (
+            Constraint::RateGap { column: "sex".into(), most: 0.1 },
+            "the constraint rate gap of sex cannot be used: the data were not read with groups by \"sex\"",
+        ),
+    ];
+    for (constraint, expected) in cases {
+        assert_eq!(Regression::new(data(50), &[constraint], 0.0).unwrap_err().to_string(), expected);
+    }
+    let mut one_sided = data(50);
+    one_sided.positive.fill(false);
+    let constraint = Constraint::TruePositiveGap { column: column(), most: 0.1 };
+    let expected = "the constraint true positive gap of group, b - a cannot be used: one of its groups has no rows that count";
+    assert_eq!(Regression::new(one_sided, &[constraint], 0.0).unwrap_err().to_string(), expected);
+}
