@@ -1,1 +1,3 @@
-//! TODO
+//! x
+pub use tangor_problem::*;
+pub use tangor_solver::*;

@@ -1,0 +1,179 @@
+//! What a person wants to know when a run has ended.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+use tangor_collection::{Known, What};
+use tangor_problem::Meta;
+use tangor_solver::{Point, Report};
+
+use crate::activity::{self, Active, Side};
+use crate::number::{counted, readable, scientific};
+use crate::style::{BAD, DIM, GOOD, TITLE, UNUSUAL};
+use crate::{duration, style};
+
+/// The end of a run, ready to be told.
+pub struct Summary<'a> {
+    /// The problem's data.
+    pub meta: &'a Meta,
+    /// The result.
+    pub report: &'a Report,
+    /// What is known of the problem.
+    pub known: Option<Known>,
+    /// How many names a list may show.
+    pub longest_list: usize,
+}
+
+impl Summary<'_> {
+    /// Tells it.
+    pub fn print(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.verdict(out)?;
+        self.objective(out)?;
+        self.residuals(out)?;
+        self.violated(out)?;
+        self.active(out, "active constraints", activity::rows(self.meta, self.report))?;
+        self.active(out, "active bounds", activity::variables(self.meta, self.report))?;
+        self.unusual(out)?;
+        self.effort(out)
+    }
+
+    fn verdict(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (word, style) = match self.report.point {
+            Point::EpsKkt => ("Solved", GOOD.bold()),
+            Point::EpsInfeasibleStationary => ("Infeasible", BAD),
+            Point::Feasible | Point::Nothing => ("Not solved", BAD),
+        };
+        writeln!(out)?;
+        writeln!(out, "{style}{word}{style:#}: {}.", self.report.point)?;
+        writeln!(out, "  The run ended because {}.", because(self.report))?;
+        if let Some(failure) = &self.report.failure {
+            let place = failure.place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
+            writeln!(out, "  {BAD}The {} failed{place}{BAD:#}: {}", failure.function, failure.message)?;
+        }
+        writeln!(out)
+    }
+
+    fn objective(&self, out: &mut dyn Write) -> io::Result<()> {
+        if !self.meta.has_objective {
+            return writeln!(out, "  {:<17} none: only constraints to satisfy", "objective");
+        }
+        let objective = self.report.objective;
+        write!(out, "  {:<17} {objective:<22}", "objective")?;
+        match self.known.and_then(|known| known.objective.map(|value| (value, known.what))) {
+            Some((value, what)) => {
+                let difference = scientific(objective - value, 1);
+                let remark = if what == What::SolutionWithoutMultipliers { ", where no multipliers exist" } else { "" };
+                writeln!(out, "{DIM}best known {}{remark}, difference {difference}{DIM:#}", readable(value))
+            }
+            None => writeln!(out),
+        }
+    }
+
+    fn residuals(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (report, tolerance) = (self.report, &self.report.settings.tolerance);
+        let residuals = [
+            ("stationarity", report.stationarity, tolerance.stationarity),
+            ("feasibility", report.feasibility, tolerance.feasibility),
+            ("complementarity", report.complementarity, tolerance.complementarity),
+        ];
+        for (name, value, tolerance) in residuals {
+            let (verdict, style) = if value <= tolerance { ("within", GOOD) } else { ("above", UNUSUAL) };
+            let value = scientific(value, 2);
+            writeln!(out, "  {name:<17} {value:<22}{style}{verdict} {tolerance:e}{style:#}")?;
+        }
+        Ok(())
+    }
+
+    fn violated(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.report.worst_rows.is_empty() {
+            return Ok(());
+        }
+        self.list_title(out, "violated constraints, worst first", BAD)?;
+        let width = name_width(self.report.worst_rows.iter().map(|row| row.name.as_str()));
+        for row in self.report.worst_rows.iter().take(self.longest_list) {
+            let (value, bound, by) = (readable(row.value), readable(row.bound), scientific(row.violation, 2));
+            writeln!(
+                out,
+                "    {:<width$}  is {value}, should be {} {bound}: off by {by}",
+                row.name,
+                self.relation(row.index, row.value)
+            )?;
+        }
+        Ok(())
+    }
+
+    fn relation(&self, row: usize, value: f64) -> &'static str {
+        match (self.meta.c_lower.get(row), self.meta.c_upper.get(row)) {
+            (Some(lower), Some(upper)) if lower == upper => "=",
+            (Some(lower), _) if value < *lower => ">=",
+            _ => "<=",
+        }
+    }
+
+    fn active(&self, out: &mut dyn Write, title: &str, active: Vec<Active>) -> io::Result<()> {
+        if active.is_empty() {
+            return Ok(());
+        }
+        let remark = match active.iter().filter(|active| active.side == Side::Equality).count() {
+            0 => String::new(),
+            equalities => format!(", {equalities} of them equalities"),
+        };
+        self.list_title(out, &format!("{title}: {}{remark}", active.len()), TITLE)?;
+        let shown = &active[..active.len().min(self.longest_list)];
+        let width = name_width(shown.iter().map(|active| active.name.as_str()));
+        for active in shown {
+            let relation = match active.side {
+                Side::Equality => "=",
+                Side::Lower => "at lower bound",
+                Side::Upper => "at upper bound",
+            };
+            let multiplier = readable(active.multiplier);
+            writeln!(out, "    {:<width$}  {relation} {}, multiplier {multiplier}", active.name, readable(active.bound))?;
+        }
+        match active.len() - shown.len() {
+            0 => Ok(()),
+            more => writeln!(out, "    {DIM}and {more} more; --json shows all{DIM:#}"),
+        }
+    }
+
+    fn list_title(&self, out: &mut dyn Write, title: &str, style: Style) -> io::Result<()> {
+        writeln!(out, "\n  {style}{title}{style:#}")
+    }
+
+    fn unusual(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.report.unusual.is_empty() {
+            return Ok(());
+        }
+        self.list_title(out, "unusual", style::UNUSUAL)?;
+        for (event, count) in &self.report.unusual {
+            writeln!(out, "    {event}: in {}", counted(*count, "iteration"))?;
+        }
+        Ok(())
+    }
+
+    fn effort(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (report, counts) = (self.report, &self.report.evaluations);
+        let iterations = counted(report.iterations, "iteration");
+        let evaluations = [
+            counted(counts.objective, "objective"),
+            counted(counts.gradient, "gradient"),
+            counted(counts.constraints, "constraint value"),
+            counted(counts.jacobian, "Jacobian"),
+        ];
+        writeln!(out, "\n  {iterations} in {}: {}", duration::readable(report.seconds), evaluations.join(", "))
+    }
+}
+
+fn name_width<'a>(names: impl Iterator<Item = &'a str>) -> usize {
+    names.map(|name| name.chars().count()).max().unwrap_or(0)
+}
+
+/// The reason as the end of a sentence.
+fn because(report: &Report) -> String {
+    use tangor_solver::Stop;
+    match report.stop {
+        Stop::User => "it was stopped by the user".to_string(),
+        Stop::NumericalTrouble => "of numerical trouble in the linear algebra".to_string(),
+        stop => stop.to_string(),
+    }
+}
