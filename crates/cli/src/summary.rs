@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anstyle::Style;
 use tangor_collection::{Known, What};
 use tangor_problem::Meta;
-use tangor_solver::{Point, Report};
+use tangor_solver::{Point, Report, Stop};
 
 use crate::activity::{self, Active, Side};
 use crate::number::{counted, readable, scientific};
@@ -38,13 +38,15 @@ impl Summary<'_> {
     }
 
     fn verdict(&self, out: &mut dyn Write) -> io::Result<()> {
-        let (word, style) = match self.report.point {
-            Point::EpsKkt => ("Solved", GOOD.bold()),
-            Point::EpsInfeasibleStationary => ("Infeasible", BAD),
-            Point::Feasible | Point::Nothing => ("Not solved", BAD),
+        let point = self.report.point;
+        let (word, style, meaning) = match point {
+            Point::EpsKkt => ("Solved", GOOD.bold(), point.to_string()),
+            Point::EpsInfeasibleStationary => {
+                ("Infeasible", BAD, "the constraints are violated, and no small change reduces the violation".to_string())
+            }
+            Point::Feasible | Point::Nothing => ("Not solved", BAD, point.to_string()),
         };
-        writeln!(out)?;
-        writeln!(out, "{style}{word}{style:#}: {}.", self.report.point)?;
+        writeln!(out, "\n{style}{word}{style:#}: {meaning}.")?;
         writeln!(out, "  The run ended because {}.", because(self.report))?;
         if let Some(failure) = &self.report.failure {
             let place = failure.place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
@@ -55,10 +57,10 @@ impl Summary<'_> {
 
     fn objective(&self, out: &mut dyn Write) -> io::Result<()> {
         if !self.meta.has_objective {
-            return writeln!(out, "  {:<17} none: only constraints to satisfy", "objective");
+            return writeln!(out, "  {:<18} none: only constraints to satisfy", "objective");
         }
         let objective = self.report.objective;
-        write!(out, "  {:<17} {objective:<22}", "objective")?;
+        write!(out, "  {:<18} {objective:<22}", "objective")?;
         match self.known.and_then(|known| known.objective.map(|value| (value, known.what))) {
             Some((value, what)) => {
                 let difference = scientific(objective - value, 1);
@@ -71,15 +73,19 @@ impl Summary<'_> {
 
     fn residuals(&self, out: &mut dyn Write) -> io::Result<()> {
         let (report, tolerance) = (self.report, &self.report.settings.tolerance);
-        let residuals = [
+        let mut residuals = vec![
             ("stationarity", report.stationarity, tolerance.stationarity),
             ("feasibility", report.feasibility, tolerance.feasibility),
             ("complementarity", report.complementarity, tolerance.complementarity),
         ];
+        if report.point == Point::EpsInfeasibleStationary {
+            let relative = tolerance.infeasible * report.feasibility.min(1.0);
+            residuals.push(("slope of violation", report.infeasible_stationarity, relative));
+        }
         for (name, value, tolerance) in residuals {
             let (verdict, style) = if value <= tolerance { ("within", GOOD) } else { ("above", UNUSUAL) };
             let value = scientific(value, 2);
-            writeln!(out, "  {name:<17} {value:<22}{style}{verdict} {tolerance:e}{style:#}")?;
+            writeln!(out, "  {name:<18} {value:<22}{style}{verdict} {}{style:#}", readable_tolerance(tolerance))?;
         }
         Ok(())
     }
@@ -116,6 +122,7 @@ impl Summary<'_> {
         }
         let remark = match active.iter().filter(|active| active.side == Side::Equality).count() {
             0 => String::new(),
+            equalities if equalities == active.len() => ", all of them equalities".to_string(),
             equalities => format!(", {equalities} of them equalities"),
         };
         self.list_title(out, &format!("{title}: {}{remark}", active.len()), TITLE)?;
@@ -164,14 +171,22 @@ impl Summary<'_> {
     }
 }
 
+/// `1e-6`, or two digits when it is not round.
+fn readable_tolerance(tolerance: f64) -> String {
+    let short = format!("{tolerance:e}");
+    if short.len() <= 6 { short } else { scientific(tolerance, 2) }
+}
+
 fn name_width<'a>(names: impl Iterator<Item = &'a str>) -> usize {
     names.map(|name| name.chars().count()).max().unwrap_or(0)
 }
 
 /// The reason as the end of a sentence.
 fn because(report: &Report) -> String {
-    use tangor_solver::Stop;
     match report.stop {
+        Stop::Tolerance if report.point == Point::EpsInfeasibleStationary => {
+            "the violation is stationary within its tolerance".to_string()
+        }
         Stop::User => "it was stopped by the user".to_string(),
         Stop::NumericalTrouble => "of numerical trouble in the linear algebra".to_string(),
         stop => stop.to_string(),

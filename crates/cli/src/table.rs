@@ -110,6 +110,11 @@ fn residual(value: f64, tolerance: f64) -> (String, Style) {
     (scientific(value, 2), if value <= tolerance { GOOD } else { Style::new() })
 }
 
+/// From the last row no step is taken.
+fn stepsize(eta: f64) -> String {
+    if eta == 0.0 { "-".to_string() } else { scientific(eta, 2) }
+}
+
 fn main_columns() -> Vec<Column> {
     vec![
         Column { title: "iter", width: 7, cell: |row, _| plain(row.iteration.to_string()) },
@@ -118,7 +123,7 @@ fn main_columns() -> Vec<Column> {
         Column { title: "feasible", width: 9, cell: |row, eps| residual(row.feasibility, eps.feasibility) },
         Column { title: "complem.", width: 9, cell: |row, eps| residual(row.complementarity, eps.complementarity) },
         Column { title: "rho", width: 9, cell: |row, _| plain(scientific(row.rho, 2)) },
-        Column { title: "eta", width: 9, cell: |row, _| plain(scientific(row.eta, 2)) },
+        Column { title: "eta", width: 9, cell: |row, _| plain(stepsize(row.eta)) },
     ]
 }
 

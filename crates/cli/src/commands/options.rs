@@ -82,22 +82,22 @@ fn text(out: &mut dyn Write, groups: &[Group]) -> io::Result<()> {
         writeln!(out, "{DIM}{}{DIM:#}", group.meaning)?;
         for Setting { path, default, meaning, choices } in &group.settings {
             writeln!(out, "  {TITLE}{path}{TITLE:#} = {}", shown_value(default))?;
-            wrapped(out, 6, meaning)?;
+            wrapped(out, "      ", meaning)?;
             for choice in choices {
-                wrapped(out, 8, &format!("{}: {}", choice.form, choice.meaning))?;
+                wrapped(out, "        ", &format!("- {}: {}", choice.form, choice.meaning))?;
             }
         }
     }
     Ok(())
 }
 
-/// Words in lines of limited width; lines after the first are indented a little more.
-fn wrapped(out: &mut dyn Write, indent: usize, text: &str) -> io::Result<()> {
-    let mut line = " ".repeat(indent);
+/// Words in indented lines of limited width.
+fn wrapped(out: &mut dyn Write, indent: &str, text: &str) -> io::Result<()> {
+    let mut line = indent.to_string();
     for word in text.split(' ') {
-        if line.len() + word.len() > LINE_WIDTH && line.len() > indent + 2 {
+        if line.len() + word.len() > LINE_WIDTH && line.len() > indent.len() {
             writeln!(out, "{}", line.trim_end())?;
-            line = " ".repeat(indent + 2);
+            line = indent.to_string();
         }
         line.push_str(word);
         line.push(' ');

@@ -10,7 +10,7 @@ pub struct Decades {
 }
 
 impl Decades {
-    /// Covers all positive finite values, at most this many decades below the largest. Zeros lie on the lower edge.
+    /// Covers all positive finite values, at most this many decades below the largest.
     pub fn covering(values: impl Iterator<Item = f64>, most: i32) -> Self {
         let logarithms = values.filter(|value| value.is_finite() && *value > 0.0).map(f64::log10);
         let (least, greatest) = logarithms.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));

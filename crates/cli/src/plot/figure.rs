@@ -79,9 +79,7 @@ fn panels(report: &Report) -> Vec<Panel> {
         },
     ];
     let merit = vec![Curve { name: "rho", color: "#aa4499", value: |row| row.rho, tolerance: None }];
-    // The last row has no step: a stepsize of zero is not one.
-    let stepsize = |row: &Row| if row.eta > 0.0 { row.eta } else { f64::NAN };
-    let stepsize = vec![Curve { name: "eta", color: "#cc8800", value: stepsize, tolerance: None }];
+    let stepsize = vec![Curve { name: "eta", color: "#cc8800", value: |row| row.eta, tolerance: None }];
     vec![
         Panel { title: "Residuals", height: 330.0, curves: residuals },
         Panel { title: "Merit parameter", height: 130.0, curves: merit },
@@ -155,7 +153,7 @@ impl Svg {
         }
         self.add(format_args!("<line class=\"edge\" x1=\"{LEFT}\" y1=\"{bottom}\" x2=\"{right}\" y2=\"{bottom}\"/>"));
         self.add(format_args!("<text class=\"panel\" x=\"{LEFT}\" y=\"{:.1}\">{}</text>", top - 12.0, panel.title));
-        self.legend(panel, top - 12.0);
+        self.legend(panel, rows, top - 12.0);
         for tolerance in distinct_tolerances(&panel.curves) {
             let y = y(tolerance);
             self.add(format_args!("<line class=\"tolerance\" x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{right}\" y2=\"{y:.1}\"/>"));
@@ -166,15 +164,18 @@ impl Svg {
     }
 
     /// The names of the curves, flush right above their panel.
-    fn legend(&mut self, panel: &Panel, y: f64) {
-        let tolerance = distinct_tolerances(&panel.curves).first().map(|_| ("tolerance", "tolerance", ""));
-        let curves = panel.curves.iter().map(|curve| (curve.name, "curve", curve.color));
+    fn legend(&mut self, panel: &Panel, rows: &[Row], y: f64) {
+        let tolerance = distinct_tolerances(&panel.curves).first().map(|_| ("tolerance".to_string(), "tolerance", ""));
+        let curves = panel.curves.iter().map(|curve| {
+            let remark = if rows.iter().any(|row| is_visible((curve.value)(row))) { "" } else { " (zero throughout)" };
+            (format!("{}{remark}", curve.name), "curve", curve.color)
+        });
         let mut right = WIDTH - RIGHT;
         for (name, class, color) in tolerance.into_iter().chain(curves).collect::<Vec<_>>().into_iter().rev() {
             let text = right;
             let stroke = if color.is_empty() { String::new() } else { format!(" stroke=\"{color}\"") };
-            // A letter of this font is about 6.3 wide: near enough to keep the names apart.
-            let line_end = text - name.len() as f64 * 6.3 - 7.0;
+            // A letter is at most about 7 wide: near enough to keep the names apart.
+            let line_end = text - name.len() as f64 * 7.0 - 7.0;
             self.add(format_args!("<text text-anchor=\"end\" x=\"{text:.1}\" y=\"{y:.1}\">{name}</text>"));
             self.add(format_args!(
                 "<line class=\"{class}\"{stroke} x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{line_end:.1}\" y2=\"{:.1}\"/>",
@@ -182,18 +183,20 @@ impl Svg {
                 y - 4.0,
                 y - 4.0
             ));
-            right = line_end - 38.0;
+            right = line_end - 36.0;
         }
     }
 
-    /// One line through all values; where there is none, the line is broken.
+    /// One line through all values; where there is none, or none that a logarithmic scale can show, the line is broken.
     fn curve(&mut self, curve: &Curve, rows: &[Row], iterations: &Iterations, y: impl Fn(f64) -> f64) {
         let mut path = String::new();
         let mut pen = 'M';
         for row in rows {
             let value = (curve.value)(row);
-            if value.is_finite() {
-                let _ = write!(path, "{pen}{:.1} {:.1}", iterations.x(row.iteration), y(value));
+            if is_visible(value) {
+                // A line that does not move is a dot: a value between two gaps is seen too.
+                let dot = if pen == 'M' { "h0" } else { "" };
+                let _ = write!(path, "{pen}{:.1} {:.1}{dot}", iterations.x(row.iteration), y(value));
                 pen = 'L';
             } else {
                 pen = 'M';
@@ -216,6 +219,11 @@ fn distinct_tolerances(curves: &[Curve]) -> Vec<f64> {
     let mut tolerances: Vec<f64> = curves.iter().filter_map(|curve| curve.tolerance).collect();
     tolerances.dedup();
     tolerances
+}
+
+/// Whether a logarithmic scale can show this value.
+fn is_visible(value: f64) -> bool {
+    value.is_finite() && value > 0.0
 }
 
 fn escaped(text: &str) -> String {
