@@ -60,7 +60,7 @@ impl Summary<'_> {
             return writeln!(out, "  {:<18} none: only constraints to satisfy", "objective");
         }
         let objective = self.report.objective;
-        write!(out, "  {:<18} {objective:<22}", "objective")?;
+        write!(out, "  {:<18} {:<22}", "objective", exact(objective))?;
         match self.known.and_then(|known| known.objective.map(|value| (value, known.what))) {
             Some((value, what)) => {
                 let difference = scientific(objective - value, 1);
@@ -169,6 +169,12 @@ impl Summary<'_> {
         ];
         writeln!(out, "\n  {iterations} in {}: {}", duration::readable(report.seconds), evaluations.join(", "))
     }
+}
+
+/// All digits, without long rows of zeros.
+fn exact(value: f64) -> String {
+    let ordinary = value == 0.0 || (1e-4..1e12).contains(&value.abs());
+    if ordinary { value.to_string() } else { format!("{value:e}") }
 }
 
 /// `1e-6`, or two digits when it is not round.

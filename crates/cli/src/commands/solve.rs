@@ -89,6 +89,8 @@ impl Solve {
         let (mut solver, settings) = self.start(problem)?;
         solver.interrupt(interrupt::flag()?);
         let mut watch = self.watch(&settings)?;
+        // A first state, before any iteration, shows at once whether the file can be written.
+        self.save(&solver)?;
         if !self.json {
             title(&mut watch.listener, &meta)?;
         }
@@ -142,20 +144,21 @@ impl Solve {
     }
 
     fn advance_to_the_end(&self, solver: &mut Run, watch: &mut Watch) -> Result<(), Error> {
-        let Some(path) = &self.checkpoint else {
-            while solver.advance(watch).is_none() {}
-            return Ok(());
-        };
-        // The first one shows at once whether the file can be written.
-        solver.checkpoint().write(path)?;
         let mut saved = Instant::now();
         while solver.advance(watch).is_none() {
-            if saved.elapsed() >= self.checkpoint_every {
-                solver.checkpoint().write(path)?;
+            if self.checkpoint.is_some() && saved.elapsed() >= self.checkpoint_every {
+                self.save(solver)?;
                 saved = Instant::now();
             }
         }
-        Ok(solver.checkpoint().write(path)?)
+        self.save(solver)
+    }
+
+    fn save(&self, solver: &Run) -> Result<(), Error> {
+        match &self.checkpoint {
+            Some(path) => Ok(solver.checkpoint().write(path)?),
+            None => Ok(()),
+        }
     }
 
     fn name_files(&self, out: &mut Listener, report: &Report) -> Result<(), Error> {
