@@ -10,6 +10,7 @@ use tangor_problem::{Counts, Problem};
 use crate::best::Best;
 use crate::clock::Clock;
 use crate::lipschitz::Estimates;
+use crate::metric::SavedMetric;
 use crate::solver::Solver;
 use crate::{Error, Event, Settings};
 
@@ -36,7 +37,7 @@ pub struct Checkpoint {
     row_scale: Vec<f64>,
     normal_multipliers: Vec<f64>,
     tangent_multipliers: Vec<f64>,
-    metric: f64,
+    metric: SavedMetric,
     lipschitz: Estimates,
     rho: f64,
     best: Best,
@@ -86,7 +87,7 @@ impl<P: Problem> Solver<P> {
             row_scale: standard.row_scale.clone(),
             normal_multipliers: self.normal.y.clone(),
             tangent_multipliers: self.tangent.lambda.clone(),
-            metric: self.metric.scalar,
+            metric: self.metric.save(),
             lipschitz: self.lipschitz,
             rho: self.rho,
             best: self.best.clone(),
@@ -123,7 +124,7 @@ impl<P: Problem> Solver<P> {
             (saved.best.y.len(), self.best.y.len()),
             (saved.best.mu.len(), self.best.mu.len()),
         ];
-        if lengths.iter().any(|(found, expected)| found != expected) {
+        if lengths.iter().any(|(found, expected)| found != expected) || !self.metric.restore(&saved.metric) {
             let reason = "the lengths of its vectors do not fit the problem".to_string();
             return Err(Error::Checkpoint { file: saved.problem.clone(), reason });
         }
@@ -138,7 +139,6 @@ impl<P: Problem> Solver<P> {
         self.iteration = saved.iteration;
         self.normal.y.copy_from_slice(&saved.normal_multipliers);
         self.tangent.lambda.copy_from_slice(&saved.tangent_multipliers);
-        self.metric.scalar = saved.metric;
         self.lipschitz = saved.lipschitz;
         self.rho = saved.rho;
         self.best = saved.best.clone();

@@ -101,15 +101,21 @@ impl Program {
     }
 }
 
-/// Solves the kernel's subproblem with `kappa = 0`. False: Clarabel gave up, and nothing was changed.
+/// Solves the kernel's subproblem; soft rows get a residual `p` of their own, `J s - p = r` at the cost `p^2 / (2 kappa)`. False:
+/// Clarabel gave up, and nothing was changed.
 pub fn quadratic(problem: &Subproblem, s: &mut [f64], lambda: &mut [f64]) -> bool {
-    let mut program = Program::new(s.len());
-    program.diagonal.copy_from_slice(problem.metric);
+    let soft: Vec<usize> = (0..problem.softness.len()).filter(|&i| problem.softness[i] > 0.0).collect();
+    let mut program = Program::new(s.len() + soft.len());
+    program.diagonal[..s.len()].copy_from_slice(problem.metric);
     if let Some(g) = problem.gradient {
-        program.linear.copy_from_slice(g);
+        program.linear[..s.len()].copy_from_slice(g);
     }
     let first = program.open(problem.target.iter().copied(), ZeroConeT);
     program.jacobian(problem.jacobian, 1.0, first, 0, false);
+    for (k, &i) in soft.iter().enumerate() {
+        program.diagonal[s.len() + k] = 1.0 / problem.softness[i];
+        program.entry(first + i, s.len() + k, -1.0);
+    }
     program.between((problem.lower, problem.upper), |i| vec![(i, 1.0)]);
     let Some(solution) = program.solve() else { return false };
     for (i, s) in s.iter_mut().enumerate() {

@@ -2,14 +2,14 @@
 
 use crate::clock::Clock;
 use crate::iterate::Iterate;
+use crate::metric::CurrentMetric;
 
 /// What both steps look at.
 #[derive(Clone, Copy)]
 pub struct Frame<'a> {
     pub at: &'a Iterate,
     pub room: &'a Room,
-    /// The diagonal of `H`.
-    pub metric: &'a [f64],
+    pub metric: &'a CurrentMetric,
     pub clock: &'a Clock,
 }
 

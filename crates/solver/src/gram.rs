@@ -2,8 +2,9 @@
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
-use faer::{MatMut, MatRef, Par, Spec};
+use faer::{MatMut, Par, Spec};
 
+use crate::cholesky;
 use crate::matrix::Matrix;
 use crate::sparse_gram::SparseGram;
 use crate::{Factorisation, vector::dot};
@@ -69,20 +70,19 @@ pub const DEPENDENT: f64 = 1e-11;
 pub const PROXIMAL: f64 = 1e-13;
 
 /// A dense Cholesky factorisation with its memory.
-struct Cholesky {
+struct Regularised {
     size: usize,
     matrix: Vec<f64>,
     diagonal: Vec<f64>,
     memory: MemBuffer,
 }
 
-impl Cholesky {
+impl Regularised {
     fn new(size: usize) -> Self {
-        let scratch = llt::factor::cholesky_in_place_scratch::<f64>(size, Par::Seq, Spec::default());
-        Cholesky { size, matrix: vec![0.0; size * size], diagonal: vec![0.0; size], memory: MemBuffer::new(scratch) }
+        Regularised { size, matrix: vec![0.0; size * size], diagonal: vec![0.0; size], memory: cholesky::memory(size) }
     }
 
-    /// Factorises the lower triangle (column-major) that stands in `matrix`.
+    /// Factorises the lower triangle (column-major) that stands in `matrix`; true when rows depend on each other.
     fn factorise(&mut self) -> Result<bool, Indefinite> {
         let size = self.size;
         let most = (0..size).fold(f64::MIN_POSITIVE, |most, i| self.matrix[i * size + i].max(most));
@@ -104,22 +104,20 @@ impl Cholesky {
     }
 
     fn solve(&mut self, b: &mut [f64]) {
-        let factor = MatRef::from_column_major_slice(&self.matrix, self.size, self.size);
-        let b = MatMut::from_column_major_slice_mut(b, self.size, 1);
-        llt::solve::solve_in_place(factor, b, Par::Seq, MemStack::new(&mut self.memory));
+        cholesky::solve(self.size, &self.matrix, b, &mut self.memory);
     }
 }
 
 /// Dense `A W A^T + D`.
 pub struct DenseGram {
-    cholesky: Cholesky,
+    cholesky: Regularised,
     block: Vec<f64>,
 }
 
 impl DenseGram {
     fn new(a: &Matrix) -> Self {
         let block = if a.structure.is_none() { vec![0.0; a.m * BLOCK.min(a.n)] } else { Vec::new() };
-        DenseGram { cholesky: Cholesky::new(a.m), block }
+        DenseGram { cholesky: Regularised::new(a.m), block }
     }
 
     fn factorise(&mut self, a: &Matrix, w: &[f64], d: &[f64]) -> Result<bool, Indefinite> {
@@ -172,7 +170,7 @@ fn add_blocks(a: &Matrix, w: &[f64], block: &mut [f64], gram: &mut [f64]) {
 
 /// `(A W A^T + D)^-1 = D^-1 - D^-1 A (W^-1 + A^T D^-1 A)^-1 A^T D^-1`, over the columns with `W > 0`.
 pub struct PrimalGram {
-    cholesky: Cholesky,
+    cholesky: Regularised,
     inverse: Vec<f64>,
     free: Vec<bool>,
     short: Vec<f64>,
@@ -182,7 +180,7 @@ pub struct PrimalGram {
 impl PrimalGram {
     fn new(a: &Matrix) -> Self {
         PrimalGram {
-            cholesky: Cholesky::new(a.n),
+            cholesky: Regularised::new(a.n),
             inverse: vec![0.0; a.m],
             free: vec![false; a.n],
             short: vec![0.0; a.n],

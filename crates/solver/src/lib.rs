@@ -10,6 +10,7 @@
 mod assign;
 mod best;
 mod checkpoint;
+mod cholesky;
 mod clock;
 mod cone;
 mod error;
@@ -27,6 +28,7 @@ mod number;
 mod observer;
 mod oracle;
 mod projection;
+mod quasi_newton;
 mod report;
 mod result;
 mod search;

@@ -1,4 +1,4 @@
-//! The Lipschitz constants of the derivatives, `L_f` and `L_c`, in the norm of the metric: given, or found from trial points.
+//! The Lipschitz constants of the derivatives, `L_f` and `L_c`: given, or found from trial points.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,16 +11,19 @@ pub struct Estimates {
     pub objective: f64,
     /// `L_c`
     pub constraints: f64,
-    /// The local constant in place of `L_f + rho L_c`: what the merit function showed. Curvature of objective and constraints may
-    /// cancel, so it is often much smaller.
+    /// The local constant in place of `L_f + rho L_c`, in the norm of the metric: what the merit function showed. Curvature of
+    /// objective and constraints may cancel, so it is often much smaller.
     merit: f64,
     given: bool,
 }
 
-/// What a trial point tells: `eta s` was taken, with `length = |s|` in the metric.
+/// What a trial point tells: `eta s` was taken.
 pub struct Trial {
     pub eta: f64,
-    pub length: f64,
+    /// `|s|^2` over the variables
+    pub square: f64,
+    /// `s^T H s`
+    pub metric_square: f64,
     /// `f(z + eta s) - f - eta g^T s`, and the size of its rounding error
     pub objective: (f64, f64),
     /// `|h(z + eta s) - h - eta J s|`, and the size of its rounding error
@@ -31,9 +34,8 @@ pub struct Trial {
 
 impl Trial {
     /// `2 remainder / (eta^2 |s|^2)`; `None` when rounding explains the remainder.
-    fn constant(&self, (remainder, rounding): (f64, f64)) -> Option<f64> {
-        let square = (self.eta * self.length).powi(2);
-        let constant = 2.0 * remainder / square;
+    fn constant(&self, (remainder, rounding): (f64, f64), square: f64) -> Option<f64> {
+        let constant = 2.0 * remainder / (self.eta * self.eta * square);
         (remainder.abs() > 10.0 * rounding && constant.is_finite()).then_some(constant.max(0.0))
     }
 }
@@ -48,9 +50,10 @@ impl Estimates {
         }
     }
 
-    /// `eta = min(tau / (L_f + rho L_c), cap)` (etak-2), with what was found in place of the sum.
-    pub fn stepsize(&self, rho: f64, tau: f64, cap: f64) -> f64 {
-        let constant = if self.given { self.objective + rho * self.constraints } else { self.merit };
+    /// `eta = min(tau / (L_f + rho L_c), cap)` (etak-2), with what was found in place of the sum. Given constants are turned into those
+    /// of the metric's norm by its smallest eigenvalue.
+    pub fn stepsize(&self, rho: f64, tau: f64, cap: f64, smallest: f64) -> f64 {
+        let constant = if self.given { (self.objective + rho * self.constraints) / smallest } else { self.merit };
         (tau / constant).min(cap)
     }
 
@@ -60,28 +63,24 @@ impl Estimates {
             return;
         }
         let follow = |old: f64, measured: Option<f64>| measured.map_or(old, |new| new.max(old / 4.0));
-        self.objective = follow(self.objective, trial.constant(trial.objective));
-        self.constraints = follow(self.constraints, trial.constant(trial.constraints));
-        self.merit = trial.constant(trial.merit).unwrap_or(0.0).max(self.merit / 4.0);
+        self.objective = follow(self.objective, trial.constant(trial.objective, trial.square));
+        self.constraints = follow(self.constraints, trial.constant(trial.constraints, trial.square));
+        self.merit = trial.constant(trial.merit, trial.metric_square).unwrap_or(0.0).max(self.merit / 4.0);
     }
 
     /// The merit function did not descend enough: the estimates rise, and the next stepsize is at most half of this one.
     pub fn reject(&mut self, trial: &Trial, tau: f64) {
         let rise = |old: f64, measured: Option<f64>| measured.map_or(old, |new| new.max(old));
-        self.objective = rise(self.objective, trial.constant(trial.objective));
-        self.constraints = rise(self.constraints, trial.constant(trial.constraints));
-        let measured = trial.constant(trial.merit).unwrap_or(0.0);
+        self.objective = rise(self.objective, trial.constant(trial.objective, trial.square));
+        self.constraints = rise(self.constraints, trial.constant(trial.constraints, trial.square));
+        let measured = trial.constant(trial.merit, trial.metric_square).unwrap_or(0.0);
         // Not more than a tenth at once: far from the point the quadratic model says little.
         self.merit = measured.clamp(2.0 * tau / trial.eta, 10.0 * tau / trial.eta);
     }
 
-    /// The metric changed by this factor: so do constants measured in its norm.
+    /// The square of the metric's norm changed by this factor: so does the constant measured in it.
     pub fn rescale(&mut self, factor: f64) {
-        if !self.given {
-            self.objective /= factor;
-            self.constraints /= factor;
-            self.merit /= factor;
-        }
+        self.merit /= factor;
     }
 }
 
@@ -92,21 +91,27 @@ mod tests {
     #[test]
     fn a_quadratic_shows_its_constant() {
         // f = 3/2 x^2 from x = 2 along s = -1: the remainder at eta = 1/2 is 3/2 * 1/4, hence L_f = 3.
-        let trial =
-            Trial { eta: 0.5, length: 1.0, objective: (0.375, 1e-16), constraints: (1e-17, 1e-16), merit: (0.375, 1e-16) };
+        let trial = Trial {
+            eta: 0.5,
+            square: 1.0,
+            metric_square: 1.0,
+            objective: (0.375, 1e-16),
+            constraints: (1e-17, 1e-16),
+            merit: (0.375, 1e-16),
+        };
         let mut found = Estimates::new(Lipschitz::Found, 1.0);
         found.accept(&trial);
         assert_eq!(found.objective, 3.0);
         assert_eq!(found.constraints, 1.0, "rounding is no information");
-        assert_eq!(found.stepsize(1.0, 0.9, 1.0), 0.3);
+        assert_eq!(found.stepsize(1.0, 0.9, 1.0, 1.0), 0.3);
         found.reject(&trial, 0.9);
-        assert_eq!(found.stepsize(1.0, 0.9, 1.0), 0.25, "at most half of the rejected stepsize");
+        assert_eq!(found.stepsize(1.0, 0.9, 1.0, 1.0), 0.25, "at most half of the rejected stepsize");
     }
 
     #[test]
     fn given_constants_follow_the_paper() {
         let given = Estimates::new(Lipschitz::Given { objective: 2.0, constraints: 3.0 }, 1.0);
-        assert_eq!(given.stepsize(4.0, 0.7, 1.0), 0.7 / 14.0);
-        assert_eq!(given.stepsize(0.0, 0.7, 0.1), 0.1);
+        assert_eq!(given.stepsize(4.0, 0.7, 1.0, 1.0), 0.7 / 14.0);
+        assert_eq!(given.stepsize(0.0, 0.7, 0.1, 1.0), 0.1);
     }
 }

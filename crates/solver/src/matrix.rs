@@ -122,6 +122,21 @@ impl Matrix {
         }
     }
 
+    /// Writes all entries, row after row.
+    pub fn write_dense(&self, out: &mut [f64]) {
+        match &self.structure {
+            None => out.copy_from_slice(&self.values),
+            Some(structure) => {
+                out.fill(0.0);
+                for i in 0..self.m {
+                    for k in structure.row_start[i]..structure.row_start[i + 1] {
+                        out[i * self.n + structure.column[k]] = self.values[k];
+                    }
+                }
+            }
+        }
+    }
+
     /// The values of row `i`.
     pub fn row_values(&self, i: usize) -> &[f64] {
         match &self.structure {

@@ -1,49 +1,132 @@
-//! The diagonal metric `H`: identity, or one Barzilai-Borwein scalar.
+//! The metric `H` in which the tangent step is short: `H = D + V V^T` with a positive diagonal `D`.
+//!
+//! Identity and spectral metrics have no `V`. A quasi-Newton metric is split so that the kernel can take it: the rows `V^T` join the
+//! Jacobian as soft rows, since `1/2 |V^T s|^2` is what they add to its objective.
 
 use serde::{Deserialize, Serialize};
 
 use crate::iterate::Iterate;
-use crate::vector::dot;
+use crate::matrix::Matrix;
+use crate::quasi_newton::{Learnt, QuasiNewton};
+use crate::vector::{add, dot};
 use crate::{Metric, MetricKind};
 
-/// The diagonal, and the scalar behind it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Diagonal {
-    pub scalar: f64,
-    pub entries: Vec<f64>,
+/// The metric with its memory.
+pub struct CurrentMetric {
+    settings: Metric,
+    /// The entries of `D` that belong to variables are all this scalar.
+    scalar: f64,
+    /// `D`, variables and slacks.
+    pub diagonal: Vec<f64>,
+    /// The metric of the normal step: 1 for a variable.
+    pub normal: Vec<f64>,
+    quasi_newton: Option<QuasiNewton>,
 }
 
-impl Diagonal {
-    pub fn new(columns: usize) -> Self {
-        Diagonal { scalar: 1.0, entries: vec![1.0; columns] }
+/// What a checkpoint keeps of the metric.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SavedMetric {
+    scalar: f64,
+    quasi_newton: Option<Learnt>,
+}
+
+impl CurrentMetric {
+    pub fn new(n: usize, columns: usize, settings: &Metric) -> Self {
+        let dense = settings.kind == MetricKind::QuasiNewton && n <= settings.largest_dense;
+        let quasi_newton = dense.then(|| QuasiNewton::new(n));
+        let (diagonal, normal) = (vec![1.0; columns], vec![1.0; columns]);
+        CurrentMetric { settings: settings.clone(), scalar: 1.0, diagonal, normal, quasi_newton }
     }
 
-    /// Fills the entries: the scalar for a variable; for a slack, relative to the size of its row, so that scaling a constraint
-    /// changes nothing.
-    pub fn fill(&mut self, at: &Iterate, settings: &Metric) {
+    /// The rows `V^T`, if there are any.
+    pub fn rows(&self) -> Option<&Matrix> {
+        self.quasi_newton.as_ref().map(|quasi_newton| &quasi_newton.rows)
+    }
+
+    /// The smallest eigenvalue, or a bound below it.
+    pub fn scalar(&self) -> f64 {
+        self.scalar
+    }
+
+    /// Fills the entries at this iterate. A slack is measured relative to the size of its row, so that scaling a constraint changes
+    /// nothing; the paper has 1.
+    pub fn fill(&mut self, at: &Iterate) {
         let n = at.n();
-        self.entries[..n].fill(self.scalar);
+        self.diagonal[..n].fill(self.scalar);
         for (k, &row) in at.jacobian.slack_rows.iter().enumerate() {
             let values = at.jacobian.a.row_values(row);
-            let weight = match settings.kind {
-                MetricKind::Identity => settings.slack_weight,
-                MetricKind::Spectral => settings.slack_weight / dot(values, values).max(1e-8),
+            let weight = match self.settings.kind {
+                MetricKind::Identity => 1.0,
+                _ => self.settings.slack_weight / dot(values, values).max(1e-8),
             };
-            self.entries[n + k] = self.scalar * weight;
+            self.normal[n + k] = weight;
+            self.diagonal[n + k] = self.scalar * weight;
         }
+    }
+
+    /// `out = H s`
+    pub fn apply(&self, s: &[f64], out: &mut [f64]) {
+        for ((out, h), s) in out.iter_mut().zip(&self.diagonal).zip(s) {
+            *out = h * s;
+        }
+        if let Some(rows) = self.rows() {
+            for i in 0..rows.m {
+                let row = rows.row_values(i);
+                add(dot(row, &s[..rows.n]), row, &mut out[..rows.n]);
+            }
+        }
+    }
+
+    /// `s^T H s`
+    pub fn square(&self, s: &[f64]) -> f64 {
+        let diagonal: f64 = self.diagonal.iter().zip(s).map(|(h, s)| h * s * s).sum();
+        let factor = self.rows().map_or(0.0, |rows| (0..rows.m).map(|i| dot(rows.row_values(i), &s[..rows.n]).powi(2)).sum());
+        diagonal + factor
     }
 
     /// Follows the curvature of the Lagrangian along the last step: `dz` is the step and `dl` the change of the Lagrangian's gradient
-    /// under it, multipliers fixed. Gives the factor by which the scalar changed.
-    pub fn learn(&mut self, dz: &[f64], dl: &[f64], settings: &Metric) -> f64 {
-        let old = self.scalar;
+    /// under it, multipliers fixed. Gives the factor by which the norm changed, for a metric that is a scalar.
+    pub fn learn(&mut self, dz: &[f64], dl: &[f64]) -> f64 {
         let square = dot(dz, dz);
-        if settings.kind == MetricKind::Spectral && square > 0.0 {
-            let sigma = (dot(dl, dl) / square).sqrt();
-            if sigma.is_finite() && sigma > 0.0 {
-                self.scalar = sigma.clamp(settings.smallest, settings.largest);
+        let sigma = (dot(dl, dl) / square).sqrt();
+        if self.settings.kind == MetricKind::Identity || !sigma.is_finite() || sigma == 0.0 {
+            return 1.0;
+        }
+        let sigma = sigma.clamp(self.settings.smallest, self.settings.largest);
+        match &mut self.quasi_newton {
+            Some(quasi_newton) => {
+                quasi_newton.update(dz, dl, sigma);
+                self.scalar = quasi_newton.learnt.delta;
+                1.0
+            }
+            None => {
+                let old = std::mem::replace(&mut self.scalar, sigma);
+                sigma / old
             }
         }
-        self.scalar / old
+    }
+
+    /// Forgets what was learnt. False: there was nothing to forget.
+    pub fn reset(&mut self) -> bool {
+        let Some(quasi_newton) = &mut self.quasi_newton else { return false };
+        let forgot = quasi_newton.reset();
+        self.scalar = quasi_newton.learnt.delta;
+        forgot
+    }
+
+    pub fn save(&self) -> SavedMetric {
+        let quasi_newton = self.quasi_newton.as_ref().map(|quasi_newton| quasi_newton.learnt.clone());
+        SavedMetric { scalar: self.scalar, quasi_newton }
+    }
+
+    /// False: what was saved does not fit.
+    pub fn restore(&mut self, saved: &SavedMetric) -> bool {
+        self.scalar = saved.scalar;
+        match (&mut self.quasi_newton, &saved.quasi_newton) {
+            (Some(here), Some(saved)) if saved.is_of_size(here.size()) => here.restore(saved),
+            (None, None) => {}
+            _ => return false,
+        }
+        true
     }
 }

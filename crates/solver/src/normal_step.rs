@@ -18,11 +18,16 @@ pub struct NormalStep {
     pub cap: f64,
     /// Multipliers, kept as a warm start.
     pub y: Vec<f64>,
-    wanted: Vec<f64>,
+    work: Work,
     mapping: Option<MappingWork>,
 }
 
-/// The softness that keeps the least-squares problem well posed, relative to the size of `J H^-1 J^T`.
+struct Work {
+    wanted: Vec<f64>,
+    softness: Vec<f64>,
+}
+
+/// The softness that keeps the least-squares problem well posed, relative to the size of `J J^T`.
 const SOFTEST: f64 = 1e-10;
 
 impl NormalStep {
@@ -34,7 +39,7 @@ impl NormalStep {
             theta: 1.0,
             cap: 1.0,
             y: vec![0.0; m],
-            wanted: vec![0.0; m],
+            work: Work { wanted: vec![0.0; m], softness: vec![0.0; m] },
             mapping,
         }
     }
@@ -68,7 +73,7 @@ impl NormalStep {
         let smallest = softest(frame);
         let majorised = settings.variant == NormalVariant::Majorised;
         let softness = if majorised { (lipschitz * size).max(smallest) } else { smallest };
-        let projected = least_squares(frame, &at.h, softness, &mut self.wanted, &mut self.y, &mut self.u, projection);
+        let projected = least_squares(frame, &at.h, softness, &mut self.work, &mut self.y, &mut self.u, projection);
         if projected.dependent {
             unusual.insert(Event::RankDeficient);
         }
@@ -98,13 +103,13 @@ impl NormalStep {
         projection: &mut Projection,
     ) -> Projected {
         y.fill(0.0);
-        least_squares(frame, h, softest(frame), &mut self.wanted, y, d, projection)
+        least_squares(frame, h, softest(frame), &mut self.work, y, d, projection)
     }
 }
 
 /// The softness that keeps the least-squares problem well posed.
 fn softest(frame: Frame) -> f64 {
-    SOFTEST * frame.at.jacobian.norm().powi(2) / (frame.at.h.len() as f64 * frame.metric[0])
+    SOFTEST * frame.at.jacobian.norm().powi(2) / frame.at.h.len() as f64
 }
 
 /// `min 1/2 |h + J u|^2 + softness/2 u^T H u` inside the bounds.
@@ -112,22 +117,23 @@ fn least_squares(
     frame: Frame,
     h: &[f64],
     softness: f64,
-    wanted: &mut [f64],
+    work: &mut Work,
     y: &mut [f64],
     u: &mut [f64],
     projection: &mut Projection,
 ) -> Projected {
-    for (wanted, h) in wanted.iter_mut().zip(h) {
+    for (wanted, h) in work.wanted.iter_mut().zip(h) {
         *wanted = -h;
     }
+    work.softness.fill(softness);
     let subproblem = Subproblem {
         jacobian: &frame.at.jacobian,
-        metric: frame.metric,
+        metric: &frame.metric.normal,
         gradient: None,
-        target: wanted,
+        target: &work.wanted,
         lower: &frame.room.lower,
         upper: &frame.room.upper,
-        softness,
+        softness: &work.softness,
     };
     projection.solve(&subproblem, y, u, frame.clock)
 }

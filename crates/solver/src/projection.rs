@@ -1,12 +1,12 @@
 //! The one subproblem behind both steps:
 //!
 //! ```text
-//! min  g^T s + 1/2 s^T H s + 1/(2 kappa) |J s - r|^2     s.t.  lower <= s <= upper,
+//! min  g^T s + 1/2 s^T H s + sum_i (J s - r)_i^2 / (2 kappa_i)     s.t.  lower <= s <= upper,
 //! ```
 //!
-//! with a positive diagonal `H`; `kappa = 0` means `J s = r`. Its dual lives in `R^m`: for multipliers `y`,
-//! `s(y) = clip(-(g + J^T y) / H, lower, upper)`, and the convex function `psi` with gradient `r - J s(y) + kappa y` is minimised by a
-//! semismooth Newton method with an exact line search. The Newton matrix is `J_F H_F^-1 J_F^T + kappa I` over the free columns `F`.
+//! with a positive diagonal `H`; `kappa_i = 0` means `(J s - r)_i = 0`. Its dual lives in `R^m`: for multipliers `y`,
+//! `s(y) = clip(-(g + J^T y) / H, lower, upper)`, and the convex function `psi` with gradient `r - J s(y) + kappa y` (row by row) is minimised by a
+//! semismooth Newton method with an exact line search. The Newton matrix is `J_F H_F^-1 J_F^T + diag(kappa)` over the free columns `F`.
 
 use crate::Kernel;
 use crate::clock::Clock;
@@ -25,8 +25,8 @@ pub struct Subproblem<'a> {
     pub target: &'a [f64],
     pub lower: &'a [f64],
     pub upper: &'a [f64],
-    /// `kappa`
-    pub softness: f64,
+    /// `kappa` of each row.
+    pub softness: &'a [f64],
 }
 
 /// How well a subproblem was solved.
@@ -83,7 +83,7 @@ impl Projection {
             let changed = self.clip(problem, s);
             self.find_residual(problem, y, s);
             done.residual = norm(&self.residual);
-            let allowed = self.settings.tolerance * (target + scale * norm(s) + problem.softness * norm(y));
+            let allowed = self.settings.tolerance * (target + scale * norm(s) + self.softened(problem, y));
             done.converged = done.residual <= allowed;
             // On one quadratic piece Newton's step is exact: what is left then is rounding, which one more step refines.
             let exhausted = !changed && done.iterations > 1 && done.residual > 0.5 * best;
@@ -132,15 +132,20 @@ impl Projection {
     /// The gradient of `psi`: `r - J s + kappa y`.
     fn find_residual(&mut self, problem: &Subproblem, y: &[f64], s: &[f64]) {
         problem.jacobian.apply(s, &mut self.residual);
-        for ((residual, target), y) in self.residual.iter_mut().zip(problem.target).zip(y) {
-            *residual = target - *residual + problem.softness * y;
+        for (i, residual) in self.residual.iter_mut().enumerate() {
+            *residual = problem.target[i] - *residual + problem.softness[i] * y[i];
         }
+    }
+
+    /// `|kappa y|`
+    fn softened(&self, problem: &Subproblem, y: &[f64]) -> f64 {
+        problem.softness.iter().zip(y).map(|(kappa, y)| (kappa * y).powi(2)).sum::<f64>().sqrt()
     }
 
     /// The Newton direction `dy`, and `dq = J^T dy`.
     fn newton(&mut self, problem: &Subproblem) -> Result<bool, crate::gram::Indefinite> {
         let n = problem.jacobian.a.n;
-        self.diagonal.fill(problem.softness);
+        self.diagonal.copy_from_slice(problem.softness);
         for (&row, weight) in problem.jacobian.slack_rows.iter().zip(&self.weights[n..]) {
             self.diagonal[row] += weight;
         }
@@ -156,8 +161,8 @@ impl Projection {
 
     /// The step along `dy` to where the slope of the convex, piecewise quadratic `psi` vanishes, nearly.
     fn line_search(&self, problem: &Subproblem, y: &[f64]) -> f64 {
-        let fixed = dot(problem.target, &self.dy) + problem.softness * dot(y, &self.dy);
-        let curvature = problem.softness * dot(&self.dy, &self.dy);
+        let soft = |a: &[f64]| problem.softness.iter().zip(a).zip(&self.dy).map(|((kappa, a), dy)| kappa * a * dy).sum::<f64>();
+        let (fixed, curvature) = (dot(problem.target, &self.dy) + soft(y), soft(&self.dy));
         let slope = |t: f64| fixed + t * curvature - self.slope_of_step(problem, t);
         let start = dot(&self.residual, &self.dy);
         let enough = |slope: f64| slope.abs() <= 0.1 * start.abs();

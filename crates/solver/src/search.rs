@@ -6,7 +6,7 @@ use tangor_problem::Problem;
 use crate::frame::Frame;
 use crate::lipschitz::Trial;
 use crate::solver::Solver;
-use crate::vector::{dot, norm, norm_in};
+use crate::vector::{dot, norm};
 use crate::{Event, Lipschitz, Stop, Unusual};
 
 /// The memory of the search and of the metric's update.
@@ -41,8 +41,10 @@ struct Line {
     phi: f64,
     /// `g^T s`
     slope: f64,
-    /// `|s|` in the metric
-    length: f64,
+    /// `|s|^2` over the variables
+    square: f64,
+    /// `s^T H s`
+    metric_square: f64,
     /// `|h|`
     residual: f64,
     /// A bound on the rounding error of `phi`
@@ -55,7 +57,7 @@ impl<P: Problem> Solver<P> {
         let tau = self.settings.stepsize.tau;
         let given = matches!(self.settings.stepsize.lipschitz, Lipschitz::Given { .. });
         let line = self.line();
-        let mut eta = self.lipschitz.stepsize(self.rho, tau, self.normal.cap);
+        let mut eta = self.lipschitz.stepsize(self.rho, tau, self.normal.cap, self.metric.scalar());
         let mut may_correct = self.settings.stepsize.correction && !given;
         loop {
             self.check_limits(eta)?;
@@ -65,7 +67,7 @@ impl<P: Problem> Solver<P> {
                 continue;
             }
             let mut told = self.tell(&line, eta);
-            let allowed = line.phi - 0.5 * eta * (1.0 - tau) * line.length.powi(2) + line.rounding;
+            let allowed = line.phi - 0.5 * eta * (1.0 - tau) * line.metric_square + line.rounding;
             let mut accepted = given || self.trial_merit() <= allowed;
             if !accepted && may_correct && self.curvature_is_to_blame(&told, allowed) {
                 may_correct = false;
@@ -86,7 +88,7 @@ impl<P: Problem> Solver<P> {
             }
             unusual.insert(Event::Shortened);
             self.lipschitz.reject(&told, tau);
-            eta = self.lipschitz.stepsize(self.rho, tau, self.normal.cap);
+            eta = self.lipschitz.stepsize(self.rho, tau, self.normal.cap, self.metric.scalar());
         }
     }
 
@@ -98,7 +100,8 @@ impl<P: Problem> Solver<P> {
         Line {
             phi: current.f + self.rho * residual,
             slope: dot(&current.g, s),
-            length: norm_in(&self.metric.entries, s),
+            square: dot(&s[..current.n()], &s[..current.n()]),
+            metric_square: self.metric.square(s),
             residual,
             rounding: 4.0 * f64::EPSILON * size,
         }
@@ -173,7 +176,8 @@ impl<P: Problem> Solver<P> {
         let rounding = |size: f64| 4.0 * f64::EPSILON * size;
         Trial {
             eta,
-            length: line.length,
+            square: line.square,
+            metric_square: line.metric_square,
             objective: (trial.f - current.f - eta * line.slope, rounding(trial.f.abs() + current.f.abs())),
             constraints: (norm(&self.search.remainder), rounding(norm(&trial.c) + norm(&current.c))),
             merit: (self.trial_merit() - self.model(line, eta), line.rounding),
@@ -190,7 +194,7 @@ impl<P: Problem> Solver<P> {
         let standard = &self.oracle.standard;
         self.room.around(&self.trial.z, &standard.lower, &standard.upper);
         // The slacks of the trial may have been reset: what is left of the residual is what must go.
-        let frame = Frame { at: &self.current, room: &self.room, metric: &self.metric.entries, clock: &self.clock };
+        let frame = Frame { at: &self.current, room: &self.room, metric: &self.metric, clock: &self.clock };
         let (y, d) = (&mut self.search.y, &mut self.search.d);
         self.normal.correction(frame, &self.trial.h, y, d, &mut self.projection);
         for i in 0..self.trial.z.len() {

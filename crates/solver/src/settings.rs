@@ -132,24 +132,27 @@ pub enum NormalVariant {
     Mapping,
 }
 
-/// The metric `H`, positive and diagonal.
+/// The metric `H`, positive definite: a diagonal, or a diagonal and a factor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Metric {
-    /// Which metric. Default: spectral.
+    /// Which metric. Default: quasi-Newton.
     pub kind: MetricKind,
+    /// Most variables for a dense quasi-Newton matrix; above it the metric is spectral. Default: 300.
+    pub largest_dense: usize,
     /// Smallest entry; > 0. Default: 1e-8.
     pub smallest: f64,
     /// Largest entry. Default: 1e10.
     pub largest: f64,
-    /// Weight of a slack, relative to that of its row's variables; > 0. The paper has 1; a small one keeps inactive inequalities
+    /// Weight of a slack, relative to that of its row's variables; > 0. The metric `identity` has 1, as the
+    /// paper; a small one keeps inactive inequalities
     /// from shortening the step. Default: 1e-4.
     pub slack_weight: f64,
 }
 
 impl Default for Metric {
     fn default() -> Self {
-        Metric { kind: MetricKind::Spectral, smallest: 1e-8, largest: 1e10, slack_weight: 1e-4 }
+        Metric { kind: MetricKind::QuasiNewton, largest_dense: 300, smallest: 1e-8, largest: 1e10, slack_weight: 1e-4 }
     }
 }
 
@@ -160,8 +163,10 @@ pub enum MetricKind {
     /// `H = I`: the paper.
     Identity,
     /// `H = sigma I`, a Barzilai-Borwein scalar from differences of the Lagrangian's gradient.
-    #[default]
     Spectral,
+    /// `H = D + V V^T` from a damped BFGS matrix of the Lagrangian.
+    #[default]
+    QuasiNewton,
 }
 
 /// The merit parameter `rho` of `phi = f + rho |h|`.

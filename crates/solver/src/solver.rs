@@ -14,7 +14,7 @@ use crate::kkt::Kkt;
 use crate::lipschitz::Estimates;
 use crate::mapping::OwnMapping;
 use crate::merit_parameter;
-use crate::metric::Diagonal;
+use crate::metric::CurrentMetric;
 use crate::normal_step::NormalStep;
 use crate::oracle::{Oracle, Trouble};
 use crate::projection::Projection;
@@ -36,7 +36,7 @@ pub struct Solver<P> {
     pub(crate) normal: NormalStep,
     pub(crate) tangent: TangentStep,
     pub(crate) kkt: Kkt,
-    pub(crate) metric: Diagonal,
+    pub(crate) metric: CurrentMetric,
     pub(crate) lipschitz: Estimates,
     pub(crate) rho: f64,
     pub(crate) iteration: u64,
@@ -108,15 +108,16 @@ impl<P: Problem> Solver<P> {
         for (z, &i) in current.z.iter_mut().zip(&standard.columns) {
             *z = standard.start[i];
         }
+        let metric = CurrentMetric::new(n, columns, &settings.metric);
         Ok(Solver {
             clock: Clock::new(settings.limits.seconds, 0.0),
             trial: current.clone(),
             room: Room::new(columns),
             projection: Projection::new(&current.jacobian, &settings.kernel),
             normal: NormalStep::new(m, columns, &settings.normal),
-            tangent: TangentStep::new(m, columns),
+            tangent: TangentStep::new(&current.jacobian, &metric, &settings.kernel),
             kkt: Kkt::new(m, n),
-            metric: Diagonal::new(columns),
+            metric,
             lipschitz: Estimates::new(settings.stepsize.lipschitz, settings.merit.rho0),
             rho: settings.merit.rho0,
             iteration: 0,
@@ -179,8 +180,8 @@ impl<P: Problem> Solver<P> {
     fn find_steps(&mut self, unusual: &mut Unusual) -> u32 {
         let standard = &self.oracle.standard;
         self.room.around(&self.current.z, &standard.lower, &standard.upper);
-        self.metric.fill(&self.current, &self.settings.metric);
-        let frame = Frame { at: &self.current, room: &self.room, metric: &self.metric.entries, clock: &self.clock };
+        self.metric.fill(&self.current);
+        let frame = Frame { at: &self.current, room: &self.room, metric: &self.metric, clock: &self.clock };
         let (settings, own) = (&self.settings.normal, self.own_mapping.as_deref_mut());
         let constraints = self.lipschitz.constraints;
         let first = self.normal.compute(frame, constraints, settings, own, &mut self.projection, unusual);
@@ -192,7 +193,7 @@ impl<P: Problem> Solver<P> {
     fn update_merit_parameter(&mut self) {
         let (g, s) = (&self.current.g, &self.tangent.s);
         let slope = dot(g, s);
-        let square: f64 = self.metric.entries.iter().zip(s).map(|(h, s)| h * s * s).sum();
+        let square = self.metric.square(s);
         let noise = 1e-14 * (norm(g) * norm(s) + square);
         self.rho = merit_parameter::updated(self.rho, slope + 0.5 * square, noise, self.normal.theta * norm(&self.current.h));
     }
@@ -230,7 +231,7 @@ impl<P: Problem> Solver<P> {
         self.current.jacobian.a.add_transposed(&self.search.negative, &mut dl[..n]);
         crate::vector::add(1.0, &self.trial.g[..n], &mut dl[..n]);
         self.trial.jacobian.a.add_transposed(&self.tangent.lambda, &mut dl[..n]);
-        let factor = self.metric.learn(&dz[..n], &dl[..n], &self.settings.metric);
+        let factor = self.metric.learn(&dz[..n], &dl[..n]);
         self.lipschitz.rescale(factor);
     }
 
@@ -264,7 +265,7 @@ impl<P: Problem> Solver<P> {
             theta: self.normal.theta,
             lipschitz_objective: self.lipschitz.objective,
             lipschitz_constraints: self.lipschitz.constraints,
-            metric: self.metric.scalar,
+            metric: self.metric.scalar(),
             kernel_iterations,
             evaluations: self.oracle.counts(),
             seconds: 0.0,

@@ -1,10 +1,12 @@
 //! The tangent step `s`: the best step for the objective among those that repair the constraints as the normal step does,
 //! `min g^T s + 1/2 s^T H s` subject to `J s = r` and the bounds, with its multipliers.
 
-use crate::frame::{Frame, Room};
+use crate::frame::Frame;
 use crate::iterate::Iterate;
+use crate::matrix::{Jacobian, Matrix};
+use crate::metric::CurrentMetric;
 use crate::projection::{Projection, Subproblem};
-use crate::{Event, Unusual, cone};
+use crate::{Event, Kernel, Unusual, cone};
 
 /// The tangent step with its memory.
 pub struct TangentStep {
@@ -13,11 +15,60 @@ pub struct TangentStep {
     pub lambda: Vec<f64>,
     /// Multipliers of the bounds: `>= 0` where the lower bound holds the step, `<= 0` at the upper, 0 elsewhere.
     pub mu: Vec<f64>,
+    /// `H s`
+    hs: Vec<f64>,
+    extended: Option<Extended>,
+    hard: Vec<f64>,
+}
+
+/// The subproblem with the rows `V^T` of the metric below the Jacobian: `min g^T s + 1/2 s^T D s + 1/2 |V^T s|^2`.
+struct Extended {
+    projection: Projection,
+    jacobian: Jacobian,
+    target: Vec<f64>,
+    softness: Vec<f64>,
+    /// Multipliers of all rows; those of the soft ones are `V^T s`.
+    y: Vec<f64>,
+}
+
+impl Extended {
+    fn new(jacobian: &Jacobian, rows: &Matrix, kernel: &Kernel) -> Self {
+        let (m, all) = (jacobian.rows(), jacobian.rows() + rows.m);
+        let extended = Jacobian { a: Matrix::dense(all, rows.n), slack_rows: jacobian.slack_rows.clone() };
+        let mut softness = vec![0.0; all];
+        softness[m..].fill(1.0);
+        Extended {
+            projection: Projection::new(&extended, kernel),
+            jacobian: extended,
+            target: vec![0.0; all],
+            softness,
+            y: vec![0.0; all],
+        }
+    }
+
+    /// Copies Jacobian, rows, target and multipliers in.
+    fn fill(&mut self, jacobian: &Jacobian, rows: &Matrix, target: &[f64], lambda: &[f64]) {
+        let m = jacobian.rows();
+        jacobian.a.write_dense(&mut self.jacobian.a.values[..m * rows.n]);
+        self.jacobian.a.values[m * rows.n..].copy_from_slice(&rows.values);
+        self.target[..m].copy_from_slice(target);
+        self.y[..m].copy_from_slice(lambda);
+        // The step tends to zero, and with it `V^T s`.
+        self.y[m..].fill(0.0);
+    }
 }
 
 impl TangentStep {
-    pub fn new(m: usize, columns: usize) -> Self {
-        TangentStep { s: vec![0.0; columns], lambda: vec![0.0; m], mu: vec![0.0; columns] }
+    pub fn new(jacobian: &Jacobian, metric: &CurrentMetric, kernel: &Kernel) -> Self {
+        let (m, columns) = (jacobian.rows(), jacobian.columns());
+        TangentStep {
+            s: vec![0.0; columns],
+            lambda: vec![0.0; m],
+            mu: vec![0.0; columns],
+            hs: vec![0.0; columns],
+            extended: metric.rows().map(|rows| Extended::new(jacobian, rows, kernel)),
+            hard: vec![0.0; m],
+        }
     }
 
     /// Computes `s`, `lambda` and `mu`.
@@ -30,16 +81,27 @@ impl TangentStep {
         unusual: &mut Unusual,
     ) -> u32 {
         let Frame { at, room, metric, clock } = frame;
-        let subproblem = Subproblem {
+        let mut subproblem = Subproblem {
             jacobian: &at.jacobian,
-            metric,
+            metric: &metric.diagonal,
             gradient: Some(&at.g),
             target,
             lower: &room.lower,
             upper: &room.upper,
-            softness: 0.0,
+            softness: &self.hard,
         };
-        let projected = projection.solve(&subproblem, &mut self.lambda, &mut self.s, clock);
+        let m = self.lambda.len();
+        let projected = match (&mut self.extended, metric.rows()) {
+            (Some(extended), Some(rows)) => {
+                extended.fill(&at.jacobian, rows, target, &self.lambda);
+                let Extended { projection, jacobian, target, softness, y } = extended;
+                subproblem = Subproblem { jacobian, target, softness, ..subproblem };
+                let projected = projection.solve(&subproblem, y, &mut self.s, clock);
+                self.lambda.copy_from_slice(&y[..m]);
+                projected
+            }
+            _ => projection.solve(&subproblem, &mut self.lambda, &mut self.s, clock),
+        };
         if projected.dependent {
             unusual.insert(Event::RankDeficient);
         }
@@ -50,19 +112,18 @@ impl TangentStep {
                 unusual.insert(Event::Inexact);
             }
         }
-        self.find_bound_multipliers(at, room, metric);
+        metric.apply(&self.s, &mut self.hs);
+        self.find_bound_multipliers(at, &room.lower, &room.upper);
         projected.iterations
     }
 
     /// `mu = H s + g + J^T lambda` where a bound holds the step.
-    fn find_bound_multipliers(&mut self, at: &Iterate, room: &Room, metric: &[f64]) {
+    fn find_bound_multipliers(&mut self, at: &Iterate, lower: &[f64], upper: &[f64]) {
         self.mu.copy_from_slice(&at.g);
         at.jacobian.add_transposed(&self.lambda, &mut self.mu);
         for i in 0..self.s.len() {
-            let mu = metric[i] * self.s[i] + self.mu[i];
-            let held_below = self.s[i] <= room.lower[i];
-            let held_above = self.s[i] >= room.upper[i];
-            self.mu[i] = match (held_below, held_above) {
+            let mu = self.hs[i] + self.mu[i];
+            self.mu[i] = match (self.s[i] <= lower[i], self.s[i] >= upper[i]) {
                 (true, true) => mu,
                 (true, false) => mu.max(0.0),
                 (false, true) => mu.min(0.0),

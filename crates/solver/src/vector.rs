@@ -19,11 +19,6 @@ pub fn norm(a: &[f64]) -> f64 {
     dot(a, a).sqrt()
 }
 
-/// The norm `sqrt(a^T H a)` of a diagonal metric.
-pub fn norm_in(metric: &[f64], a: &[f64]) -> f64 {
-    metric.iter().zip(a).map(|(h, a)| h * a * a).sum::<f64>().sqrt()
-}
-
 /// `b += t a`
 pub fn add(t: f64, a: &[f64], b: &mut [f64]) {
     for (a, b) in a.iter().zip(b) {

@@ -1,0 +1,166 @@
+//! A dense quasi-Newton matrix `B` of the Lagrangian (damped BFGS), and its split `B = delta I + V V^T` for the kernel.
+
+use faer::dyn_stack::MemBuffer;
+use serde::{Deserialize, Serialize};
+
+use crate::cholesky;
+use crate::matrix::Matrix;
+use crate::vector::dot;
+
+/// `B` with its split.
+pub struct QuasiNewton {
+    pub learnt: Learnt,
+    /// The rows `V^T`, upper triangular.
+    pub rows: Matrix,
+    bs: Vec<f64>,
+    memory: MemBuffer,
+}
+
+/// What was learnt so far.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Learnt {
+    /// `B`, symmetric, row after row.
+    b: Vec<f64>,
+    /// Below the smallest eigenvalue of `B`.
+    pub delta: f64,
+    /// From how many steps.
+    steps: u64,
+}
+
+impl Learnt {
+    pub fn is_of_size(&self, n: usize) -> bool {
+        self.b.len() == n * n
+    }
+}
+
+impl QuasiNewton {
+    /// `B = I`.
+    pub fn new(n: usize) -> Self {
+        let mut new = QuasiNewton {
+            learnt: Learnt { b: vec![0.0; n * n], delta: 0.5, steps: 0 },
+            rows: Matrix::dense(n, n),
+            bs: vec![0.0; n],
+            memory: cholesky::memory(n),
+        };
+        new.start(1.0);
+        new
+    }
+
+    pub fn size(&self) -> usize {
+        self.rows.n
+    }
+
+    pub fn restore(&mut self, learnt: &Learnt) {
+        self.learnt = learnt.clone();
+        self.factorise();
+    }
+
+    /// `B = sigma I`
+    fn start(&mut self, sigma: f64) {
+        let n = self.size();
+        self.learnt.b.fill(0.0);
+        (0..n).for_each(|i| self.learnt.b[i * n + i] = sigma);
+        self.learnt.delta = 0.5 * sigma;
+        self.split();
+    }
+
+    /// Back to a multiple of the identity. False: it is one.
+    pub fn reset(&mut self) -> bool {
+        let forgot = self.learnt.steps > 0;
+        self.learnt.steps = 0;
+        let n = self.size();
+        let trace: f64 = (0..n).map(|i| self.learnt.b[i * n + i]).sum();
+        self.start(trace / n as f64);
+        forgot
+    }
+
+    /// Learns from a step `s` and the change `y` of the Lagrangian's gradient along it. Powell's damping keeps `B` positive definite
+    /// where the curvature is not: `y` is moved towards `B s` until `s^T y = 0.2 s^T B s`.
+    pub fn update(&mut self, s: &[f64], y: &[f64], sigma: f64) {
+        if self.learnt.steps == 0 {
+            self.start(sigma);
+        }
+        let n = self.size();
+        let b = &mut self.learnt.b;
+        for (i, bs) in self.bs.iter_mut().enumerate() {
+            *bs = dot(&b[i * n..(i + 1) * n], s);
+        }
+        let (sbs, sy) = (dot(s, &self.bs), dot(s, y));
+        if !(sbs > 0.0 && sbs.is_finite() && sy.is_finite()) {
+            return;
+        }
+        let share = if sy >= 0.2 * sbs { 1.0 } else { 0.8 * sbs / (sbs - sy) };
+        let damped = |i: usize| share * y[i] + (1.0 - share) * self.bs[i];
+        let curvature = share * sy + (1.0 - share) * sbs;
+        for i in 0..n {
+            let (yi, bsi) = (damped(i) / curvature, self.bs[i] / sbs);
+            for j in 0..n {
+                b[i * n + j] += yi * damped(j) - bsi * self.bs[j];
+            }
+        }
+        self.learnt.steps += 1;
+        self.split();
+    }
+
+    /// Finds `delta` and `V`: the Cholesky factor of `B - delta I`, for the largest `delta` that a few trials give.
+    fn split(&mut self) {
+        let n = self.size();
+        let diagonal = (0..n).map(|i| self.learnt.b[i * n + i]);
+        let (least, most) = diagonal.fold((f64::INFINITY, 0.0f64), |(least, most), b| (least.min(b), most.max(b)));
+        self.learnt.delta = (4.0 * self.learnt.delta).min(0.5 * least);
+        while !self.factorise() {
+            if !most.is_finite() || !least.is_finite() {
+                self.learnt.steps = 0;
+                self.learnt.b.fill(0.0);
+                (0..n).for_each(|i| self.learnt.b[i * n + i] = 1.0);
+                self.learnt.delta = 1.0;
+            }
+            // Rounding may have eaten the definiteness: a little more on the diagonal brings it back.
+            if self.learnt.delta < 1e-12 * most {
+                (0..n).for_each(|i| self.learnt.b[i * n + i] += 1e-10 * most);
+            }
+            self.learnt.delta = 0.25 * self.learnt.delta.abs().max(1e-13 * most);
+        }
+    }
+
+    /// The rows of `V^T`. The lower factor by columns is the upper one by rows.
+    fn factorise(&mut self) -> bool {
+        let n = self.size();
+        self.rows.values.copy_from_slice(&self.learnt.b);
+        (0..n).for_each(|i| self.rows.values[i * n + i] -= self.learnt.delta);
+        let definite = self.learnt.delta > 0.0 && cholesky::factorise(n, &mut self.rows.values, &mut self.memory);
+        for i in 0..n {
+            self.rows.values[i * n..i * n + i].fill(0.0);
+        }
+        definite
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_split_gives_b_back_and_the_secant_equation_holds() {
+        let mut quasi_newton = QuasiNewton::new(2);
+        quasi_newton.update(&[1.0, 0.0], &[4.0, 1.0], 4.0);
+        quasi_newton.update(&[0.0, 1.0], &[1.0, 3.0], 4.0);
+        let product = |v: [f64; 2]| {
+            let mut short = [0.0; 2];
+            quasi_newton.rows.apply(&v, &mut short);
+            let mut out = v.map(|v| quasi_newton.learnt.delta * v);
+            quasi_newton.rows.add_transposed(&short, &mut out);
+            out
+        };
+        let secant = product([0.0, 1.0]);
+        assert!((secant[0] - 1.0).abs() < 1e-14 && (secant[1] - 3.0).abs() < 1e-14, "{secant:?}");
+    }
+
+    #[test]
+    fn negative_curvature_is_damped() {
+        let mut quasi_newton = QuasiNewton::new(1);
+        quasi_newton.update(&[1.0], &[-3.0], 2.0);
+        // B = 2, s^T B s = 2: damped to 0.2 * 2.
+        assert!((quasi_newton.learnt.b[0] - 0.4).abs() < 1e-15);
+    }
+}
