@@ -45,6 +45,22 @@ pub enum Error {
         /// Where and why.
         message: String,
     },
+    /// A point does not fit.
+    #[error("the point in {} cannot be used: {message}", path.display())]
+    Point {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        message: String,
+    },
+    /// The derivatives could not be checked.
+    #[error("the derivatives of {name} cannot be checked: {cause}")]
+    Check {
+        /// Which problem.
+        name: String,
+        /// Why not.
+        cause: String,
+    },
     /// A setting is wrong.
     #[error("{0}")]
     Setting(String),

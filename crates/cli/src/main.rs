@@ -10,6 +10,7 @@ mod files;
 mod interrupt;
 mod number;
 mod plot;
+mod point_source;
 mod problem_source;
 mod progress;
 mod screen;

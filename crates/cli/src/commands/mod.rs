@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod check;
 mod completions;
 mod list;
 mod man;
@@ -32,6 +33,7 @@ pub struct Arguments {
 enum Command {
     Solve(solve::Solve),
     List(list::List),
+    Check(check::Check),
     Options(options::Options),
     Completions(completions::Completions),
     Man(man::Man),
@@ -43,6 +45,7 @@ impl Arguments {
         match self.command {
             Command::Solve(command) => command.run(),
             Command::List(command) => command.run(),
+            Command::Check(command) => command.run(),
             Command::Options(command) => command.run(),
             Command::Completions(command) => command.run(),
             Command::Man(command) => command.run(),

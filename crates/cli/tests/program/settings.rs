@@ -45,7 +45,7 @@ fn mistakes_are_explained() {
         ("rho0=1", "error: there is no setting rho0; the nearest are merit.rho0, "),
         ("limits=1", "error: there is no setting limits; the nearest are limits.iterations, "),
         ("stepsize.tau=2", "error: setting stepsize.tau is 2, but must be between 0 and 1"),
-        ("metric.kind=spectrl", "unknown variant `spectrl`, expected `identity` or `spectral`"),
+        ("metric.kind=spectrl", "unknown variant `spectrl`, expected one of `identity`, `spectral`"),
         ("merit.rho0", "an equals sign is missing; write for example merit.rho0=1"),
     ] {
         let message = refusal(&["solve", "HS71", "--set", assignment]);

@@ -139,3 +139,21 @@ fn every_embedded_problem_is_listed_with_its_size() {
     let (some, _) = run_json(&["list", "hs71", "--json"]);
     assert_eq!((&some[0]["variables"], &some[0]["constraints"]), (&Value::from(4), &Value::from(2)));
 }
+
+#[test]
+fn derivatives_are_checked_at_the_start_and_elsewhere() {
+    let output = run(&["check", "HS71"]);
+    assert_eq!(code(&output), 0);
+    assert!(stdout(&output).starts_with("HS71: right\nAll 12 derivatives agree with differences.\n"), "{}", stdout(&output));
+    let folder = tempfile::tempdir().expect("a folder");
+    let point = folder.path().join("point.json");
+    let path = point.to_str().expect("a path");
+    std::fs::write(&point, stdout(&run(&["solve", "HS71", "--json"]))).expect("a file");
+    assert_eq!(code(&run(&["check", "HS71", "--at", path])), 0);
+    std::fs::write(&point, "[1, 2, 3]").expect("a file");
+    let message = refusal(&["check", "HS71", "--at", path]);
+    assert!(message.contains("it has 3 numbers, but HS71 has 4 variables"), "{message}");
+    std::fs::write(&point, "no point").expect("a file");
+    let message = refusal(&["check", "HS71", "--at", path]);
+    assert!(message.contains("it must be a JSON list of numbers"), "{message}");
+}
