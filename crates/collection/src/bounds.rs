@@ -72,7 +72,7 @@ problems! {
     }
     minimise {
         let x = [x1, x2, x3, x4, x5, x6, x7, x8, x9, x10];
-        let logarithms = x.map(|x| (x - 2.0).ln().square() + (-x + 10.0).ln().square()).into_iter().sum::<D>();
+        let logarithms = D::sum(x.map(|x| (x - 2.0).ln().square() + (-x + 10.0).ln().square()));
         logarithms - x.into_iter().fold(D::from(1.0), |product, x| product * x).powf(0.2)
     };
     known Solution f = -45.77846970744627, x = [9.350265833069384; 10];

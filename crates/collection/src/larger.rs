@@ -67,7 +67,7 @@ problems! {
         let cost = |[a, b, c]: [D; 3]| {
             a * 2.3 + a.square() * 0.0001 + b * 1.7 + b.square() * 0.0001 + c * 2.2 + c.square() * 0.00015
         };
-        periods.map(cost).into_iter().sum()
+        D::sum(periods.map(cost))
     };
     rows {
         change4: x4 - x1 => -7.0..=6.0;

@@ -105,7 +105,7 @@ macro_rules! problems {
                     let rows = [$($((stringify!($row), $crate::statement::Interval::ends($interval))),*)?];
                     let has_objective = present!($($objective)?);
                     let meta = $crate::statement::meta(stringify!($name), has_objective, &variables!($variables), &rows);
-                    Box::new(tangor_problem::Differentiated::forward(meta, Statement))
+                    Box::new(tangor_problem::Differentiated::new(meta, Statement))
                 }
             },
         }),*];

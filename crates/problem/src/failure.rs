@@ -25,9 +25,12 @@ impl Failure {
         Failure::Undefined(reason.into())
     }
 
-    /// Something is broken; the run should end.
+    /// Something is broken; the run should end. A cause that already is a failure stays what it is.
     pub fn broken(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Failure::Broken(Arc::from(cause.into()))
+        match cause.into().downcast::<Carried>() {
+            Ok(carried) => carried.0,
+            Err(cause) => Failure::Broken(Arc::from(cause)),
+        }
     }
 
     /// True when the run cannot go on.
@@ -57,6 +60,17 @@ impl fmt::Display for Failure {
 impl<E: Error + Send + Sync + 'static> From<E> for Failure {
     fn from(cause: E) -> Self {
         Failure::Broken(Arc::new(cause))
+    }
+}
+
+/// A failure on its way through a function that returns any error: it comes out of [`Failure::broken`] unchanged.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Carried(Failure);
+
+impl From<Failure> for Box<dyn Error + Send + Sync> {
+    fn from(failure: Failure) -> Self {
+        Box::new(Carried(failure))
     }
 }
 

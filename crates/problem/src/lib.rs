@@ -6,17 +6,31 @@
 //!
 //! A problem is plain data ([`Meta`]: sizes, bounds, names, start, pattern of the Jacobian) and up to four
 //! functions ([`Problem`]: objective, gradient, constraints, Jacobian). This crate knows no algorithm.
+//!
+//! There are three ways to state one:
+//! - implement [`Problem`];
+//! - give closures to [`ClosureProblem`], with derivatives by hand or estimated by finite differences;
+//! - write [`Formulas`] once for every kind of [`Number`], and let [`Differentiated`] find the derivatives.
+//!
+//! [`check_derivatives`] tells whether derivatives are right, and [`Counted`] counts evaluations.
 
 mod autodiff;
+mod check;
+mod closures;
 mod counted;
+mod differences;
 mod failure;
+mod forward;
 mod groups;
 mod meta;
 mod number;
 mod pattern;
 mod problem;
+mod reverse;
 
-pub use autodiff::{Differentiated, Formulas};
+pub use autodiff::{Differentiated, Formulas, Mode};
+pub use check::{Comparison, DerivativeCheck, check_derivatives};
+pub use closures::{ClosureBuilder, ClosureError, ClosureProblem, IntoEvaluation};
 pub use counted::{Counted, Counts};
 pub use failure::{Evaluation, Failure, Function};
 pub use meta::{INFINITE, Meta, MetaError};

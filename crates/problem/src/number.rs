@@ -1,9 +1,9 @@
-use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
-use num_dual::{DualNum, DualSVec64};
+use echidna::Scalar;
+use num_traits::Float;
 
-/// A number that a formula is written in: `f64` for a value, a dual number for its derivatives.
+/// A number that a formula is written in: `f64` for a value, another for its derivatives.
 ///
 /// Constants stand on the right (`x * 2.0`, `x + 1.0`), because Rust does not know `2.0 * x` for a generic `x`.
 ///
@@ -31,7 +31,6 @@ pub trait Number:
     + SubAssign
     + MulAssign
     + DivAssign
-    + Sum
 {
     /// The plain value, to compare and to branch on.
     fn value(self) -> f64;
@@ -67,64 +66,43 @@ pub trait Number:
     fn tanh(self) -> Self;
 
     /// `x * x`
+    #[inline]
     fn square(self) -> Self {
         self * self
     }
+
+    /// The sum of the terms, 0 if there are none.
+    #[inline]
+    fn sum(terms: impl IntoIterator<Item = Self>) -> Self {
+        terms.into_iter().fold(Self::from(0.0), |sum, term| sum + term)
+    }
 }
 
-// What `num-dual` offers for `f64` and for dual numbers alike.
-macro_rules! same_function {
+macro_rules! as_float {
     ($($function:ident)*) => {
         $(#[inline]
         fn $function(self) -> Self {
-            DualNum::$function(&self)
+            Float::$function(self)
         })*
     };
 }
 
-impl Number for f64 {
+impl<T> Number for T
+where
+    T: Scalar<Float = f64> + From<f64> + AddAssign + SubAssign + MulAssign + DivAssign,
+    T: Add<f64, Output = T> + Sub<f64, Output = T> + Mul<f64, Output = T> + Div<f64, Output = T>,
+{
     #[inline]
     fn value(self) -> f64 {
-        self
+        Scalar::value(&self)
     }
-    #[inline]
-    fn powi(self, n: i32) -> f64 {
-        f64::powi(self, n)
-    }
-    #[inline]
-    fn powf(self, p: f64) -> f64 {
-        f64::powf(self, p)
-    }
-    #[inline]
-    fn abs(self) -> f64 {
-        f64::abs(self)
-    }
-    same_function!(sqrt exp ln sin cos tan asin acos atan sinh cosh tanh);
-}
-
-/// Forward mode: the value and its derivatives in `N` directions at once.
-impl<const N: usize> Number for DualSVec64<N> {
-    #[inline]
-    fn value(self) -> f64 {
-        self.re
-    }
-    // `num-dual` computes both powers through x^(n-3), which is infinite at 0 where x^2.5 is not.
     #[inline]
     fn powi(self, n: i32) -> Self {
-        Self::new(self.re.powi(n), self.eps * (f64::from(n) * self.re.powi(n.saturating_sub(1))))
+        Float::powi(self, n)
     }
     #[inline]
     fn powf(self, p: f64) -> Self {
-        Self::new(self.re.powf(p), self.eps * (p * self.re.powf(p - 1.0)))
+        Float::powf(self, T::from_f(p))
     }
-    #[inline]
-    fn abs(self) -> Self {
-        Self::new(self.re.abs(), self.eps * sign(self.re))
-    }
-    same_function!(sqrt exp ln sin cos tan asin acos atan sinh cosh tanh);
-}
-
-/// The derivative of `|x|`, with 0 in the middle.
-pub(crate) fn sign(x: f64) -> f64 {
-    if x == 0.0 { 0.0 } else { x.signum() }
+    as_float!(abs sqrt exp ln sin cos tan asin acos atan sinh cosh tanh);
 }

@@ -15,7 +15,7 @@ impl Settings {
     /// settings.set("merit.rho0", "1")?;
     /// assert_eq!(settings.merit.rho0, 1.0);
     /// let error = settings.set("merit.rho1", "1").unwrap_err();
-    /// assert_eq!(error.to_string(), "setting merit.rho1=1: unknown field `rho1`, expected `rho0`");
+    /// assert_eq!(error.to_string(), "setting merit.rho1=1: unknown field `rho1`, expected `rho0` or `margin`");
     /// # Ok::<(), tangor_solver::SettingsError>(())
     /// ```
     pub fn set(&mut self, path: &str, value: &str) -> Result<(), SettingsError> {
@@ -68,11 +68,14 @@ impl Settings {
             ("metric.slack_weight", self.metric.slack_weight),
             ("merit.rho0", self.merit.rho0),
             ("kernel.tolerance", self.kernel.tolerance),
+            ("kernel.floor", self.kernel.floor),
             ("limits.seconds", self.limits.seconds.unwrap_or(1.0)),
         ];
         for (path, value) in positive {
             in_range(path, value, value > 0.0 && value.is_finite(), "positive and finite")?;
         }
+        let margin = self.merit.margin;
+        in_range("merit.margin", margin, margin >= 1.0 && margin.is_finite(), "at least 1")?;
         let tau = self.stepsize.tau;
         in_range("stepsize.tau", tau, tau > 0.0 && tau < 1.0, "between 0 and 1")?;
         let largest = self.metric.largest;

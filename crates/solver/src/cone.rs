@@ -59,8 +59,7 @@ impl Program {
         let a = &jacobian.a;
         for i in 0..a.m {
             for (k, &value) in a.row_values(i).iter().enumerate().filter(|(_, value)| **value != 0.0) {
-                let j = a.structure.as_ref().map_or(k, |structure| structure.column[structure.row_start[i] + k]);
-                put(i, j, value);
+                put(i, a.column(i, k), value);
             }
         }
         for (k, &i) in jacobian.slack_rows.iter().enumerate() {

@@ -1,8 +1,6 @@
 //! The linear algebra of the kernel: factorise `A W A^T + D` with diagonal `W >= 0` and `D > 0`, and solve with it.
 
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::cholesky::llt;
-use faer::{MatMut, Par, Spec};
+use faer::dyn_stack::MemBuffer;
 
 use crate::cholesky;
 use crate::matrix::Matrix;
@@ -22,7 +20,7 @@ pub enum Gram {
     Primal(PrimalGram),
 }
 
-/// The matrix is not positive definite, whatever is added to its diagonal.
+/// The matrix is not positive definite.
 #[derive(Debug)]
 pub struct Indefinite;
 
@@ -66,9 +64,6 @@ impl Gram {
 /// A pivot this small, relative to its diagonal, means that the row depends on others.
 pub const DEPENDENT: f64 = 1e-11;
 
-/// What is added to the diagonal, relative to it, so that dependent rows do no harm (a proximal term on the multipliers).
-pub const PROXIMAL: f64 = 1e-13;
-
 /// A dense Cholesky factorisation with its memory.
 struct Regularised {
     size: usize,
@@ -85,22 +80,14 @@ impl Regularised {
     /// Factorises the lower triangle (column-major) that stands in `matrix`; true when rows depend on each other.
     fn factorise(&mut self) -> Result<bool, Indefinite> {
         let size = self.size;
-        let most = (0..size).fold(f64::MIN_POSITIVE, |most, i| self.matrix[i * size + i].max(most));
-        for i in 0..size {
-            let pivot = &mut self.matrix[i * size + i];
-            *pivot += PROXIMAL * pivot.max(most * 1e-8);
-            self.diagonal[i] = *pivot;
+        for (i, diagonal) in self.diagonal.iter_mut().enumerate() {
+            *diagonal = self.matrix[i * size + i];
         }
-        let matrix = MatMut::from_column_major_slice_mut(&mut self.matrix, size, size);
-        let regularization = llt::factor::LltRegularization {
-            dynamic_regularization_delta: most,
-            dynamic_regularization_epsilon: PROXIMAL * 1e-3 * most,
-        };
-        let stack = MemStack::new(&mut self.memory);
-        let info = llt::factor::cholesky_in_place(matrix, regularization, Par::Seq, stack, Spec::default());
-        let info = info.map_err(|_| Indefinite)?;
+        if !cholesky::factorise(size, &mut self.matrix, &mut self.memory) {
+            return Err(Indefinite);
+        }
         let small = |i: usize| self.matrix[i * size + i].powi(2) < DEPENDENT * self.diagonal[i];
-        Ok(info.dynamic_regularization_count > 0 || (0..size).any(small))
+        Ok((0..size).any(small))
     }
 
     fn solve(&mut self, b: &mut [f64]) {
@@ -195,7 +182,7 @@ impl PrimalGram {
         }
         // Equalities have D = 0: the difference in the formula above would cancel. 1e-9 of the row's own size is the compromise.
         for i in 0..a.m {
-            let own = weighted_square(a, i, w);
+            let own: f64 = a.row_values(i).iter().enumerate().map(|(k, value)| w[a.column(i, k)] * value * value).sum();
             self.inverse[i] = 1.0 / (d[i] + 1e-9 * own).max(f64::MIN_POSITIVE.sqrt());
         }
         let matrix = &mut self.cholesky.matrix;
@@ -233,22 +220,11 @@ impl PrimalGram {
     }
 }
 
-fn weighted_square(a: &Matrix, i: usize, w: &[f64]) -> f64 {
-    let values = a.row_values(i);
-    match &a.structure {
-        None => values.iter().zip(w).map(|(value, w)| w * value * value).sum(),
-        Some(structure) => {
-            let columns = &structure.column[structure.row_start[i]..structure.row_start[i + 1]];
-            values.iter().zip(columns).map(|(value, &j)| w[j] * value * value).sum()
-        }
-    }
-}
-
 /// Adds `scale a_i a_i^T` over the free columns (lower triangle, column-major).
 fn add_row_square(a: &Matrix, i: usize, scale: f64, free: &[bool], matrix: &mut [f64]) {
     let n = a.n;
     let values = a.row_values(i);
-    let column = |k: usize| a.structure.as_ref().map_or(k, |structure| structure.column[structure.row_start[i] + k]);
+    let column = |k: usize| a.column(i, k);
     for (k, value) in values.iter().enumerate().filter(|&(k, value)| *value != 0.0 && free[column(k)]) {
         let place = column(k) * n;
         for (l, other) in values.iter().enumerate().skip(k).filter(|&(l, _)| free[column(l)]) {

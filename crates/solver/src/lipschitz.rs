@@ -36,7 +36,7 @@ impl Trial {
     /// `2 remainder / (eta^2 |s|^2)`; `None` when rounding explains the remainder.
     fn constant(&self, (remainder, rounding): (f64, f64), square: f64) -> Option<f64> {
         let constant = 2.0 * remainder / (self.eta * self.eta * square);
-        (remainder.abs() > 10.0 * rounding && constant.is_finite()).then_some(constant.max(0.0))
+        (remainder.abs() > rounding && constant.is_finite()).then_some(constant.max(0.0))
     }
 }
 
@@ -57,15 +57,18 @@ impl Estimates {
         (tau / constant).min(cap)
     }
 
-    /// The step was accepted: estimates follow what was measured, and fall by at most a factor of 4.
-    pub fn accept(&mut self, trial: &Trial) {
+    /// The step was accepted: `L_f` and `L_c` follow what was measured, and fall by at most a factor of 4. After an `easy` success, at
+    /// the first trial, the constant of the merit function falls by that factor: the test at the next point is the judge.
+    pub fn accept(&mut self, trial: &Trial, easy: bool) {
         if self.given {
             return;
         }
         let follow = |old: f64, measured: Option<f64>| measured.map_or(old, |new| new.max(old / 4.0));
         self.objective = follow(self.objective, trial.constant(trial.objective, trial.square));
         self.constraints = follow(self.constraints, trial.constant(trial.constraints, trial.square));
-        self.merit = trial.constant(trial.merit, trial.metric_square).unwrap_or(0.0).max(self.merit / 4.0);
+        if easy {
+            self.merit /= 4.0;
+        }
     }
 
     /// The merit function did not descend enough: the estimates rise, and the next stepsize is at most half of this one.
@@ -100,12 +103,16 @@ mod tests {
             merit: (0.375, 1e-16),
         };
         let mut found = Estimates::new(Lipschitz::Found, 1.0);
-        found.accept(&trial);
+        found.accept(&trial, true);
         assert_eq!(found.objective, 3.0);
         assert_eq!(found.constraints, 1.0, "rounding is no information");
-        assert_eq!(found.stepsize(1.0, 0.9, 1.0, 1.0), 0.3);
+        assert_eq!(found.stepsize(1.0, 0.9, 1.0, 1.0), 1.0);
         found.reject(&trial, 0.9);
         assert_eq!(found.stepsize(1.0, 0.9, 1.0, 1.0), 0.25, "at most half of the rejected stepsize");
+        found.accept(&trial, false);
+        assert_eq!(found.stepsize(1.0, 0.9, 1.0, 1.0), 0.25);
+        found.accept(&trial, true);
+        assert_eq!(found.stepsize(1.0, 0.9, 1.0, 1.0), 1.0);
     }
 
     #[test]

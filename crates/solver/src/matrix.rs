@@ -137,6 +137,23 @@ impl Matrix {
         }
     }
 
+    /// The column of value `k` of row `i`.
+    pub fn column(&self, i: usize, k: usize) -> usize {
+        self.structure.as_ref().map_or(k, |structure| structure.column[structure.row_start[i] + k])
+    }
+
+    /// `sum_j a_ij^2 / h_j`
+    pub fn weighted_square(&self, i: usize, h: &[f64]) -> f64 {
+        let values = self.row_values(i);
+        match &self.structure {
+            None => values.iter().zip(h).map(|(value, h)| value * value / h).sum(),
+            Some(structure) => {
+                let columns = &structure.column[structure.row_start[i]..structure.row_start[i + 1]];
+                values.iter().zip(columns).map(|(value, &j)| value * value / h[j]).sum()
+            }
+        }
+    }
+
     /// The values of row `i`.
     pub fn row_values(&self, i: usize) -> &[f64] {
         match &self.structure {

@@ -14,6 +14,11 @@ use crate::gram::Gram;
 use crate::matrix::Jacobian;
 use crate::vector::{add, dot, norm};
 
+/// What is added to the Newton matrix, relative to its diagonal over all columns: a proximal term on the multipliers, which keeps the
+/// method well posed when rows depend on each other or the active set is degenerate. It grows while the line search has to cut the
+/// steps short, and vanishes again.
+const LEAST_DAMPING: f64 = 1e-13;
+
 /// The data of one subproblem. Columns are variables and slacks together.
 pub struct Subproblem<'a> {
     pub jacobian: &'a Jacobian,
@@ -53,6 +58,8 @@ pub struct Projection {
     weights: Vec<f64>,
     /// The diagonal that slacks and softness add to the Newton matrix
     diagonal: Vec<f64>,
+    /// The diagonal of the Newton matrix over all columns, free or not
+    full: Vec<f64>,
     residual: Vec<f64>,
     dy: Vec<f64>,
 }
@@ -67,6 +74,7 @@ impl Projection {
             dq: vec![0.0; columns],
             weights: vec![0.0; columns],
             diagonal: vec![0.0; m],
+            full: vec![0.0; m],
             residual: vec![0.0; m],
             dy: vec![0.0; m],
         }
@@ -78,15 +86,18 @@ impl Projection {
         let scale = problem.jacobian.norm();
         let target = norm(problem.target);
         self.start(problem, y);
-        let mut best = f64::INFINITY;
+        self.find_full_diagonal(problem);
+        let mut damping = LEAST_DAMPING;
+        let (mut best, mut t) = (f64::INFINITY, 0.0);
         loop {
             let changed = self.clip(problem, s);
             self.find_residual(problem, y, s);
             done.residual = norm(&self.residual);
-            let allowed = self.settings.tolerance * (target + scale * norm(s) + self.softened(problem, y));
+            let size = target + scale * norm(s) + self.softened(problem, y);
+            let allowed = (self.settings.tolerance * size).max(self.settings.floor);
             done.converged = done.residual <= allowed;
             // On one quadratic piece Newton's step is exact: what is left then is rounding, which one more step refines.
-            let exhausted = !changed && done.iterations > 1 && done.residual > 0.5 * best;
+            let exhausted = !changed && t == 1.0 && damping == LEAST_DAMPING && done.residual > 0.5 * best;
             best = best.min(done.residual);
             if exhausted && done.residual <= 1e3 * allowed {
                 done.converged = true;
@@ -95,11 +106,12 @@ impl Projection {
             if done.converged || exhausted || out_of_time || done.iterations == self.settings.iterations {
                 return done;
             }
-            match self.newton(problem) {
+            match self.newton(problem, damping) {
                 Ok(dependent) => done.dependent |= dependent,
                 Err(_) => return done,
             }
-            let t = self.line_search(problem, y);
+            t = self.line_search(problem, y);
+            damping = if t < 0.1 { (100.0 * damping).clamp(1e-6, 1e-1) } else { (1e-3 * damping).max(LEAST_DAMPING) };
             add(t, &self.dy, y);
             add(t, &self.dq, &mut self.q);
             done.iterations += 1;
@@ -142,10 +154,23 @@ impl Projection {
         problem.softness.iter().zip(y).map(|(kappa, y)| (kappa * y).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// The Newton direction `dy`, and `dq = J^T dy`.
-    fn newton(&mut self, problem: &Subproblem) -> Result<bool, crate::gram::Indefinite> {
+    /// The diagonal that the Newton matrix would have, were all columns free.
+    fn find_full_diagonal(&mut self, problem: &Subproblem) {
         let n = problem.jacobian.a.n;
-        self.diagonal.copy_from_slice(problem.softness);
+        for (i, full) in self.full.iter_mut().enumerate() {
+            *full = problem.softness[i] + problem.jacobian.a.weighted_square(i, &problem.metric[..n]);
+        }
+        for (&row, metric) in problem.jacobian.slack_rows.iter().zip(&problem.metric[n..]) {
+            self.full[row] += 1.0 / metric;
+        }
+    }
+
+    /// The Newton direction `dy`, and `dq = J^T dy`.
+    fn newton(&mut self, problem: &Subproblem, damping: f64) -> Result<bool, crate::gram::Indefinite> {
+        let n = problem.jacobian.a.n;
+        for ((diagonal, softness), full) in self.diagonal.iter_mut().zip(problem.softness).zip(&self.full) {
+            *diagonal = softness + damping * full;
+        }
         for (&row, weight) in problem.jacobian.slack_rows.iter().zip(&self.weights[n..]) {
             self.diagonal[row] += weight;
         }

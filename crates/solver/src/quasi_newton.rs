@@ -7,6 +7,9 @@ use crate::cholesky;
 use crate::matrix::Matrix;
 use crate::vector::dot;
 
+/// The smallest eigenvalue of `B`, relative to its largest entry.
+const FLATTEST: f64 = 1e-8;
+
 /// `B` with its split.
 pub struct QuasiNewton {
     pub learnt: Learnt,
@@ -115,11 +118,11 @@ impl QuasiNewton {
                 (0..n).for_each(|i| self.learnt.b[i * n + i] = 1.0);
                 self.learnt.delta = 1.0;
             }
-            // Rounding may have eaten the definiteness: a little more on the diagonal brings it back.
-            if self.learnt.delta < 1e-12 * most {
-                (0..n).for_each(|i| self.learnt.b[i * n + i] += 1e-10 * most);
+            // The smallest eigenvalue is kept above a share of the largest entry: a flat direction must not spoil the others.
+            if self.learnt.delta < FLATTEST * most {
+                (0..n).for_each(|i| self.learnt.b[i * n + i] += 4.0 * FLATTEST * most);
             }
-            self.learnt.delta = 0.25 * self.learnt.delta.abs().max(1e-13 * most);
+            self.learnt.delta = 0.25 * self.learnt.delta.abs().max(FLATTEST * most);
         }
     }
 

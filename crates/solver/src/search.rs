@@ -9,6 +9,9 @@ use crate::solver::Solver;
 use crate::vector::{dot, norm};
 use crate::{Event, Lipschitz, Stop, Unusual};
 
+/// The relative rounding error that a sum of many terms may have.
+const ROUNDING: f64 = 64.0 * f64::EPSILON;
+
 /// The memory of the search and of the metric's update.
 pub struct Work {
     /// `A s` without slacks
@@ -58,6 +61,7 @@ impl<P: Problem> Solver<P> {
         let given = matches!(self.settings.stepsize.lipschitz, Lipschitz::Given { .. });
         let line = self.line();
         let mut eta = self.lipschitz.stepsize(self.rho, tau, self.normal.cap, self.metric.scalar());
+        let mut easy = true;
         let mut may_correct = self.settings.stepsize.correction && !given;
         loop {
             self.check_limits(eta)?;
@@ -80,12 +84,13 @@ impl<P: Problem> Solver<P> {
             }
             if accepted {
                 if self.evaluate_derivatives(unusual)? {
-                    self.lipschitz.accept(&told);
+                    self.lipschitz.accept(&told, easy);
                     return Ok(eta);
                 }
                 eta *= 0.25;
                 continue;
             }
+            easy = false;
             unusual.insert(Event::Shortened);
             self.lipschitz.reject(&told, tau);
             eta = self.lipschitz.stepsize(self.rho, tau, self.normal.cap, self.metric.scalar());
@@ -103,7 +108,7 @@ impl<P: Problem> Solver<P> {
             square: dot(&s[..current.n()], &s[..current.n()]),
             metric_square: self.metric.square(s),
             residual,
-            rounding: 4.0 * f64::EPSILON * size,
+            rounding: ROUNDING * size,
         }
     }
 
@@ -173,7 +178,7 @@ impl<P: Problem> Solver<P> {
         for (i, remainder) in self.search.remainder.iter_mut().enumerate() {
             *remainder = trial.c[i] - current.c[i] - eta * self.search.linear[i];
         }
-        let rounding = |size: f64| 4.0 * f64::EPSILON * size;
+        let rounding = |size: f64| ROUNDING * size;
         Trial {
             eta,
             square: line.square,

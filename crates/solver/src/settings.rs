@@ -175,11 +175,14 @@ pub enum MetricKind {
 pub struct Merit {
     /// Where `rho` starts; > 0. It never falls. Default: 1e-2.
     pub rho0: f64,
+    /// When `rho` must rise, it rises to this multiple of what is needed, so that repairing the constraints pays; >= 1. The paper has
+    /// 1. Default: 2.
+    pub margin: f64,
 }
 
 impl Default for Merit {
     fn default() -> Self {
-        Merit { rho0: 1e-2 }
+        Merit { rho0: 1e-2, margin: 2.0 }
     }
 }
 
@@ -228,6 +231,8 @@ pub enum Lipschitz {
 pub struct Kernel {
     /// Relative accuracy of `J s = r`; > 0. Default: 1e-11.
     pub tolerance: f64,
+    /// Absolute accuracy that is always enough; > 0. Default: 1e-13.
+    pub floor: f64,
     /// Most Newton steps before the fallback. Default: 100.
     pub iterations: u32,
     /// How the Newton matrix is factorised. Default: chosen by size and density.
@@ -238,7 +243,7 @@ pub struct Kernel {
 
 impl Default for Kernel {
     fn default() -> Self {
-        Kernel { tolerance: 1e-11, iterations: 100, factorisation: Factorisation::Automatic, fallback: true }
+        Kernel { tolerance: 1e-11, floor: 1e-13, iterations: 100, factorisation: Factorisation::Automatic, fallback: true }
     }
 }
 

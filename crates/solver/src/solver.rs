@@ -195,7 +195,13 @@ impl<P: Problem> Solver<P> {
         let slope = dot(g, s);
         let square = self.metric.square(s);
         let noise = 1e-14 * (norm(g) * norm(s) + square);
-        self.rho = merit_parameter::updated(self.rho, slope + 0.5 * square, noise, self.normal.theta * norm(&self.current.h));
+        self.rho = merit_parameter::updated(
+            self.rho,
+            self.settings.merit.margin,
+            slope + 0.5 * square,
+            noise,
+            self.normal.theta * norm(&self.current.h),
+        );
     }
 
     fn reason_to_stop(&mut self) -> Option<Stop> {

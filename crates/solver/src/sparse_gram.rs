@@ -9,7 +9,7 @@ use faer::sparse::linalg::cholesky::{
 use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
 use faer::{Conj, MatMut, Par, Side, Spec};
 
-use crate::gram::{Indefinite, PROXIMAL};
+use crate::gram::Indefinite;
 use crate::matrix::{Matrix, Structure};
 
 /// More pairs than this, and a dense column makes the product useless.
@@ -95,12 +95,7 @@ impl SparseGram {
     /// Factorises for these weights. Dependent rows are not told apart here.
     pub fn factorise(&mut self, a: &Matrix, w: &[f64], d: &[f64]) -> Result<bool, Indefinite> {
         self.assemble(a, w, d);
-        let most = self.diagonal.iter().fold(f64::MIN_POSITIVE, |most, &k| self.values[k].max(most));
-        for &k in &self.diagonal {
-            self.values[k] += PROXIMAL * self.values[k].max(most * 1e-8);
-        }
-        let regularization =
-            LltRegularization { dynamic_regularization_delta: most, dynamic_regularization_epsilon: PROXIMAL * 1e-3 * most };
+        let regularization = LltRegularization::default();
         let pattern = SymbolicSparseColMatRef::new_checked(self.m, self.m, &self.column_start, None, &self.row);
         let matrix = SparseColMatRef::new(pattern, &self.values);
         let stack = MemStack::new(&mut self.memory);

@@ -1,0 +1,229 @@
+//! Evaluation of a side: first its elements, then its rows.
+//!
+//! Large sides are cut into as many pieces as there are lanes, always at the same places: the values do not depend on how many
+//! threads take part.
+
+use tangor_problem::Evaluation;
+
+use crate::side::{Scratch, Side, TRIVIAL};
+
+/// A side with fewer elements or rows than this is evaluated by one thread: to wake others would take longer.
+const WORTH_SHARING: usize = 8192;
+
+/// Into how many pieces a large side is cut; a power of two.
+const LANES: usize = 32;
+
+/// A side with the memory that its evaluation needs.
+#[derive(Debug)]
+pub(crate) struct Evaluator {
+    pub side: Side,
+    /// `f_j`, one for each element.
+    pub element_values: Vec<f64>,
+    /// The gradients of the elements, one after the other.
+    pub element_gradients: Vec<f64>,
+    pub lanes: Vec<Scratch>,
+}
+
+impl Evaluator {
+    pub fn new(side: Side) -> Self {
+        let alone = side.elements().max(side.rows()) < WORTH_SHARING || side.carries_state();
+        let lanes = if alone { 1 } else { LANES };
+        let scratch = Scratch::new(&side.functions, side.widest());
+        Evaluator {
+            element_values: vec![0.0; side.elements()],
+            element_gradients: vec![0.0; side.variables.len()],
+            lanes: vec![scratch; lanes],
+            side,
+        }
+    }
+
+    /// The values of all rows.
+    pub fn values(&mut self, x: &[f64], rows: &mut [f64]) -> Evaluation {
+        self.side.fill_elements(x, 0, &mut self.element_values, None, &mut self.lanes)?;
+        self.side.fill_rows(x, 0, &self.element_values, rows, &mut self.lanes)
+    }
+
+    /// The gradients of all rows, in the order of the pattern.
+    pub fn gradients(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
+        self.elements(x)?;
+        let known = Known { x, values: &self.element_values, gradients: &self.element_gradients };
+        self.side.fill_gradients(known, 0, self.side.rows(), values, &mut self.lanes)
+    }
+
+    /// The values and gradients of all elements.
+    pub fn elements(&mut self, x: &[f64]) -> Evaluation {
+        let gradients = Some(self.element_gradients.as_mut_slice());
+        self.side.fill_elements(x, 0, &mut self.element_values, gradients, &mut self.lanes)
+    }
+}
+
+/// What the rows are made of.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    x: &'a [f64],
+    values: &'a [f64],
+    gradients: &'a [f64],
+}
+
+impl Side {
+    /// Evaluates the elements from `first` on, as many as `values` has room for.
+    fn fill_elements(
+        &self,
+        x: &[f64],
+        first: usize,
+        values: &mut [f64],
+        gradients: Option<&mut [f64]>,
+        lanes: &mut [Scratch],
+    ) -> Evaluation {
+        if lanes.len() == 1 {
+            return self.fill_elements_alone(x, first, values, gradients, &mut lanes[0]);
+        }
+        let middle = values.len() / 2;
+        let cut = self.variables_at[first + middle] - self.variables_at[first];
+        let (left_values, right_values) = values.split_at_mut(middle);
+        let (left_gradients, right_gradients) = match gradients.map(|gradients| gradients.split_at_mut(cut)) {
+            Some((left, right)) => (Some(left), Some(right)),
+            None => (None, None),
+        };
+        let (left_lanes, right_lanes) = lanes.split_at_mut(lanes.len() / 2);
+        let (left, right) = rayon::join(
+            || self.fill_elements(x, first, left_values, left_gradients, left_lanes),
+            || self.fill_elements(x, first + middle, right_values, right_gradients, right_lanes),
+        );
+        left.and(right)
+    }
+
+    fn fill_elements_alone(
+        &self,
+        x: &[f64],
+        first: usize,
+        values: &mut [f64],
+        gradients: Option<&mut [f64]>,
+        scratch: &mut Scratch,
+    ) -> Evaluation {
+        let mut gradients = gradients;
+        for (k, value) in values.iter_mut().enumerate() {
+            let (function, n, parameters) = self.element(first + k, x, scratch);
+            let (variables, work) = (&scratch.variables[..n], &mut scratch.element_work);
+            let result = match gradients.take() {
+                None => function.value(variables, parameters, work),
+                Some(all) => {
+                    let (own, others) = all.split_at_mut(n);
+                    gradients = Some(others);
+                    function.gradient(variables, parameters, work, own)
+                }
+            };
+            *value = self.blame_element(first + k, result)?;
+        }
+        Ok(())
+    }
+
+    /// `alpha` of a row.
+    pub fn argument(&self, row: usize, x: &[f64], element_values: &[f64]) -> f64 {
+        let mut alpha = -self.constant[row];
+        let linear = self.linear_at[row]..self.linear_at[row + 1];
+        for (&column, value) in self.linear_column[linear.clone()].iter().zip(&self.linear_value[linear]) {
+            alpha += value * x[column as usize];
+        }
+        let uses = self.use_at[row]..self.use_at[row + 1];
+        for (&element, weight) in self.use_element[uses.clone()].iter().zip(&self.use_weight[uses]) {
+            alpha += weight * element_values[element as usize];
+        }
+        alpha
+    }
+
+    fn fill_rows(
+        &self,
+        x: &[f64],
+        first: usize,
+        element_values: &[f64],
+        rows: &mut [f64],
+        lanes: &mut [Scratch],
+    ) -> Evaluation {
+        if lanes.len() > 1 {
+            let middle = rows.len() / 2;
+            let (left_rows, right_rows) = rows.split_at_mut(middle);
+            let (left_lanes, right_lanes) = lanes.split_at_mut(lanes.len() / 2);
+            let (left, right) = rayon::join(
+                || self.fill_rows(x, first, element_values, left_rows, left_lanes),
+                || self.fill_rows(x, first + middle, element_values, right_rows, right_lanes),
+            );
+            return left.and(right);
+        }
+        for (k, value) in rows.iter_mut().enumerate() {
+            let row = first + k;
+            let alpha = self.argument(row, x, element_values);
+            *value = self.scale[row] * self.group_value(row, alpha, &mut lanes[0].group_work)?;
+        }
+        Ok(())
+    }
+
+    fn group_value(&self, row: usize, alpha: f64, work: &mut [f64]) -> Evaluation<f64> {
+        match self.group_type[row] {
+            TRIVIAL => Ok(alpha),
+            number => {
+                let function = &self.functions.group_types[number as usize];
+                self.blame_row(row, function.value(&[alpha], self.parameters_of_row(row), work))
+            }
+        }
+    }
+
+    /// `g'(alpha)` of a row.
+    pub fn group_slope(&self, row: usize, alpha: f64, work: &mut [f64]) -> Evaluation<f64> {
+        match self.group_type[row] {
+            TRIVIAL => Ok(1.0),
+            number => {
+                let function = &self.functions.group_types[number as usize];
+                let mut slope = [0.0];
+                self.blame_row(row, function.gradient(&[alpha], self.parameters_of_row(row), work, &mut slope))?;
+                Ok(slope[0])
+            }
+        }
+    }
+
+    pub fn parameters_of_row(&self, row: usize) -> &[f64] {
+        &self.group_parameters[self.group_parameters_at[row]..self.group_parameters_at[row + 1]]
+    }
+
+    fn fill_gradients(&self, known: Known, first: usize, last: usize, out: &mut [f64], lanes: &mut [Scratch]) -> Evaluation {
+        if lanes.len() > 1 {
+            let middle = first + (last - first) / 2;
+            let (left_out, right_out) = out.split_at_mut(self.column_at[middle] - self.column_at[first]);
+            let (left_lanes, right_lanes) = lanes.split_at_mut(lanes.len() / 2);
+            let (left, right) = rayon::join(
+                || self.fill_gradients(known, first, middle, left_out, left_lanes),
+                || self.fill_gradients(known, middle, last, right_out, right_lanes),
+            );
+            return left.and(right);
+        }
+        let mut rest = out;
+        for row in first..last {
+            let (own, others) = rest.split_at_mut(self.column_at[row + 1] - self.column_at[row]);
+            rest = others;
+            self.argument_gradient(row, known.gradients, own);
+            let mut factor = self.scale[row];
+            if self.group_type[row] != TRIVIAL {
+                let alpha = self.argument(row, known.x, known.values);
+                factor *= self.group_slope(row, alpha, &mut lanes[0].group_work)?;
+            }
+            if factor != 1.0 {
+                own.iter_mut().for_each(|entry| *entry *= factor);
+            }
+        }
+        Ok(())
+    }
+
+    /// The gradient of `alpha` of a row.
+    pub fn argument_gradient(&self, row: usize, element_gradients: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(&self.linear_part[self.column_at[row]..self.column_at[row + 1]]);
+        for k in self.use_at[row]..self.use_at[row + 1] {
+            let element = self.use_element[k] as usize;
+            let gradient = &element_gradients[self.variables_at[element]..self.variables_at[element + 1]];
+            let slots = &self.use_slot[self.use_slots_at[k]..self.use_slots_at[k + 1]];
+            let weight = self.use_weight[k];
+            for (&slot, &derivative) in slots.iter().zip(gradient) {
+                out[slot as usize] += weight * derivative;
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The machine that runs what a tape cannot: loops, jumps, arrays and external functions.
+
+use tangor_problem::Failure;
+
+use super::operation::{Binary, Unary};
+use super::tower::Shape;
+
+/// One instruction. Numbers are cells of the memory unless they say otherwise.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Code {
+    Unary(Unary, u32, u32),
+    Binary(Binary, u32, u32, u32),
+    /// Target, condition, value when it is not 0, value when it is.
+    Select(u32, u32, u32, u32),
+    Copy(u32, u32),
+    /// Target, and the cell that has the address.
+    Load(u32, u32),
+    /// The cell that has the address, and the value.
+    Store(u32, u32),
+    /// An index counted from 0, the size that it must stay below, and the line of the file.
+    Bound(u32, u32, u32),
+    /// Go on at an instruction.
+    Jump(u32),
+    /// Go on at an instruction when the condition is 0.
+    JumpUnless(u32, u32),
+    /// Call a subprogram, by its number.
+    Call(u32),
+    Return,
+    /// A STOP statement, at a line of the file.
+    Stop(u32),
+}
+
+/// Calls nested more deeply than this are recursion, which Fortran 77 does not have.
+pub(super) const DEEPEST_CALL: usize = 32;
+/// An evaluation that takes more instructions than this is given up.
+const MOST_INSTRUCTIONS: usize = 100_000_000;
+
+/// A program of the machine.
+#[derive(Debug)]
+pub(super) struct Machine {
+    pub code: Vec<Code>,
+    /// Where each subprogram begins.
+    pub entries: Vec<u32>,
+    /// What the memory holds before a run.
+    pub image: Vec<f64>,
+    /// The first cells, which keep what the last run left there.
+    pub kept: usize,
+    /// The cells of the variables, then of the parameters.
+    pub inputs: Vec<u32>,
+}
+
+impl Machine {
+    /// Runs the program from its beginning.
+    pub fn run(&self, shape: Shape, variables: &[f64], parameters: &[f64], memory: &mut [f64]) -> Result<(), Failure> {
+        memory[self.kept..shape.cells].copy_from_slice(&self.image[self.kept..]);
+        for cell in self.kept..shape.cells {
+            shape.forget(memory, cell);
+        }
+        for (&cell, &value) in self.inputs.iter().zip(variables.iter().chain(parameters)) {
+            memory[cell as usize] = value;
+        }
+        for (index, &cell) in self.inputs[..variables.len()].iter().enumerate() {
+            shape.seed(memory, cell as usize, index);
+        }
+        self.execute(shape, memory)
+    }
+
+    fn execute(&self, shape: Shape, memory: &mut [f64]) -> Result<(), Failure> {
+        let mut callers = [0usize; DEEPEST_CALL];
+        let (mut depth, mut at) = (0, 0);
+        for _ in 0..MOST_INSTRUCTIONS / (1 + shape.stride()) {
+            let Some(&code) = self.code.get(at) else { return Ok(()) };
+            at += 1;
+            match code {
+                Code::Unary(operation, to, a) => shape.unary(memory, operation, to as usize, a as usize),
+                Code::Binary(operation, to, a, b) => shape.binary(memory, operation, to as usize, a as usize, b as usize),
+                Code::Select(to, condition, a, b) => {
+                    let chosen = if memory[condition as usize] != 0.0 { a } else { b };
+                    shape.copy(memory, to as usize, chosen as usize);
+                }
+                Code::Copy(to, from) => shape.copy(memory, to as usize, from as usize),
+                Code::Load(to, address) => {
+                    let from = resolve(memory[address as usize], shape.cells)?;
+                    shape.copy(memory, to as usize, from);
+                }
+                Code::Store(address, from) => {
+                    let to = resolve(memory[address as usize], shape.cells)?;
+                    shape.copy(memory, to, from as usize);
+                }
+                Code::Bound(index, size, line) => {
+                    let (index, size) = (memory[index as usize], memory[size as usize]);
+                    if !(index >= 0.0 && index < size) {
+                        return Err(Failure::undefined(format!("line {line}: an index lies outside of its array")));
+                    }
+                }
+                Code::Jump(to) => at = to as usize,
+                Code::JumpUnless(condition, to) => {
+                    if memory[condition as usize] == 0.0 {
+                        at = to as usize;
+                    }
+                }
+                Code::Call(subprogram) => {
+                    if depth == DEEPEST_CALL {
+                        return Err(Failure::broken("external functions call each other too deeply"));
+                    }
+                    callers[depth] = at;
+                    depth += 1;
+                    at = self.entries[subprogram as usize] as usize;
+                }
+                Code::Return => {
+                    if depth == 0 {
+                        return Ok(());
+                    }
+                    depth -= 1;
+                    at = callers[depth];
+                }
+                Code::Stop(line) => return Err(Failure::undefined(format!("line {line}: the external function stopped"))),
+            }
+        }
+        Err(Failure::undefined("an external function did not come to an end"))
+    }
+}
+
+fn resolve(address: f64, cells: usize) -> Result<usize, Failure> {
+    if address >= 0.0 && address < cells as f64 {
+        return Ok(address as usize);
+    }
+    Err(Failure::undefined("an index lies outside of every array"))
+}

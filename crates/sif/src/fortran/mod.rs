@@ -1,0 +1,280 @@
+//! The Fortran of the function parts: the element and group functions of a SIF file, compiled once and evaluated often.
+//!
+//! A type whose cards are straight-line arithmetic becomes a tape, a register program in which the value, the gradient and the
+//! Hessian share their work. A type that uses arrays or external functions runs on a small machine instead.
+//!
+//! Every real literal is a double: `0.1` means the double nearest to 0.1.
+
+mod assemble;
+mod control;
+mod data;
+mod declare;
+mod derive;
+mod expression;
+mod external;
+mod graph;
+mod intrinsic;
+mod machine;
+mod operation;
+mod part;
+mod range;
+mod statement;
+mod symbolic;
+mod tape;
+mod text;
+mod tower;
+mod typing;
+mod unit;
+
+use std::collections::HashSet;
+
+use tangor_problem::Failure;
+
+use self::external::External;
+use self::part::Part;
+use self::range::Range;
+use self::tape::{Level, Tape};
+use self::text::{Fault, Place};
+use self::unit::Subprogram;
+use crate::{Line, SifError};
+
+/// The declaration of an element or group type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypeDeclaration {
+    /// Its name.
+    pub name: String,
+    /// The line that declares it first.
+    pub line: usize,
+    /// The elemental variables, or the one variable of a group.
+    pub variables: Vec<String>,
+    /// The internal variables; may be empty.
+    pub internals: Vec<String>,
+    /// The parameters.
+    pub parameters: Vec<String>,
+}
+
+/// Where derivatives come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Derivatives {
+    /// From the file where it codes them, else by differentiation.
+    #[default]
+    Coded,
+    /// Always by differentiation.
+    Automatic,
+}
+
+/// The function of one type, ready for evaluation.
+#[derive(Debug)]
+pub struct Compiled {
+    name: String,
+    variables: usize,
+    parameters: usize,
+    program: Program,
+    /// Where the registers of a tape begin in the scratch: after what other types keep there.
+    offset: usize,
+    /// How long the scratch must be.
+    scratch: usize,
+}
+
+#[derive(Debug)]
+enum Program {
+    Tape(Tape),
+    External(Box<External>),
+}
+
+/// Compiles the functions of the element types.
+///
+/// `lines` are those after the `ELEMENTS` header up to its `ENDATA`, `rest` those after the last `ENDATA` of the file, where
+/// the external functions stand. There is one result for each declaration, in the same order.
+pub fn compile_elements(
+    file: &str,
+    lines: &[Line],
+    rest: &[Line],
+    types: &[TypeDeclaration],
+    derivatives: Derivatives,
+) -> Result<Vec<Compiled>, SifError> {
+    compile(file, lines, rest, types, derivatives, "element")
+}
+
+/// Compiles the functions of the group types, from the lines after the `GROUPS` header; else as [`compile_elements`].
+pub fn compile_groups(
+    file: &str,
+    lines: &[Line],
+    rest: &[Line],
+    types: &[TypeDeclaration],
+    derivatives: Derivatives,
+) -> Result<Vec<Compiled>, SifError> {
+    compile(file, lines, rest, types, derivatives, "group")
+}
+
+fn compile(
+    file: &str,
+    lines: &[Line],
+    rest: &[Line],
+    types: &[TypeDeclaration],
+    derivatives: Derivatives,
+    what: &str,
+) -> Result<Vec<Compiled>, SifError> {
+    compile_part(lines, rest, types, derivatives, what).map_err(|fault| SifError {
+        file: file.to_string(),
+        line: fault.place.line,
+        column: fault.place.column,
+        message: fault.message,
+    })
+}
+
+fn compile_part(
+    lines: &[Line],
+    rest: &[Line],
+    types: &[TypeDeclaration],
+    derivatives: Derivatives,
+    what: &str,
+) -> Result<Vec<Compiled>, Fault> {
+    let part = part::read(lines)?;
+    // Files without external functions may have anything after their last ENDATA.
+    let subprograms = match unit::subprograms(rest) {
+        Err(_) if part.functions.is_empty() => Vec::new(),
+        found => found?,
+    };
+    let compiler = Compiler { part, subprograms, derivatives, what };
+    let mut compiled = types.iter().map(|declaration| compiler.compile(declaration)).collect::<Result<Vec<_>, _>>()?;
+    let kept = compiled.iter().filter_map(Compiled::kept).max().unwrap_or(0);
+    for one in &mut compiled {
+        if let Program::Tape(tape) = &one.program {
+            one.offset = kept;
+            one.scratch = kept + tape.len();
+        }
+    }
+    Ok(compiled)
+}
+
+struct Compiler<'a> {
+    part: Part,
+    subprograms: Vec<Subprogram>,
+    derivatives: Derivatives,
+    what: &'a str,
+}
+
+impl Compiler<'_> {
+    fn compile(&self, declaration: &TypeDeclaration) -> Result<Compiled, Fault> {
+        let Some(individual) = self.part.individuals.iter().find(|individual| individual.name == declaration.name) else {
+            let message =
+                format!("{} type {} is declared, but no T card of the INDIVIDUALS names it", self.what, declaration.name);
+            return Err(Fault::new(Place { line: declaration.line, column: 1 }, message));
+        };
+        let range = Range::new(individual, declaration)?;
+        let tape = symbolic::tape(&self.part, individual, declaration, &range, &self.others(), self.derivatives)?;
+        let (scratch, program) = match tape {
+            Some(tape) => (tape.len(), Program::Tape(tape)),
+            None => {
+                let (part, subprograms) = (&self.part, &self.subprograms);
+                let external = External::new(part, individual, declaration, range, subprograms, self.derivatives)?;
+                (external.scratch_len(), Program::External(Box::new(external)))
+            }
+        };
+        let (variables, parameters) = (declaration.variables.len(), declaration.parameters.len());
+        Ok(Compiled { name: declaration.name.clone(), variables, parameters, program, offset: 0, scratch })
+    }
+
+    // The names that a tape cannot deal with: arrays and external functions.
+    fn others(&self) -> HashSet<String> {
+        let arrays = self.part.temporaries.iter().filter(|temporary| !temporary.dimensions.is_empty());
+        let functions = self.part.functions.iter().filter(|name| !intrinsic::exists(&name.text));
+        let subprograms = self.subprograms.iter().map(|subprogram| subprogram.name.text.clone());
+        arrays.map(|array| array.name.text.clone()).chain(functions.map(|name| name.text.clone())).chain(subprograms).collect()
+    }
+}
+
+impl Compiled {
+    // How much of the scratch outlives an evaluation, for a type that carries state.
+    fn kept(&self) -> Option<usize> {
+        match &self.program {
+            Program::External(external) if external.carries => Some(1 + external.kept()),
+            _ => None,
+        }
+    }
+
+    /// True when the type may read what an evaluation of another element left behind.
+    ///
+    /// Then all elements of the part must be evaluated in the order of the file, with one scratch and at one level (all values, or all
+    /// gradients), as compiled Fortran would. Other types may be evaluated in any order and in parallel.
+    pub fn carries_state(&self) -> bool {
+        self.kept().is_some()
+    }
+
+    /// How many numbers the scratch of an evaluation has. It may be longer, and elements may share it, but not with groups.
+    pub fn scratch_len(&self) -> usize {
+        self.scratch
+    }
+
+    /// The value at the elemental variables (not the internal ones).
+    pub fn value(&self, variables: &[f64], parameters: &[f64], scratch: &mut [f64]) -> Result<f64, Failure> {
+        self.evaluate(Level::Value, variables, parameters, scratch, &mut [], &mut [])
+    }
+
+    /// The value, and the gradient with respect to the elemental variables.
+    pub fn gradient(
+        &self,
+        variables: &[f64],
+        parameters: &[f64],
+        scratch: &mut [f64],
+        gradient: &mut [f64],
+    ) -> Result<f64, Failure> {
+        self.evaluate(Level::Gradient, variables, parameters, scratch, gradient, &mut [])
+    }
+
+    /// The value, the gradient and the Hessian (packed lower triangle) with respect to the elemental variables.
+    pub fn hessian(
+        &self,
+        variables: &[f64],
+        parameters: &[f64],
+        scratch: &mut [f64],
+        gradient: &mut [f64],
+        hessian: &mut [f64],
+    ) -> Result<f64, Failure> {
+        self.evaluate(Level::Hessian, variables, parameters, scratch, gradient, hessian)
+    }
+
+    fn evaluate(
+        &self,
+        level: Level,
+        variables: &[f64],
+        parameters: &[f64],
+        scratch: &mut [f64],
+        gradient: &mut [f64],
+        hessian: &mut [f64],
+    ) -> Result<f64, Failure> {
+        let slopes = if level >= Level::Gradient { self.variables } else { 0 };
+        let curvatures = if level == Level::Hessian { self.variables * (self.variables + 1) / 2 } else { 0 };
+        let fits = variables.len() == self.variables
+            && parameters.len() == self.parameters
+            && scratch.len() >= self.scratch
+            && gradient.len() == slopes
+            && hessian.len() == curvatures;
+        if !fits {
+            return Err(self.misfit([
+                ("variables", variables.len(), self.variables),
+                ("parameters", parameters.len(), self.parameters),
+                ("numbers of scratch", scratch.len().min(self.scratch), self.scratch),
+                ("entries of the gradient", gradient.len(), slopes),
+                ("entries of the Hessian", hessian.len(), curvatures),
+            ]));
+        }
+        match &self.program {
+            Program::External(external) => external.evaluate(level, variables, parameters, scratch, gradient, hessian),
+            Program::Tape(tape) => {
+                let (kept, registers) = scratch.split_at_mut(self.offset);
+                // The derivatives of the temporaries, which are kept further back, are overwritten now.
+                kept.iter_mut().take(1).for_each(|mark| *mark = 0.0);
+                Ok(tape.evaluate(level, variables, parameters, registers, gradient, hessian))
+            }
+        }
+    }
+
+    #[cold]
+    fn misfit(&self, lengths: [(&str, usize, usize); 5]) -> Failure {
+        let wrong = lengths.iter().filter(|(_, given, wanted)| given != wanted);
+        let wrong: Vec<_> = wrong.map(|(what, given, wanted)| format!("{given} {what} instead of {wanted}")).collect();
+        Failure::broken(format!("type {} was given {}", self.name, wrong.join(", ")))
+    }
+}

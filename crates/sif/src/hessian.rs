@@ -1,0 +1,227 @@
+//! Second derivatives: `sigma * hess f + sum_i y_i * hess c_i`, lower triangle.
+//!
+//! With `alpha` the argument of a group, its Hessian is `s (g'(alpha) sum_j w_j hess f_j + g''(alpha) a a')`, where `a` is the
+//! gradient of `alpha`.
+
+use tangor_problem::{Evaluation, Meta, Pattern, Problem, SecondOrder};
+
+use crate::error::SifError;
+use crate::evaluate::Evaluator;
+use crate::problem::SifProblem;
+use crate::side::{Side, TRIVIAL};
+
+/// A problem that also knows its second derivatives; see [`SifProblem::with_hessian`].
+#[derive(Debug)]
+pub struct WithHessian {
+    problem: SifProblem,
+    pattern: Pattern,
+    objective: Places,
+    constraints: Places,
+    quadratic: Vec<usize>,
+    buffers: Buffers,
+}
+
+/// Where the second derivatives of a side go.
+#[derive(Debug)]
+struct Places {
+    /// For each element its packed lower triangle, one after the other.
+    elements: Vec<usize>,
+    /// For each row with a group type the packed lower triangle over its columns, one after the other.
+    rows: Vec<usize>,
+}
+
+#[derive(Debug, Default)]
+struct Buffers {
+    /// What each element is multiplied by.
+    weights: Vec<f64>,
+    argument_gradient: Vec<f64>,
+    gradient: Vec<f64>,
+    hessian: Vec<f64>,
+}
+
+impl SifProblem {
+    /// Adds second derivatives; refused when they would have more than `limit` entries.
+    pub fn with_hessian(self, limit: u64) -> Result<WithHessian, SifError> {
+        let sides = [&self.objective.side, &self.constraints.side];
+        let entries: u64 = sides.iter().map(|side| entries(side)).sum::<u64>() + self.quadratic.len() as u64;
+        if entries > limit {
+            let message = format!("the Hessian of the Lagrangian has {entries} entries, and the limit is {limit}");
+            return Err(SifError { file: self.meta().name.clone(), line: 0, column: 0, message });
+        }
+        let mut keys: Vec<u64> = self.quadratic.iter().map(|&(j, k, _)| key(j, k)).collect();
+        sides.iter().for_each(|side| for_places(side, |place| keys.push(place), |_| {}));
+        sides.iter().for_each(|side| for_places(side, |_| {}, |place| keys.push(place)));
+        keys.sort_unstable();
+        keys.dedup();
+        // Every key is among those collected above.
+        let find = |place: u64| keys.binary_search(&place).unwrap_or_default();
+        let places = |side: &Side| {
+            let (mut elements, mut rows) = (Vec::new(), Vec::new());
+            for_places(side, |place| elements.push(find(place)), |place| rows.push(find(place)));
+            Places { elements, rows }
+        };
+        let widest = sides.iter().map(|side| side.widest()).max().unwrap_or(0);
+        let longest = sides.iter().flat_map(|side| side.column_at.windows(2).map(|pair| pair[1] - pair[0])).max().unwrap_or(0);
+        Ok(WithHessian {
+            pattern: Pattern::sparse(keys.iter().map(|key| ((key >> 32) as usize, (key & 0xffff_ffff) as usize))),
+            objective: places(sides[0]),
+            constraints: places(sides[1]),
+            quadratic: self.quadratic.iter().map(|&(j, k, _)| find(key(j, k))).collect(),
+            buffers: Buffers {
+                weights: vec![0.0; sides.iter().map(|side| side.elements()).max().unwrap_or(0)],
+                argument_gradient: vec![0.0; longest],
+                gradient: vec![0.0; widest],
+                hessian: vec![0.0; widest * (widest + 1) / 2],
+            },
+            problem: self,
+        })
+    }
+}
+
+/// Row and column as one sortable number.
+fn key(j: u32, k: u32) -> u64 {
+    (u64::from(j.max(k)) << 32) | u64::from(j.min(k))
+}
+
+fn triangle(n: usize) -> u64 {
+    n as u64 * (n as u64 + 1) / 2
+}
+
+fn entries(side: &Side) -> u64 {
+    let elements: u64 = side.variables_at.windows(2).map(|pair| triangle(pair[1] - pair[0])).sum();
+    let typed = (0..side.rows()).filter(|&row| side.group_type[row] != TRIVIAL);
+    elements + typed.map(|row| triangle(side.column_at[row + 1] - side.column_at[row])).sum::<u64>()
+}
+
+/// Visits the places of all second derivatives of a side.
+fn for_places(side: &Side, mut element_place: impl FnMut(u64), mut row_place: impl FnMut(u64)) {
+    for pair in side.variables_at.windows(2) {
+        let variables = &side.variables[pair[0]..pair[1]];
+        for (i, &first) in variables.iter().enumerate() {
+            variables[..=i].iter().for_each(|&second| element_place(key(first, second)));
+        }
+    }
+    for row in (0..side.rows()).filter(|&row| side.group_type[row] != TRIVIAL) {
+        let columns = &side.columns[side.column_at[row]..side.column_at[row + 1]];
+        for (i, &first) in columns.iter().enumerate() {
+            columns[..=i].iter().for_each(|&second| row_place(key(first, second)));
+        }
+    }
+}
+
+impl Places {
+    /// Adds `sum_i multiplier(i) * hess row_i`.
+    fn add(
+        &self,
+        evaluator: &mut Evaluator,
+        x: &[f64],
+        multiplier: impl Fn(usize) -> f64,
+        buffers: &mut Buffers,
+        values: &mut [f64],
+    ) -> Evaluation {
+        evaluator.elements(x)?;
+        let Evaluator { side, element_values, element_gradients, lanes } = evaluator;
+        let scratch = &mut lanes[0];
+        buffers.weights.fill(0.0);
+        let mut places = self.rows.iter();
+        for row in 0..side.rows() {
+            let mut factor = multiplier(row) * side.scale[row];
+            if side.group_type[row] != TRIVIAL {
+                let alpha = side.argument(row, x, element_values);
+                let (slope, curvature) = side.group_curvature(row, alpha, &mut scratch.group_work)?;
+                let a = &mut buffers.argument_gradient[..side.column_at[row + 1] - side.column_at[row]];
+                side.argument_gradient(row, element_gradients, a);
+                for i in 0..a.len() {
+                    for (second, &place) in a[..=i].iter().zip(places.by_ref()) {
+                        values[place] += factor * curvature * a[i] * second;
+                    }
+                }
+                factor *= slope;
+            }
+            for k in side.use_at[row]..side.use_at[row + 1] {
+                buffers.weights[side.use_element[k] as usize] += factor * side.use_weight[k];
+            }
+        }
+        self.add_elements(side, x, scratch, buffers, values)
+    }
+
+    fn add_elements(
+        &self,
+        side: &Side,
+        x: &[f64],
+        scratch: &mut crate::side::Scratch,
+        buffers: &mut Buffers,
+        values: &mut [f64],
+    ) -> Evaluation {
+        let all = side.carries_state();
+        let mut rest = self.elements.as_slice();
+        for element in 0..side.elements() {
+            let (function, n, parameters) = side.element(element, x, scratch);
+            let (places, others) = rest.split_at(n * (n + 1) / 2);
+            rest = others;
+            let weight = buffers.weights[element];
+            if weight == 0.0 && !all {
+                continue;
+            }
+            let (gradient, hessian) = (&mut buffers.gradient[..n], &mut buffers.hessian[..places.len()]);
+            let result = function.hessian(&scratch.variables[..n], parameters, &mut scratch.element_work, gradient, hessian);
+            side.blame_element(element, result)?;
+            let variables = &side.variables[side.variables_at[element]..side.variables_at[element + 1]];
+            let mut entries = places.iter().zip(hessian.iter());
+            for i in 0..n {
+                for (j, (&place, &entry)) in (0..=i).zip(entries.by_ref()) {
+                    // A problem variable that stands for two elemental ones gets both of their mixed derivatives.
+                    let twice = if i != j && variables[i] == variables[j] { 2.0 } else { 1.0 };
+                    values[place] += weight * twice * entry;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Side {
+    /// `g'(alpha)` and `g''(alpha)` of a row with a group type.
+    fn group_curvature(&self, row: usize, alpha: f64, work: &mut [f64]) -> Evaluation<(f64, f64)> {
+        let function = &self.functions.group_types[self.group_type[row] as usize];
+        let (mut slope, mut curvature) = ([0.0], [0.0]);
+        let result = function.hessian(&[alpha], self.parameters_of_row(row), work, &mut slope, &mut curvature);
+        self.blame_row(row, result)?;
+        Ok((slope[0], curvature[0]))
+    }
+}
+
+impl Problem for WithHessian {
+    fn meta(&self) -> &Meta {
+        self.problem.meta()
+    }
+    fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
+        self.problem.objective(x)
+    }
+    fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
+        self.problem.gradient(x, g)
+    }
+    fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
+        self.problem.constraints(x, c)
+    }
+    fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
+        self.problem.jacobian(x, values)
+    }
+}
+
+impl SecondOrder for WithHessian {
+    fn hessian_pattern(&self) -> &Pattern {
+        &self.pattern
+    }
+
+    fn hessian(&mut self, x: &[f64], sigma: f64, y: &[f64], values: &mut [f64]) -> Evaluation {
+        values.fill(0.0);
+        for (&place, &(.., h)) in self.quadratic.iter().zip(&self.problem.quadratic) {
+            values[place] += sigma * h;
+        }
+        if sigma != 0.0 {
+            self.objective.add(&mut self.problem.objective, x, |_| sigma, &mut self.buffers, values)?;
+        }
+        self.constraints.add(&mut self.problem.constraints, x, |row| y[row], &mut self.buffers, values)
+    }
+}

@@ -1,0 +1,129 @@
+//! Names: scalar ones, array names such as `X(I,J)` that expand with the values of their indices, and tables of names.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+/// Gives every text that occurs as a name in the file a number, so that parameters are looked up by index inside loops.
+#[derive(Debug, Default)]
+pub(crate) struct Lexicon {
+    numbers: HashMap<Box<str>, usize>,
+}
+
+impl Lexicon {
+    pub fn number(&mut self, text: &str) -> usize {
+        let next = self.numbers.len();
+        match self.numbers.get(text) {
+            Some(&number) => number,
+            None => *self.numbers.entry(text.into()).or_insert(next),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.numbers.len()
+    }
+}
+
+/// A name as it is written in a field.
+#[derive(Clone, Debug)]
+pub(crate) struct Name {
+    pub text: Box<str>,
+    /// Where the field begins.
+    pub column: usize,
+    /// Its number in the lexicon.
+    pub number: usize,
+    /// The array name that it may be.
+    array: Option<Array>,
+}
+
+#[derive(Clone, Debug)]
+struct Array {
+    /// What stands before the bracket.
+    stem: Box<str>,
+    /// The integer parameters between the brackets: their text and number.
+    indices: Vec<(Box<str>, usize)>,
+}
+
+impl Name {
+    pub fn new(text: &str, column: usize, lexicon: &mut Lexicon) -> Self {
+        let number = lexicon.number(text);
+        let array = text.strip_suffix(')').and_then(|head| head.split_once('(')).map(|(stem, list)| Array {
+            stem: stem.into(),
+            indices: list
+                .split(',')
+                .filter(|index| !index.is_empty())
+                .map(|index| (index.into(), lexicon.number(index)))
+                .collect(),
+        });
+        Name { text: text.into(), column, number, array }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Writes the expanded name; the error is the name of an index without a value.
+    pub fn expand<'a>(&'a self, values: &[Option<i64>], buffer: &'a mut String) -> Result<&'a str, &'a str> {
+        let Some(array) = &self.array else { return Ok(&self.text) };
+        buffer.clear();
+        buffer.push_str(&array.stem);
+        for (k, (index, number)) in array.indices.iter().enumerate() {
+            let value = values.get(*number).copied().flatten().ok_or(&**index)?;
+            if k > 0 {
+                buffer.push(',');
+            }
+            // Writing to a string cannot fail.
+            let _ = write!(buffer, "{value}");
+        }
+        Ok(buffer)
+    }
+}
+
+/// The names of one kind of thing, numbered from 0 in the order of their first appearance.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    numbers: HashMap<Box<str>, usize>,
+    list: Vec<Box<str>>,
+}
+
+impl Names {
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.numbers.get(name).copied()
+    }
+
+    /// Adds a name that is not there yet.
+    pub fn add(&mut self, name: &str) -> usize {
+        let number = self.list.len();
+        self.numbers.insert(name.into(), number);
+        self.list.push(name.into());
+        number
+    }
+
+    pub fn get(&self, number: usize) -> &str {
+        &self.list[number]
+    }
+
+    pub fn into_list(self) -> Vec<String> {
+        self.list.into_iter().map(String::from).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn array_names_expand() {
+        let mut lexicon = Lexicon::default();
+        let names: Vec<Name> =
+            ["X(I,J,K)", "Y()", "Z(I,,K)", "W(", "X"].iter().map(|text| Name::new(text, 5, &mut lexicon)).collect();
+        let mut values = vec![None; lexicon.len()];
+        for (index, value) in [("I", -6), ("J", 0), ("K", 3)] {
+            values[lexicon.number(index)] = Some(value);
+        }
+        let mut buffer = String::new();
+        let expanded: Vec<String> = names.iter().map(|name| name.expand(&values, &mut buffer).unwrap().to_string()).collect();
+        assert_eq!(expanded, ["X-6,0,3", "Y", "Z-6,3", "W(", "X"]);
+        values[lexicon.number("J")] = None;
+        assert_eq!(names[0].expand(&values, &mut buffer), Err("J"));
+    }
+}

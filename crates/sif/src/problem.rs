@@ -1,0 +1,156 @@
+//! A decoded file as a [`Problem`].
+
+use std::sync::Arc;
+
+use tangor_problem::{Evaluation, INFINITE, Meta, Pattern, Problem};
+
+use crate::evaluate::Evaluator;
+use crate::info::Info;
+use crate::model::{Group, GroupKind, Model};
+use crate::side::{Functions, Side};
+
+/// The problem of a SIF file.
+///
+/// Variables and rows come in the order of the file. A row has its constant subtracted: a `G` row is `0 <= c`, an `L` row
+/// `c <= 0`, an `E` row `c = 0`, and a range `r` makes them `[0, r]` and `[-r, 0]`. The start is as written, even outside the
+/// bounds, and fixed variables are kept.
+#[derive(Debug)]
+pub struct SifProblem {
+    meta: Meta,
+    info: Info,
+    multipliers: Vec<f64>,
+    pub(crate) objective: Evaluator,
+    pub(crate) constraints: Evaluator,
+    /// `h_jk` with `j >= k`, each place once; those off the diagonal stand for two.
+    pub(crate) quadratic: Vec<(u32, u32, f64)>,
+    /// Values of the groups of the objective, and their gradients.
+    rows: Vec<f64>,
+    gradients: Vec<f64>,
+}
+
+impl SifProblem {
+    pub(crate) fn new(model: Model, functions: Functions, info: Info) -> Self {
+        let functions = Arc::new(functions);
+        let objective = Evaluator::new(Side::new(&model, Arc::clone(&functions), true));
+        let constraints = Evaluator::new(Side::new(&model, functions, false));
+        let rows = || model.groups.iter().filter(|group| group.kind != GroupKind::Objective);
+        let quadratic = merge(&model.quadratic);
+        let meta = Meta {
+            name: model.name.clone(),
+            x0: model.variables.iter().map(|variable| variable.start).collect(),
+            x_lower: model.variables.iter().map(|variable| unbounded(variable.lower)).collect(),
+            x_upper: model.variables.iter().map(|variable| unbounded(variable.upper)).collect(),
+            c_lower: rows().map(|group| row_bounds(group).0).collect(),
+            c_upper: rows().map(|group| row_bounds(group).1).collect(),
+            jacobian: pattern(&constraints.side),
+            has_objective: objective.side.rows() > 0 || !quadratic.is_empty(),
+            linear_rows: (0..constraints.side.rows()).map(|row| constraints.side.is_linear(row)).collect(),
+            row_names: constraints.side.row_names.clone(),
+            variable_names: Vec::new(),
+        };
+        let multipliers = rows().map(|group| group.multiplier).collect();
+        SifProblem {
+            meta: meta.name_variables(model.variable_names.into_list()),
+            info,
+            multipliers,
+            rows: vec![0.0; objective.side.rows()],
+            gradients: vec![0.0; objective.side.columns.len()],
+            objective,
+            constraints,
+            quadratic,
+        }
+    }
+
+    /// Classification, sizes, kinds of rows and bounds, parameters.
+    pub fn info(&self) -> &Info {
+        &self.info
+    }
+
+    /// Where the file starts the Lagrange multipliers, one for each row.
+    pub fn multipliers(&self) -> &[f64] {
+        &self.multipliers
+    }
+
+    /// How many element functions an evaluation of everything (objective and constraints) needs.
+    pub fn elements(&self) -> usize {
+        self.objective.side.elements() + self.constraints.side.elements()
+    }
+}
+
+impl Problem for SifProblem {
+    fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
+        self.objective.values(x, &mut self.rows)?;
+        let mut f: f64 = self.rows.iter().sum();
+        for &(j, k, h) in &self.quadratic {
+            let product = h * x[j as usize] * x[k as usize];
+            f += if j == k { 0.5 * product } else { product };
+        }
+        Ok(f)
+    }
+
+    fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
+        self.objective.gradients(x, &mut self.gradients)?;
+        g.fill(0.0);
+        for (&column, &value) in self.objective.side.columns.iter().zip(&self.gradients) {
+            g[column as usize] += value;
+        }
+        for &(j, k, h) in &self.quadratic {
+            g[j as usize] += h * x[k as usize];
+            if j != k {
+                g[k as usize] += h * x[j as usize];
+            }
+        }
+        Ok(())
+    }
+
+    fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
+        self.constraints.values(x, c)
+    }
+
+    fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
+        self.constraints.gradients(x, values)
+    }
+}
+
+/// Coefficients with the larger variable first, sorted, equal places added.
+fn merge(quadratic: &[(u32, u32, f64)]) -> Vec<(u32, u32, f64)> {
+    let mut entries: Vec<_> = quadratic.iter().map(|&(j, k, h)| (j.max(k), j.min(k), h)).collect();
+    entries.sort_by_key(|&(j, k, _)| (j, k));
+    entries.dedup_by(|next, kept| {
+        let same = (next.0, next.1) == (kept.0, kept.1);
+        if same {
+            kept.2 += next.2;
+        }
+        same
+    });
+    entries
+}
+
+fn pattern(side: &Side) -> Pattern {
+    let row_of = |row: usize| std::iter::repeat_n(row, side.column_at[row + 1] - side.column_at[row]);
+    Pattern::Sparse {
+        rows: (0..side.rows()).flat_map(row_of).collect(),
+        columns: side.columns.iter().map(|&column| column as usize).collect(),
+    }
+}
+
+/// Bounds from 1e20 on stand for infinity in the collection.
+fn unbounded(bound: f64) -> f64 {
+    if bound.abs() >= INFINITE { f64::INFINITY.copysign(bound) } else { bound }
+}
+
+/// The bounds of a row that is not part of the objective.
+pub(crate) fn row_bounds(group: &Group) -> (f64, f64) {
+    let width = group.range.map_or(f64::INFINITY, |range| unbounded(range.abs()));
+    match (group.kind, group.range) {
+        (GroupKind::AtLeast, _) => (0.0, width),
+        (GroupKind::AtMost, _) => (-width, 0.0),
+        (_, Some(range)) if range < 0.0 => (-width, 0.0),
+        (_, Some(_)) => (0.0, width),
+        (_, None) => (0.0, 0.0),
+    }
+}
