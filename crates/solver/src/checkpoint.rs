@@ -44,6 +44,33 @@ pub struct Checkpoint {
     events: [u64; Event::ALL.len()],
 }
 
+/// What an iteration changes before its step is taken. A run that ends within an iteration is saved as it was when that iteration
+/// began, so that the resumed run can do it again exactly.
+pub struct Beginning {
+    /// None: before the first iteration.
+    iteration: Option<u64>,
+    counts: Counts,
+    normal_multipliers: Vec<f64>,
+    tangent_multipliers: Vec<f64>,
+    lipschitz: Option<Estimates>,
+    rho: f64,
+    events: [u64; Event::ALL.len()],
+}
+
+impl Beginning {
+    pub fn new(m: usize) -> Self {
+        Beginning {
+            iteration: None,
+            counts: Counts::default(),
+            normal_multipliers: vec![0.0; m],
+            tangent_multipliers: vec![0.0; m],
+            lipschitz: None,
+            rho: 0.0,
+            events: Default::default(),
+        }
+    }
+}
+
 impl Checkpoint {
     /// Writes the file whole or not at all: a kill at any moment leaves the old one or the new one.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
@@ -69,11 +96,23 @@ impl Checkpoint {
 }
 
 impl<P: Problem> Solver<P> {
-    /// The state between two iterations.
+    /// Keeps what this iteration will change before its step is taken.
+    pub(crate) fn remember_beginning(&mut self) {
+        let beginning = &mut self.beginning;
+        beginning.iteration = Some(self.iteration);
+        beginning.counts = self.oracle.counts();
+        beginning.normal_multipliers.copy_from_slice(&self.normal.y);
+        beginning.tangent_multipliers.copy_from_slice(&self.tangent.lambda);
+        beginning.lipschitz = Some(self.lipschitz);
+        beginning.rho = self.rho;
+        beginning.events = self.events;
+    }
+
+    /// The state between two iterations; after a run has ended, that before the iteration in which it did.
     pub fn checkpoint(&self) -> Checkpoint {
         let meta = self.oracle.meta();
         let standard = &self.oracle.standard;
-        Checkpoint {
+        let mut checkpoint = Checkpoint {
             version: VERSION,
             problem: meta.name.clone(),
             n: meta.n(),
@@ -92,7 +131,17 @@ impl<P: Problem> Solver<P> {
             rho: self.rho,
             best: self.best.clone(),
             events: self.events,
+        };
+        let beginning = &self.beginning;
+        if let (true, Some(lipschitz)) = (beginning.iteration == Some(self.iteration), beginning.lipschitz) {
+            checkpoint.counts = beginning.counts;
+            checkpoint.normal_multipliers.clone_from(&beginning.normal_multipliers);
+            checkpoint.tangent_multipliers.clone_from(&beginning.tangent_multipliers);
+            checkpoint.lipschitz = lipschitz;
+            checkpoint.rho = beginning.rho;
+            checkpoint.events = beginning.events;
         }
+        checkpoint
     }
 
     /// Goes on where a checkpoint was taken; the functions are evaluated there again, which is not counted.
