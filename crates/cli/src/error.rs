@@ -5,11 +5,22 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No problem has this name.
-    #[error("{0}; `tangor list` shows all of them")]
-    UnknownProblem(#[from] tangor_collection::Unknown),
-    /// The name looks like a file, but not like one that can be read.
-    #[error("the file {0} cannot be opened: this version solves only the embedded problems, which `tangor list` shows")]
+    #[error("{unknown}; `tangor list` shows all of them, {hint}")]
+    UnknownProblem {
+        /// The nearest names.
+        unknown: tangor_collection::Unknown,
+        /// Where else a problem may come from.
+        hint: String,
+    },
+    /// A file of a kind that is not read.
+    #[error("the file {0} cannot be opened: problems are read from files that end in .SIF")]
     NoReader(String),
+    /// A SIF file is wrong.
+    #[error("{0}")]
+    Sif(#[from] tangor_sif::SifError),
+    /// Parameters for a problem that has none.
+    #[error("the embedded problem {0} has no parameters: --param is for SIF files")]
+    NoParameters(&'static str),
     /// A file could not be read.
     #[error("the file {} cannot be read: {cause}", path.display())]
     Unreadable {
@@ -53,13 +64,13 @@ pub enum Error {
         /// Why not.
         message: String,
     },
-    /// The derivatives could not be checked.
-    #[error("the derivatives of {name} cannot be checked: {cause}")]
-    Check {
+    /// A function has no value.
+    #[error("the functions of {name} cannot be evaluated: {cause}")]
+    Evaluation {
         /// Which problem.
         name: String,
         /// Why not.
-        cause: String,
+        cause: tangor_problem::Failure,
     },
     /// A setting is wrong.
     #[error("{0}")]

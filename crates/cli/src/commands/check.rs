@@ -5,7 +5,7 @@ use clap::Args;
 use tangor_problem::{Problem, check_derivatives};
 
 use crate::error::Error;
-use crate::problem_source::open;
+use crate::problem_source::ProblemArguments;
 use crate::screen::Color;
 use crate::style::{BAD, GOOD, TITLE};
 use crate::{exit, point_source};
@@ -23,8 +23,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Check {
-    /// The name of an embedded problem; `tangor list` shows them
-    name: String,
+    #[command(flatten)]
+    problem: ProblemArguments,
 
     /// Where: a file with a JSON list of numbers, or a result of `tangor solve --json`; the start if none is given
     #[arg(long, value_name = "POINT.json")]
@@ -38,14 +38,14 @@ pub struct Check {
 impl Check {
     /// Checks the derivatives and tells what is wrong.
     pub fn run(self) -> Result<u8, Error> {
-        let mut problem = open(&self.name)?.problem;
+        let mut problem = self.problem.open()?.problem;
         let meta = problem.meta().clone();
         let point = match &self.at {
             Some(path) => point_source::read(path, &meta)?,
             None => point_source::start(&meta),
         };
-        let check = check_derivatives(&mut problem, &point)
-            .map_err(|failure| Error::Check { name: meta.name.clone(), cause: failure.to_string() })?;
+        let check =
+            check_derivatives(&mut problem, &point).map_err(|cause| Error::Evaluation { name: meta.name.clone(), cause })?;
         let mut out = self.color.screen();
         let (verdict, style, code) =
             if check.is_right() { ("right", GOOD, exit::SOLVED) } else { ("wrong", BAD, exit::INFEASIBLE) };

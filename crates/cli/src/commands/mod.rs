@@ -2,6 +2,8 @@
 
 mod check;
 mod completions;
+mod eval;
+mod info;
 mod list;
 mod man;
 mod options;
@@ -33,6 +35,8 @@ pub struct Arguments {
 enum Command {
     Solve(solve::Solve),
     List(list::List),
+    Info(info::Info),
+    Eval(eval::Eval),
     Check(check::Check),
     Options(options::Options),
     Completions(completions::Completions),
@@ -45,6 +49,8 @@ impl Arguments {
         match self.command {
             Command::Solve(command) => command.run(),
             Command::List(command) => command.run(),
+            Command::Info(command) => command.run(),
+            Command::Eval(command) => command.run(),
             Command::Check(command) => command.run(),
             Command::Options(command) => command.run(),
             Command::Completions(command) => command.run(),

@@ -8,7 +8,7 @@ use tangor_solver::{Checkpoint, Report, Settings, Solver};
 
 use crate::error::Error;
 use crate::plot::Plot;
-use crate::problem_source::{Opened, open};
+use crate::problem_source::{Opened, ProblemArguments};
 use crate::progress::Progress;
 use crate::screen::{Color, Listener};
 use crate::settings_source::SettingsArguments;
@@ -23,6 +23,7 @@ const EXAMPLES: &str = "\
 Examples:
   tangor solve HS71
   tangor solve HS71 --tolerance 1e-8 --time-limit 10s
+  tangor solve CHAIN.SIF --param N=100            a file, with another value for one of its parameters
   tangor solve HS71 --set normal.variant=bounded --set metric.kind=identity
   tangor solve HS71 --quiet --trace hs71.csv --plot hs71.svg
   tangor solve HS71 --checkpoint hs71.state       Ctrl-C ends the run in order, and then
@@ -35,8 +36,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{}", exit::HELP))]
 pub struct Solve {
-    /// The name of an embedded problem; `tangor list` shows them
-    name: String,
+    #[command(flatten)]
+    problem: ProblemArguments,
 
     /// No iteration table, only the summary
     #[arg(short, long, help_heading = "Output", conflicts_with = "verbose")]
@@ -84,7 +85,7 @@ type Run = Solver<Box<dyn Problem + Send>>;
 impl Solve {
     /// Solves the problem and tells about it.
     pub fn run(self) -> Result<u8, Error> {
-        let Opened { problem, entry } = open(&self.name)?;
+        let Opened { problem, entry, .. } = self.problem.open()?;
         let meta = problem.meta().clone();
         let (mut solver, settings) = self.start(problem)?;
         solver.interrupt(interrupt::flag()?);
@@ -169,7 +170,7 @@ impl Solve {
             }
         }
         if let (Some(path), exit::LIMIT | exit::STOPPED) = (&self.checkpoint, exit::of(report)) {
-            writeln!(out, "  to go on: tangor solve {} --resume {}", self.name, path.display())?;
+            writeln!(out, "  to go on: tangor solve {} --resume {}", self.problem, path.display())?;
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 mod documents;
 mod files;
 mod interrupting;
+mod problems;
 mod settings;
 mod solve;
 

@@ -1,8 +1,7 @@
 use serde_json::Value;
-use tangor_collection::entries;
 use tangor_solver::{REPORT_VERSION, Report};
 
-use crate::{code, refusal, run, run_json, stdout, tangor};
+use crate::{code, run, run_json, stdout, tangor};
 
 #[test]
 fn a_solved_problem_exits_with_0_and_tells_all() {
@@ -109,51 +108,4 @@ fn colours_come_when_asked_for() {
     assert!(colored(&["solve", "HS71", "--color", "always"], None));
     assert!(!colored(&["solve", "HS71", "--color", "never"], Some("CLICOLOR_FORCE")));
     assert!(!colored(&["solve", "HS71"], Some("NO_COLOR")));
-}
-
-#[test]
-fn an_unknown_problem_gets_the_nearest_names() {
-    let message = refusal(&["solve", "MARATHOS"]);
-    let expected = "error: the collection has no problem \"MARATHOS\"; the nearest names are MARATOS, ";
-    assert!(message.starts_with(expected), "{message}");
-    assert!(message.contains("`tangor list`"), "{message}");
-}
-
-#[test]
-fn a_file_that_cannot_be_read_is_refused_with_a_reason() {
-    let message = refusal(&["solve", "problem.txt"]);
-    assert_eq!(
-        message.trim_end(),
-        "error: the file problem.txt cannot be opened: this version solves only the embedded problems, which `tangor list` shows"
-    );
-}
-
-#[test]
-fn every_embedded_problem_is_listed_with_its_size() {
-    let (list, code) = run_json(&["list", "--json"]);
-    assert_eq!(code, 0);
-    let names: Vec<&str> = list.as_array().expect("a list").iter().filter_map(|line| line["name"].as_str()).collect();
-    assert_eq!(names, entries().iter().map(|entry| entry.name).collect::<Vec<_>>());
-    let text = stdout(&run(&["list"]));
-    assert!(names.iter().all(|name| text.contains(name)));
-    let (some, _) = run_json(&["list", "hs71", "--json"]);
-    assert_eq!((&some[0]["variables"], &some[0]["constraints"]), (&Value::from(4), &Value::from(2)));
-}
-
-#[test]
-fn derivatives_are_checked_at_the_start_and_elsewhere() {
-    let output = run(&["check", "HS71"]);
-    assert_eq!(code(&output), 0);
-    assert!(stdout(&output).starts_with("HS71: right\nAll 12 derivatives agree with differences.\n"), "{}", stdout(&output));
-    let folder = tempfile::tempdir().expect("a folder");
-    let point = folder.path().join("point.json");
-    let path = point.to_str().expect("a path");
-    std::fs::write(&point, stdout(&run(&["solve", "HS71", "--json"]))).expect("a file");
-    assert_eq!(code(&run(&["check", "HS71", "--at", path])), 0);
-    std::fs::write(&point, "[1, 2, 3]").expect("a file");
-    let message = refusal(&["check", "HS71", "--at", path]);
-    assert!(message.contains("it has 3 numbers, but HS71 has 4 variables"), "{message}");
-    std::fs::write(&point, "no point").expect("a file");
-    let message = refusal(&["check", "HS71", "--at", path]);
-    assert!(message.contains("it must be a JSON list of numbers"), "{message}");
 }
