@@ -34,8 +34,18 @@ pub struct Opened {
     pub problem: Box<dyn Problem + Send>,
     /// What is known of it, when it is an embedded one.
     pub entry: Option<&'static Entry>,
-    /// What its file says, when it comes from a SIF file.
-    pub sif: Option<Info>,
+    /// Where it comes from, when that is a SIF file.
+    pub sif: Option<SifFile>,
+}
+
+/// A SIF file that was read.
+pub struct SifFile {
+    /// What it says of itself.
+    pub info: Info,
+    /// Where it is.
+    pub path: PathBuf,
+    /// How it was read.
+    pub options: Options,
 }
 
 impl ProblemArguments {
@@ -70,8 +80,8 @@ impl ProblemArguments {
         let parameters = self.parameters.iter().cloned();
         let options = parameters.fold(Options::default(), |options, (name, value)| options.parameter(name, value));
         let problem = tangor_sif::read(path, &options)?;
-        let sif = Some(problem.info().clone());
-        Ok(Opened { problem: Box::new(problem), entry: None, sif })
+        let sif = SifFile { info: problem.info().clone(), path: path.to_owned(), options };
+        Ok(Opened { problem: Box::new(problem), entry: None, sif: Some(sif) })
     }
 }
 

@@ -60,15 +60,16 @@ impl Summary<'_> {
             return writeln!(out, "  {:<18} none: only constraints to satisfy", "objective");
         }
         let objective = self.report.objective;
-        write!(out, "  {:<18} {:<22}", "objective", exact(objective))?;
-        match self.known.and_then(|known| known.objective.map(|value| (value, known.what))) {
+        let remark = match self.known.and_then(|known| known.objective.map(|value| (value, known.what))) {
             Some((value, what)) => {
                 let difference = scientific(objective - value, 1);
-                let remark = if what == What::SolutionWithoutMultipliers { ", where no multipliers exist" } else { "" };
-                writeln!(out, "{DIM}best known {}{remark}, difference {difference}{DIM:#}", readable(value))
+                let place = if what == What::SolutionWithoutMultipliers { ", where no multipliers exist" } else { "" };
+                format!("best known {}{place}, difference {difference}", readable(value))
             }
-            None => writeln!(out),
-        }
+            None => String::new(),
+        };
+        let line = format!("  {:<18} {:<22}{DIM}{remark}", "objective", exact(objective));
+        writeln!(out, "{}{DIM:#}", line.trim_end())
     }
 
     fn residuals(&self, out: &mut dyn Write) -> io::Result<()> {

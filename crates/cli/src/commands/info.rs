@@ -78,9 +78,10 @@ impl Kinds {
         kinds
     }
 
-    fn sentence(&self, equal: &str) -> String {
+    /// `equal` says what one and what many with equal bounds are called.
+    fn sentence(&self, equal: [&str; 2]) -> String {
         let parts = [
-            (self.equal, equal),
+            (self.equal, equal[usize::from(self.equal > 1)]),
             (self.lower, "with a lower bound"),
             (self.upper, "with an upper bound"),
             (self.both, "with both bounds"),
@@ -97,7 +98,7 @@ impl Info {
     pub fn run(self) -> Result<u8, Error> {
         let Opened { problem, entry, sif } = self.problem.open()?;
         let mut out = self.color.screen();
-        let description = describe(problem.meta(), entry, sif);
+        let description = describe(problem.meta(), entry, sif.map(|file| file.info));
         match self.json {
             true => writeln!(out, "{}", serde_json::to_string_pretty(&description)?)?,
             false => print(&mut out, &description)?,
@@ -131,8 +132,8 @@ fn print(out: &mut Screen, description: &Description) -> Result<(), Error> {
     let class = description.sif.as_ref().and_then(|sif| sif.classification.as_deref());
     class.map_or(Ok(()), |class| line("classification", class))?;
     line("objective", if description.objective { "yes" } else { "none: only constraints to satisfy" })?;
-    line("variables", &description.variables.sentence("fixed"))?;
-    line("constraints", &description.constraints.sentence("equalities"))?;
+    line("variables", &description.variables.sentence(["fixed", "fixed"]))?;
+    line("constraints", &description.constraints.sentence(["equality", "equalities"]))?;
     if description.linear > 0 {
         line("linear", &format!("{} of the constraints", description.linear))?;
     }

@@ -93,7 +93,7 @@ impl Solve {
         // A first state, before any iteration, shows at once whether the file can be written.
         self.save(&solver)?;
         if !self.json {
-            title(&mut watch.listener, &meta)?;
+            self.title(&mut watch.listener, &meta)?;
         }
         self.advance_to_the_end(&mut solver, &mut watch)?;
         let report = solver.report();
@@ -174,11 +174,11 @@ impl Solve {
         }
         Ok(())
     }
-}
 
-fn title(out: &mut Listener, meta: &Meta) -> Result<(), Error> {
-    let variables = number::counted(meta.n() as u64, "variable");
-    let constraints = number::counted(meta.m() as u64, "constraint");
-    writeln!(out, "{TITLE}{}{TITLE:#}: {variables}, {constraints}\n", meta.name)?;
-    Ok(())
+    fn title(&self, out: &mut Listener, meta: &Meta) -> Result<(), Error> {
+        let variables = number::counted(meta.n() as u64, "variable");
+        let constraints = number::counted(meta.m() as u64, "constraint");
+        let gap = if self.quiet { "" } else { "\n" };
+        Ok(writeln!(out, "{TITLE}{}{TITLE:#}: {variables}, {constraints}{gap}", meta.name)?)
+    }
 }

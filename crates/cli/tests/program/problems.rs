@@ -75,7 +75,7 @@ fn info_tells_what_a_problem_is() {
     let (_folder, path) = line_file();
     let path = path.to_str().expect("a path");
     let text = stdout(&run(&["info", path]));
-    for expected in ["SLR2-AN-2-1", "2: 2 with both bounds", "1: 1 equalities", "N = 1, suggested 1, 2"] {
+    for expected in ["SLR2-AN-2-1", "2: 2 with both bounds", "1: 1 equality", "N = 1, suggested 1, 2"] {
         assert!(text.contains(expected), "{expected:?} is missing from\n{text}");
     }
     let (info, _) = run_json(&["info", path, "--json"]);
@@ -102,6 +102,23 @@ fn eval_gives_all_values_at_a_point() {
     assert_eq!((&start["f"], &start["x"]), (&json!(16.0), &json!([1.0, 5.0, 5.0, 1.0])));
     let text = stdout(&run(&["eval", "HS71"]));
     assert!(text.starts_with("HS71: f = 16\n"), "{text}");
+}
+
+#[test]
+fn coded_derivatives_are_compared_with_automatic_ones() {
+    let (folder, path) = line_file();
+    let output = run(&["check", path.to_str().expect("a path")]);
+    assert_eq!(code(&output), 0);
+    let text = stdout(&output);
+    assert!(text.contains("The derivatives that the file codes are those of its functions."), "{text}");
+    let wrong = folder.path().join("WRONG.SIF");
+    fs::write(&wrong, LINE.replace("T + T", "T")).expect("a file");
+    let output = run(&["check", wrong.to_str().expect("a path")]);
+    assert_eq!(code(&output), 2);
+    let text = stdout(&output);
+    assert!(text.starts_with("LINE: wrong\n1 of 4 derivatives are wrong, the worst first:\n"), "{text}");
+    assert!(text.contains("gradient of the objective, column X1: given -1, differences give -2"), "{text}");
+    assert!(text.contains("group OBJ: derivative [1] is coded as -1, differentiation gives -2"), "{text}");
 }
 
 #[test]
