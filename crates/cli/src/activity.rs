@@ -32,7 +32,7 @@ pub struct Active {
 /// The active constraints: inequalities before equalities, large multipliers first.
 pub fn rows(meta: &Meta, report: &Report) -> Vec<Active> {
     let bounds = Bounds { lower: &meta.c_lower, upper: &meta.c_upper };
-    let mut active = bounds.active(&report.constraints, &report.row_multipliers, report, |i| meta.row_name(i));
+    let mut active = bounds.active(&report.constraints, &report.row_multipliers, tolerance(report), |i| meta.row_name(i));
     active.sort_by(|a, b| {
         let equality_last = (a.side == Side::Equality).cmp(&(b.side == Side::Equality));
         equality_last.then(b.multiplier.abs().total_cmp(&a.multiplier.abs()))
@@ -43,10 +43,14 @@ pub fn rows(meta: &Meta, report: &Report) -> Vec<Active> {
 /// The active bounds on variables that are not fixed, large multipliers first.
 pub fn variables(meta: &Meta, report: &Report) -> Vec<Active> {
     let bounds = Bounds { lower: &meta.x_lower, upper: &meta.x_upper };
-    let mut active = bounds.active(&report.x, &report.bound_multipliers, report, |i| meta.variable_name(i));
+    let mut active = bounds.active(&report.x, &report.bound_multipliers, tolerance(report), |i| meta.variable_name(i));
     active.retain(|active| active.side != Side::Equality);
     active.sort_by(|a, b| b.multiplier.abs().total_cmp(&a.multiplier.abs()));
     active
+}
+
+fn tolerance(report: &Report) -> f64 {
+    report.settings.tolerance.feasibility
 }
 
 struct Bounds<'a> {
@@ -55,9 +59,8 @@ struct Bounds<'a> {
 }
 
 impl Bounds<'_> {
-    /// Active means within the tolerance of feasibility, which is relative for large bounds.
-    fn active(&self, values: &[f64], multipliers: &[f64], report: &Report, name: impl Fn(usize) -> String) -> Vec<Active> {
-        let tolerance = report.settings.tolerance.feasibility;
+    /// Active means within the tolerance, which is relative for large bounds.
+    fn active(&self, values: &[f64], multipliers: &[f64], tolerance: f64, name: impl Fn(usize) -> String) -> Vec<Active> {
         let near = |value: f64, bound: f64| bound.abs() < INFINITE && (value - bound).abs() <= tolerance * bound.abs().max(1.0);
         let bounds = self.lower.iter().zip(self.upper);
         let values = values.iter().zip(multipliers);
@@ -71,5 +74,32 @@ impl Bounds<'_> {
             Some(Active { name: name(i), side, bound, value, multiplier })
         });
         held.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_holds_a_value_is_found() {
+        let cases = [
+            (0.0, 1.0, 0.0, Some((Side::Lower, 0.0))),
+            (0.0, 1.0, 1.0 + 5e-7, Some((Side::Upper, 1.0))),
+            (0.0, 1.0, 0.5, None),
+            (2.0, 2.0, 2.0 - 5e-7, Some((Side::Equality, 2.0))),
+            (2.0, 2.0, 3.0, None),
+            (-f64::INFINITY, f64::INFINITY, 0.0, None),
+            (-1e20, 1e20, 1e20, None),
+            (1e6, 2e6, 1e6 + 0.5, Some((Side::Lower, 1e6))),
+            (0.0, 1.0, f64::NAN, None),
+        ];
+        for (lower, upper, value, expected) in cases {
+            let bounds = Bounds { lower: &[lower], upper: &[upper] };
+            let active = bounds.active(&[value], &[7.0], 1e-6, |_| "name".to_string());
+            let found = active.first().map(|active| (active.side, active.bound));
+            assert_eq!(found, expected, "{value} in [{lower}, {upper}]");
+            assert!(active.iter().all(|active| active.multiplier == 7.0 && active.value == value));
+        }
     }
 }

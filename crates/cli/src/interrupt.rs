@@ -1,3 +1,4 @@
+use std::io::{IsTerminal, Write, stderr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,6 +14,9 @@ pub fn flag() -> Result<Arc<AtomicBool>, Error> {
     ctrlc::set_handler(move || {
         if seen.swap(true, Ordering::SeqCst) {
             std::process::exit(KILLED);
+        }
+        if stderr().is_terminal() {
+            let _ = writeln!(stderr(), "\nThe run ends after this iteration; Ctrl-C again ends it at once.");
         }
     })?;
     Ok(flag)

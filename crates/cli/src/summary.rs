@@ -60,16 +60,13 @@ impl Summary<'_> {
             return writeln!(out, "  {:<18} none: only constraints to satisfy", "objective");
         }
         let objective = self.report.objective;
-        let remark = match self.known.and_then(|known| known.objective.map(|value| (value, known.what))) {
-            Some((value, what)) => {
-                let difference = scientific(objective - value, 1);
-                let place = if what == What::SolutionWithoutMultipliers { ", where no multipliers exist" } else { "" };
-                format!("best known {}{place}, difference {difference}", readable(value))
-            }
-            None => String::new(),
+        let Some((best, what)) = self.known.and_then(|known| known.objective.map(|best| (best, known.what))) else {
+            return writeln!(out, "  {:<18} {}", "objective", exact(objective));
         };
-        let line = format!("  {:<18} {:<22}{DIM}{remark}", "objective", exact(objective));
-        writeln!(out, "{}{DIM:#}", line.trim_end())
+        let difference = scientific(objective - best, 1);
+        let place = if what == What::SolutionWithoutMultipliers { ", where no multipliers exist" } else { "" };
+        let remark = format!("best known {}{place}, difference {difference}", readable(best));
+        writeln!(out, "  {:<18} {:<22}{DIM}{remark}{DIM:#}", "objective", exact(objective))
     }
 
     fn residuals(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -84,6 +81,10 @@ impl Summary<'_> {
             residuals.push(("slope of violation", report.infeasible_stationarity, relative));
         }
         for (name, value, tolerance) in residuals {
+            if value.is_nan() {
+                writeln!(out, "  {name:<18} unknown")?;
+                continue;
+            }
             let (verdict, style) = if value <= tolerance { ("within", GOOD) } else { ("above", UNUSUAL) };
             let value = scientific(value, 2);
             writeln!(out, "  {name:<18} {value:<22}{style}{verdict} {}{style:#}", readable_tolerance(tolerance))?;

@@ -79,7 +79,10 @@ impl Table {
             let (text, style) = (column.cell)(row, &self.tolerance);
             write!(out, "{style}{text:>width$}{style:#} ", width = column.width)?;
         }
-        writeln!(out, " {UNUSUAL}{}{UNUSUAL:#}", row.unusual)?;
+        match row.unusual.is_empty() {
+            true => writeln!(out)?,
+            false => writeln!(out, " {UNUSUAL}{}{UNUSUAL:#}", row.unusual)?,
+        }
         self.lines += 1;
         self.last_line = Instant::now();
         self.waiting = None;

@@ -61,6 +61,21 @@ fn a_sif_file_is_solved_with_its_parameters() {
 }
 
 #[test]
+fn a_function_without_a_value_at_the_start_is_named() {
+    let (folder, _) = line_file();
+    let path = folder.path().join("ROOT.SIF");
+    // The square root of x1 - 1 starts at x1 = 0.
+    let root = LINE.replace("T * T", "SQRT( T )").replace("T + T", "0.5 / SQRT( T )");
+    fs::write(&path, root).expect("a file");
+    let output = run(&["solve", path.to_str().expect("a path")]);
+    assert_eq!(code(&output), 5);
+    let text = stdout(&output);
+    for expected in ["because a function could not be evaluated", "The objective failed", "stationarity       unknown"] {
+        assert!(text.contains(expected), "{expected:?} is missing from\n{text}");
+    }
+}
+
+#[test]
 fn a_name_is_looked_up_in_the_folder_of_sif_files() {
     let (folder, _) = line_file();
     let output = tangor(&["solve", "line"]).env("MASTSIF", folder.path()).output().expect("the program can be started");
