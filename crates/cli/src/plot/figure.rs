@@ -23,6 +23,7 @@ svg{background:#fff;font-family:'Inter','Helvetica Neue',Arial,sans-serif;font-s
 .panel{font-size:13px;font-weight:600;fill:#16181b}.mark{fill:#6a6f78}
 .grid{stroke:#e6e8eb;stroke-width:1}.edge{stroke:#b9bec6;stroke-width:1}
 .curve{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}
+.fine{stroke-width:1}
 .tolerance{stroke-width:1.25;stroke-dasharray:5 4;stroke:#8a9099}
 @media(prefers-color-scheme:dark){svg{background:#16181b;fill:#d5d8dd}.title,.panel{fill:#fff}
 .subtitle,.mark{fill:#9aa0aa}.grid{stroke:#2a2e34}.edge{stroke:#4a505a}}";
@@ -172,18 +173,15 @@ impl Svg {
         });
         let mut right = WIDTH - RIGHT;
         for (name, class, color) in tolerance.into_iter().chain(curves).collect::<Vec<_>>().into_iter().rev() {
-            let text = right;
-            let stroke = if color.is_empty() { String::new() } else { format!(" stroke=\"{color}\"") };
             // A letter is at most about 7 wide: near enough to keep the names apart.
-            let line_end = text - name.len() as f64 * 7.0 - 7.0;
-            self.add(format_args!("<text text-anchor=\"end\" x=\"{text:.1}\" y=\"{y:.1}\">{name}</text>"));
+            let name_start = right - name.len() as f64 * 7.0;
+            let (line_start, line_end, middle) = (name_start - 27.0, name_start - 7.0, y - 4.0);
+            let stroke = if color.is_empty() { String::new() } else { format!(" stroke=\"{color}\"") };
+            self.add(format_args!("<text x=\"{name_start:.1}\" y=\"{y:.1}\">{name}</text>"));
             self.add(format_args!(
-                "<line class=\"{class}\"{stroke} x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{line_end:.1}\" y2=\"{:.1}\"/>",
-                line_end - 20.0,
-                y - 4.0,
-                y - 4.0
+                "<line class=\"{class}\"{stroke} x1=\"{line_start:.1}\" y1=\"{middle:.1}\" x2=\"{line_end:.1}\" y2=\"{middle:.1}\"/>"
             ));
-            right = line_end - 36.0;
+            right = line_start - 14.0;
         }
     }
 
@@ -202,7 +200,9 @@ impl Svg {
                 pen = 'M';
             }
         }
-        self.add(format_args!("<path class=\"curve\" stroke=\"{}\" d=\"{path}\"/>", curve.color));
+        // Many points overlap when the line is thick.
+        let class = if rows.len() > 400 { "curve fine" } else { "curve" };
+        self.add(format_args!("<path class=\"{class}\" stroke=\"{}\" d=\"{path}\"/>", curve.color));
     }
 
     fn iteration_labels(&mut self, iterations: &Iterations, bottom: f64) {
