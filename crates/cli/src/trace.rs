@@ -18,7 +18,8 @@ const BYTES: usize = 1 << 16;
 
 const CSV_HEADER: &str = "iteration,objective,stationarity,feasibility,complementarity,normal,tangent,rho,eta,theta,\
     lipschitz_objective,lipschitz_constraints,metric,kernel_iterations,objective_evaluations,gradient_evaluations,\
-    constraints_evaluations,jacobian_evaluations,seconds,unusual\n";
+    constraints_evaluations,jacobian_evaluations,gradient_samples,constraints_samples,jacobian_samples,true_stationarity,\
+    true_feasibility,true_complementarity,seconds,unusual\n";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Format {
@@ -105,9 +106,15 @@ fn csv_line(out: &mut Vec<u8>, row: &Row) -> io::Result<()> {
     for real in reals {
         write!(out, ",{real:e}")?;
     }
-    let counts = &row.evaluations;
+    let (counts, samples) = (&row.evaluations, &row.samples);
     write!(out, ",{},{},{}", row.kernel_iterations, counts.objective, counts.gradient)?;
-    write!(out, ",{},{},{},", counts.constraints, counts.jacobian, row.seconds)?;
+    write!(out, ",{},{}", counts.constraints, counts.jacobian)?;
+    write!(out, ",{},{},{}", samples.gradient, samples.constraints, samples.jacobian)?;
+    match &row.true_residuals {
+        Some(exact) => write!(out, ",{:e},{:e},{:e}", exact.stationarity, exact.feasibility, exact.complementarity)?,
+        None => write!(out, ",,,")?,
+    }
+    write!(out, ",{},", row.seconds)?;
     for (k, event) in row.unusual.iter().enumerate() {
         let separator = if k == 0 { "" } else { "; " };
         write!(out, "{separator}{event}")?;

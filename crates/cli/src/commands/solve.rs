@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use tangor_problem::{Meta, Problem};
+use tangor_problem::{Exact, Meta, Problem};
 use tangor_solver::{Checkpoint, Report, Settings, Solver};
 
 use crate::error::Error;
@@ -80,7 +80,7 @@ pub struct Solve {
     settings: SettingsArguments,
 }
 
-type Run = Solver<Box<dyn Problem + Send>>;
+type Run = Solver<Exact<Box<dyn Problem + Send>>>;
 
 impl Solve {
     /// Solves the problem and tells about it.

@@ -51,7 +51,7 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tangor_problem::Counts;
+    use tangor_problem::{Counts, Samples};
     use tangor_solver::Unusual;
 
     fn row(iteration: u64) -> Row {
@@ -71,6 +71,8 @@ mod tests {
             metric: 1.0,
             kernel_iterations: 0,
             evaluations: Counts::default(),
+            samples: Samples::default(),
+            true_residuals: None,
             seconds: 0.0,
             unusual: Unusual::default(),
         }
