@@ -72,6 +72,9 @@ pub enum Error {
         /// Why not.
         cause: tangor_problem::Failure,
     },
+    /// Data or a model cannot be used.
+    #[error("{0}")]
+    Learn(#[from] tangor_learn::Error),
     /// A setting is wrong.
     #[error("{0}")]
     Setting(String),

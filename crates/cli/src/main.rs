@@ -3,10 +3,12 @@
 
 mod activity;
 mod commands;
+mod data_source;
 mod duration;
 mod error;
 mod exit;
 mod files;
+mod fitted;
 mod interrupt;
 mod number;
 mod plot;

@@ -13,7 +13,7 @@ use crate::{duration, settings_tree};
 #[derive(Debug, Args)]
 pub struct SettingsArguments {
     /// Read settings from a TOML file; `tangor options --format toml` writes one to start from
-    #[arg(long, value_name = "FILE.toml", help_heading = "Settings", conflicts_with = "resume")]
+    #[arg(long, value_name = "FILE.toml", help_heading = "Settings")]
     pub config: Option<PathBuf>,
 
     /// Set one setting by its path, as in merit.rho0=1; may be repeated. `tangor options` shows all
@@ -36,7 +36,12 @@ pub struct SettingsArguments {
 impl SettingsArguments {
     /// The settings for a new run.
     pub fn fresh(&self) -> Result<Settings, Error> {
-        let base = self.config.as_deref().map_or_else(|| Ok(Settings::default()), read)?;
+        self.over(Settings::default())
+    }
+
+    /// The settings for a new run that has defaults of its own.
+    pub fn over(&self, defaults: Settings) -> Result<Settings, Error> {
+        let base = self.config.as_deref().map_or(Ok(defaults), read)?;
         self.applied_to(base)
     }
 

@@ -71,9 +71,14 @@ impl Features {
         self.dense.len() * size_of::<f32>() + self.ends.len() * size_of::<usize>() + self.sparse.len() * size_of::<Entry>()
     }
 
+    /// The dense values of a row.
+    pub fn dense_row(&self, i: usize) -> &[f32] {
+        &self.dense[i * self.width..(i + 1) * self.width]
+    }
+
     fn row(&self, i: usize) -> (&[f32], &[Entry]) {
         let start = if i == 0 { 0 } else { self.ends[i - 1] };
-        (&self.dense[i * self.width..(i + 1) * self.width], &self.sparse[start..self.ends[i]])
+        (self.dense_row(i), &self.sparse[start..self.ends[i]])
     }
 
     /// `a_i'x`, the intercept included.

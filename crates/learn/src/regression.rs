@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use tangor_problem::{Access, Accesses, Draw, Evaluation, Members, Meta, Problem, Reduction, SampledProblem};
 
 use crate::{Classes, Constraint, DataSet, Error, Features};
@@ -9,7 +11,7 @@ const IRRELEVANT: u16 = u16::MAX;
 #[derive(Debug)]
 pub struct Regression {
     meta: Meta,
-    data: DataSet,
+    data: Arc<DataSet>,
     l2: f64,
     rows: Vec<Row>,
     rates: Rates,
@@ -36,7 +38,8 @@ struct Rates {
 
 impl Regression {
     /// The problem of fitting the data under these constraints, with `l2/2 |x|^2` added to the mean loss.
-    pub fn new(data: DataSet, constraints: &[Constraint], l2: f64) -> Result<Self, Error> {
+    pub fn new(data: impl Into<Arc<DataSet>>, constraints: &[Constraint], l2: f64) -> Result<Self, Error> {
+        let data = data.into();
         if !(l2.is_finite() && l2 >= 0.0) {
             return Err(Error::Senseless(format!(
                 "the weight of |x|^2 is {l2}, but must be a finite number that is not negative"
@@ -70,6 +73,12 @@ impl Regression {
     /// The data.
     pub fn data(&self) -> &DataSet {
         &self.data
+    }
+
+    /// Starts from these weights instead of zeros.
+    pub fn start(mut self, weights: Vec<f64>) -> Self {
+        self.meta.x0 = weights;
+        self
     }
 
     /// The same problem, of which a method sees only the rows that it draws.

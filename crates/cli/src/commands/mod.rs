@@ -3,10 +3,12 @@
 mod check;
 mod completions;
 mod eval;
+mod fit;
 mod info;
 mod list;
 mod man;
 mod options;
+mod predict;
 mod solve;
 
 use clap::{Parser, Subcommand};
@@ -20,6 +22,7 @@ Examples:
   tangor solve HS71                        solve one of them
   tangor solve HS71 --plot hs71.svg        and draw how it went
   tangor solve HS71 --json > hs71.json     the whole result for a program
+  tangor fit people.csv --norm 1           logistic regression under constraints
   tangor options merit                     the settings around the merit parameter";
 
 /// Minimises f(x) subject to cl <= c(x) <= cu and xl <= x <= xu, where f and c may be nonconvex.
@@ -38,6 +41,8 @@ enum Command {
     Info(info::Info),
     Eval(eval::Eval),
     Check(check::Check),
+    Fit(fit::Fit),
+    Predict(predict::Predict),
     Options(options::Options),
     Completions(completions::Completions),
     Man(man::Man),
@@ -52,6 +57,8 @@ impl Arguments {
             Command::Info(command) => command.run(),
             Command::Eval(command) => command.run(),
             Command::Check(command) => command.run(),
+            Command::Fit(command) => command.run(),
+            Command::Predict(command) => command.run(),
             Command::Options(command) => command.run(),
             Command::Completions(command) => command.run(),
             Command::Man(command) => command.run(),

@@ -73,7 +73,7 @@ pub struct Solve {
     checkpoint_every: Duration,
 
     /// Go on from a saved state, with its settings; limits and tolerances may be changed. A trace is continued
-    #[arg(long, value_name = "FILE", help_heading = "Interrupting and going on")]
+    #[arg(long, value_name = "FILE", help_heading = "Interrupting and going on", conflicts_with = "config")]
     resume: Option<PathBuf>,
 
     #[command(flatten)]
