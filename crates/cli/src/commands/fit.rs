@@ -91,17 +91,20 @@ pub struct Fit {
     settings: SettingsArguments,
 }
 
+type Run = Solver<Box<dyn SampledProblem>>;
+
 impl Fit {
     /// Fits the model and tells about it.
     pub fn run(self) -> Result<u8, Error> {
         let (settings, constraints) = (self.settings()?, self.constraints.all());
         let file = self.model.as_deref().map(files::open).transpose()?;
         let data = Arc::new(self.data.open(&constraints, settings.sampling.seed)?);
+        let mut solver = self.start(&data, &constraints, &settings)?;
         let mut watch = self.watch(&settings);
         if !self.json {
             title(&mut watch.listener, &data)?;
         }
-        let report = self.fit(&data, &constraints, &settings, &mut watch)?;
+        let report = solver.run(&mut watch);
         watch.finish(&report)?;
         let judged = self.judge(&data, &constraints, &settings, &report)?;
         let model = Model::new(&data, report.x.clone(), &constraints, self.l2)?;
@@ -152,19 +155,15 @@ impl Fit {
         }
     }
 
-    fn fit(
-        &self,
-        data: &Arc<DataSet>,
-        constraints: &[Constraint],
-        settings: &Settings,
-        watch: &mut Watch,
-    ) -> Result<Report, Error> {
+    fn start(&self, data: &Arc<DataSet>, constraints: &[Constraint], settings: &Settings) -> Result<Run, Error> {
         let regression = Regression::new(Arc::clone(data), constraints, self.l2)?;
-        let problem: Box<dyn SampledProblem> =
-            if self.exact { Box::new(Exact(regression)) } else { Box::new(regression.sampled()) };
+        let problem: Box<dyn SampledProblem> = match self.exact {
+            true => Box::new(Exact(regression)),
+            false => Box::new(regression.sampled()),
+        };
         let mut solver = Solver::sampled(problem, settings.clone())?;
         solver.interrupt(interrupt::flag()?);
-        Ok(solver.run(watch))
+        Ok(solver)
     }
 
     /// The exact residuals at the point found: a deterministic run that ends where it starts.

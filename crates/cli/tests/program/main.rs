@@ -2,6 +2,7 @@
 
 mod documents;
 mod files;
+mod fit;
 mod interrupting;
 mod problems;
 mod settings;
