@@ -58,12 +58,12 @@ fn a_fit_from_samples_comes_near_the_exact_one() {
     let arguments = ["fit", "--rows", "4000", "--columns", "5", "--max-rate-gap", "group=0.02", "--json"];
     let (exact, status) = run_json(&[&arguments[..], &["--exact"]].concat());
     assert_eq!(status, 0);
-    let (sampled, _) = run_json(&[&arguments[..], &["--batch", "64", "--seed", "0"]].concat());
+    let (sampled, _) = run_json(&[&arguments[..], &["--batch", "1000", "--seed", "0"]].concat());
     let objective = |all: &serde_json::Value| all["judged"]["objective"].as_f64().unwrap();
     assert!((objective(&sampled) - objective(&exact)).abs() < 5e-3, "{} {}", objective(&sampled), objective(&exact));
     assert!(sampled["judged"]["feasibility"].as_f64().unwrap() < 5e-3);
     assert!(sampled["report"]["samples"]["gradient"].as_u64().unwrap() > 0);
-    let (again, _) = run_json(&[&arguments[..], &["--batch", "64", "--seed", "0"]].concat());
+    let (again, _) = run_json(&[&arguments[..], &["--batch", "1000", "--seed", "0"]].concat());
     assert_eq!(sampled["report"]["x"], again["report"]["x"]);
 }
 
