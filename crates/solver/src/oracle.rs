@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tangor_problem::{Counted, Counts, Failure, Function, Problem};
 
 use crate::iterate::Iterate;
+use crate::kkt::Kkt;
 use crate::report::EvaluationFailure;
 use crate::standard::Standard;
 
@@ -63,6 +64,16 @@ impl<P: Problem> Oracle<P> {
     /// The user's point and constraint values of the last evaluation of values.
     pub fn user_point(&self) -> (&[f64], &[f64]) {
         (&self.x, &self.c)
+    }
+
+    /// The multipliers of the user's bounds at the point of the last derivatives. That of a fixed variable, which the method never
+    /// sees, is whatever makes the Lagrangian stationary: `grad f + J^T y`.
+    pub fn bound_multipliers(&self, kkt: &Kkt, mu: &mut [f64]) {
+        mu.copy_from_slice(&self.g);
+        self.standard.add_fixed(&self.values, &kkt.y, mu);
+        for (&i, known) in self.standard.columns.iter().zip(&kkt.mu) {
+            mu[i] = *known;
+        }
     }
 
     /// `f` and `c` at the iterate's variables, and `h` with its slacks; with `reset` the slacks move to where they violate least.

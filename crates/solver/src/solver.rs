@@ -121,7 +121,7 @@ impl<P: Problem> Solver<P> {
             lipschitz: Estimates::new(settings.stepsize.lipschitz, settings.merit.rho0),
             rho: settings.merit.rho0,
             iteration: 0,
-            best: Best::new(&standard, meta, n),
+            best: Best::new(&standard, meta),
             stop: None,
             failure: None,
             events: Default::default(),

@@ -30,6 +30,8 @@ pub struct Standard {
     pub upper: Vec<f64>,
     /// Where each value of the user's Jacobian goes.
     places: Vec<usize>,
+    /// The values of the user's Jacobian in columns of fixed variables: which value, its internal row, the user's column.
+    fixed: Vec<(usize, usize, usize)>,
     /// The user's point with fixed variables in place and the others projected into their bounds.
     pub start: Vec<f64>,
     pub row_scale: Vec<f64>,
@@ -53,11 +55,12 @@ impl Standard {
         let (lower, upper) = (bounds(&meta.x_lower, &meta.c_lower), bounds(&meta.x_upper, &meta.c_upper));
         let start = (0..meta.n()).map(|i| meta.x0[i].max(meta.x_lower[i]).min(meta.x_upper[i])).collect();
         let (matrix, places) = matrix(meta, &columns, &rows);
+        let fixed = fixed_entries(meta, &rows);
         let slack_rows: Arc<[usize]> = slack_rows.into();
         let jacobian = Jacobian { a: matrix, slack_rows: slack_rows.clone() };
         let row_scale = vec![1.0; rows.len()];
         let standard =
-            Standard { columns, rows, slack_rows, shift, lower, upper, places, start, row_scale, objective_scale: 1.0 };
+            Standard { columns, rows, slack_rows, shift, lower, upper, places, fixed, start, row_scale, objective_scale: 1.0 };
         (standard, jacobian)
     }
 
@@ -96,6 +99,13 @@ impl Standard {
         }
     }
 
+    /// `mu += J^T y` for the fixed variables, with the values of the user's Jacobian.
+    pub fn add_fixed(&self, values: &[f64], y: &[f64], mu: &mut [f64]) {
+        for &(k, row, column) in &self.fixed {
+            mu[column] += values[k] * y[row];
+        }
+    }
+
     /// Puts the user's gradient into the internal one, whose slack part is zero.
     pub fn gradient(&self, user: &[f64], g: &mut [f64]) {
         for (g, &i) in g.iter_mut().zip(&self.columns) {
@@ -120,6 +130,16 @@ impl Standard {
             matrix.values[range].iter_mut().for_each(|value| *value *= scale);
         }
     }
+}
+
+/// The values of the user's Jacobian in kept rows and columns of fixed variables.
+fn fixed_entries(meta: &Meta, rows: &[usize]) -> Vec<(usize, usize, usize)> {
+    let place = |k: usize| {
+        let (row, column) = meta.jacobian.place(k, meta.n());
+        let is_fixed = meta.x_lower[column] >= meta.x_upper[column];
+        rows.binary_search(&row).ok().filter(|_| is_fixed).map(|row| (k, row, column))
+    };
+    (0..meta.jacobian_len()).filter_map(place).collect()
 }
 
 /// A bound of 1e20 or beyond is none.
