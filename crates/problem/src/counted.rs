@@ -28,6 +28,17 @@ impl Counts {
 
 /// A problem whose evaluations are counted, and whose panics are turned into failures: a user's function never takes the run
 /// down.
+///
+/// ```
+/// use tangor_problem::{ClosureProblem, Counted, Meta, Problem};
+///
+/// let line = ClosureProblem::builder(Meta::new("line", vec![0.0])).objective(|x| x[0]).gradient(|_, g| g[0] = 1.0).build()?;
+/// let mut line = Counted::new(line);
+/// line.objective(&[1.0])?;
+/// line.objective(&[2.0])?;
+/// assert_eq!(line.counts().objective, 2);
+/// # Ok::<(), tangor_problem::Failure>(())
+/// ```
 #[derive(Debug)]
 pub struct Counted<P> {
     problem: P,

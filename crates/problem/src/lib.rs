@@ -19,6 +19,7 @@ mod check;
 mod closures;
 mod counted;
 mod differences;
+mod estimate;
 mod failure;
 mod forward;
 mod groups;
