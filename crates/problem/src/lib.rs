@@ -12,6 +12,8 @@
 //! - give closures to [`ClosureProblem`], with derivatives by hand or estimated by finite differences;
 //! - write [`Formulas`] once for every kind of [`Number`], and let [`Differentiated`] find the derivatives.
 //!
+//! When functions are expectations of which only samples can be had, the trait is [`SampledProblem`].
+//!
 //! [`check_derivatives`] tells whether derivatives are right, and [`Counted`] counts evaluations.
 
 mod autodiff;
@@ -28,6 +30,7 @@ mod number;
 mod pattern;
 mod problem;
 mod reverse;
+mod sampled;
 
 pub use autodiff::{Differentiated, Formulas, Mode};
 pub use check::{Comparison, DerivativeCheck, check_derivatives};
@@ -38,3 +41,4 @@ pub use meta::{INFINITE, Meta, MetaError};
 pub use number::Number;
 pub use pattern::Pattern;
 pub use problem::{Problem, SecondOrder};
+pub use sampled::{Access, Accesses, Draw, SampledProblem};
