@@ -5,6 +5,7 @@ use tangor_problem::{Meta, Problem};
 
 use crate::iterate::Iterate;
 use crate::kkt::{Kkt, Residuals};
+use crate::number;
 use crate::oracle::Oracle;
 use crate::standard::Standard;
 use crate::vector::norm;
@@ -16,6 +17,8 @@ pub struct Best {
     #[serde(skip)]
     pub latest: Vec<f64>,
     pub x: Vec<f64>,
+    /// NaN until a point was judged.
+    #[serde(with = "number::vector")]
     pub c: Vec<f64>,
     /// Multipliers of the internal rows.
     pub y: Vec<f64>,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::iterate::Iterate;
+use crate::number;
 use crate::standard::Standard;
 use crate::tangent_step::TangentStep;
 use crate::vector::norm;
@@ -11,12 +12,16 @@ use crate::vector::norm;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Residuals {
     /// `|g + J^T y - mu|`
+    #[serde(with = "number")]
     pub stationarity: f64,
     /// The violation of the constraints.
+    #[serde(with = "number")]
     pub feasibility: f64,
     /// The sum of |multiplier| times distance to the bound.
+    #[serde(with = "number")]
     pub complementarity: f64,
     /// The projected gradient of half the squared violation.
+    #[serde(with = "number")]
     pub infeasible: f64,
 }
 

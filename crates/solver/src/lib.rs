@@ -16,6 +16,8 @@ mod cone;
 mod error;
 mod frame;
 mod gram;
+#[doc(hidden)]
+pub mod internals;
 mod iterate;
 mod kkt;
 mod lipschitz;
@@ -29,6 +31,9 @@ mod observer;
 mod oracle;
 mod projection;
 mod quasi_newton;
+#[cfg(test)]
+#[path = "../tests/support/random.rs"]
+mod random_problem;
 mod report;
 mod result;
 mod search;

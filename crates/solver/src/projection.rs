@@ -169,7 +169,8 @@ impl Projection {
     fn newton(&mut self, problem: &Subproblem, damping: f64) -> Result<bool, crate::gram::Indefinite> {
         let n = problem.jacobian.a.n;
         for ((diagonal, softness), full) in self.diagonal.iter_mut().zip(problem.softness).zip(&self.full) {
-            *diagonal = softness + damping * full;
+            // The multiplier of a row of zeros changes nothing: any positive number keeps the matrix definite.
+            *diagonal = if *full > 0.0 { softness + damping * full } else { 1.0 };
         }
         for (&row, weight) in problem.jacobian.slack_rows.iter().zip(&self.weights[n..]) {
             self.diagonal[row] += weight;

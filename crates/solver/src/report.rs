@@ -32,6 +32,7 @@ pub struct Report {
     /// The point.
     pub x: Vec<f64>,
     /// `c(x)`.
+    #[serde(with = "number::vector")]
     pub constraints: Vec<f64>,
     /// `|g + J^T y - mu|`, unscaled, 2-norm.
     #[serde(with = "number")]

@@ -177,7 +177,7 @@ impl<P: Problem> Solver<P> {
     }
 
     /// The normal step `u` with its target `r`, then the tangent step `s` with the multipliers.
-    fn find_steps(&mut self, unusual: &mut Unusual) -> u32 {
+    pub(crate) fn find_steps(&mut self, unusual: &mut Unusual) -> u32 {
         let standard = &self.oracle.standard;
         self.room.around(&self.current.z, &standard.lower, &standard.upper);
         self.metric.fill(&self.current);

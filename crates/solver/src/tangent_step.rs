@@ -117,6 +117,14 @@ impl TangentStep {
         projected.iterations
     }
 
+    /// The rows of the last subproblem, those of the metric included: matrix, target and softness.
+    pub fn rows<'a>(&'a self, jacobian: &'a Jacobian, target: &'a [f64]) -> (&'a Jacobian, &'a [f64], &'a [f64]) {
+        match &self.extended {
+            Some(extended) => (&extended.jacobian, &extended.target, &extended.softness),
+            None => (jacobian, target, &self.hard),
+        }
+    }
+
     /// `mu = H s + g + J^T lambda` where a bound holds the step.
     fn find_bound_multipliers(&mut self, at: &Iterate, lower: &[f64], upper: &[f64]) {
         self.mu.copy_from_slice(&at.g);

@@ -9,7 +9,7 @@ use tangor_solver::{Point, Report, Settings, Stop, solve};
 
 /// KKT points that may be reached in place of the known solution, with their objectives.
 const ELSEWHERE: &[(&str, f64)] = &[
-    ("HS2", 4.941229317989),    // (x1, 3/2), where x1 = -1.2210 solves 200 x^3 - 299 x = 1: the other side of the valley
+    ("HS2", 4.941229317989), // (x1, 3/2), where x1 = -1.2210 solves 200 x^3 - 299 x = 1: the other side of the valley
     ("HS16", 23.144660940673), // (-1/2, sqrt(1/2)), where bound and first row hold
     ("HS20", 40.198729810778), // (-1/2, sqrt(3/4)), where bound and circle hold
 ];
@@ -22,7 +22,10 @@ const TOLERANCE: f64 = 1e-6;
 #[test]
 fn every_problem_is_solved_as_it_is_known() {
     let width = 14;
-    println!("{:width$} {:>6} {:>6} {:>5} {:>16} {:>9} {:>9} {:>9}", "problem", "n", "m", "iter", "objective", "stat", "feas", "compl");
+    println!(
+        "{:width$} {:>6} {:>6} {:>5} {:>16} {:>9} {:>9} {:>9}",
+        "problem", "n", "m", "iter", "objective", "stat", "feas", "compl"
+    );
     let mut wrong = Vec::new();
     for entry in entries() {
         let mut problem = (entry.build)();

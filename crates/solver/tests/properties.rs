@@ -23,7 +23,7 @@ fn metric() -> impl Strategy<Value = MetricKind> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn iterates_stay_inside_rho_never_falls_and_reports_are_honest(mut problem in random::problem(), kind in metric()) {

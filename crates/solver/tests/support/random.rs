@@ -82,20 +82,33 @@ fn row(n: usize) -> impl Strategy<Value = Row> {
     let coefficient = prop_oneof![1 => Just(None), 2 => (-2.0..2.0).prop_map(Some)];
     let curvature = prop_oneof![1 => Just(0.0), 1 => -0.5..0.5];
     let copied = prop_oneof![5 => Just(None), 1 => (0.5..2.0).prop_map(Some)];
-    (vec(coefficient, n), curvature, bounds(3), copied)
-        .prop_map(|(coefficients, curvature, bounds, copied)| Row { coefficients, curvature, bounds, copied })
+    (vec(coefficient, n), curvature, bounds(3), copied).prop_map(|(coefficients, curvature, bounds, copied)| Row {
+        coefficients,
+        curvature,
+        bounds,
+        copied,
+    })
 }
 
 /// Problems in 1 to 8 variables with up to 12 rows, dense or sparse.
 pub fn problem() -> impl Strategy<Value = RandomProblem> {
     (1..=8usize).prop_flat_map(|n| {
         (vec(variable(), n), vec(row(n), 0..=6), any::<bool>(), any::<bool>(), prop::bool::weighted(0.9)).prop_map(
-            |(variables, rows, sparse, halves, has_objective)| RandomProblem::new(variables, rows, sparse, halves, has_objective),
+            |(variables, rows, sparse, halves, has_objective)| {
+                RandomProblem::new(variables, rows, sparse, halves, has_objective)
+            },
         )
     })
 }
 
 impl RandomProblem {
+    /// Lipschitz constants of gradient and Jacobian.
+    pub fn lipschitz(&self) -> (f64, f64) {
+        let objective = self.variables.iter().map(|v| v.weight + v.wave.abs()).fold(0.0, f64::max);
+        let constraints = 2.0 * self.rows.iter().map(|row| row.curvature * row.curvature).sum::<f64>().sqrt();
+        (objective, constraints)
+    }
+
     fn new(variables: Vec<Variable>, rows: Vec<Row>, sparse: bool, halves: bool, has_objective: bool) -> Self {
         let rows = with_copies(rows);
         let reference: Vec<f64> = variables.iter().map(|variable| variable.reference).collect();

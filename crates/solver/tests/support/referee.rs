@@ -52,7 +52,8 @@ pub fn judge(problem: &mut dyn Problem, report: &Report) -> Verdict {
     let variables = (0..n).map(|i| held(mu[i], x[i], meta.x_lower[i], meta.x_upper[i]));
     let repaired = (0..n).map(|i| x[i] - (x[i] - transposed(&violation, i)).clamp(meta.x_lower[i], meta.x_upper[i]));
     let entries = jacobian.iter().flatten().copied();
-    let size = 1.0 + norm(gradient.iter().copied()) + norm(entries) * (1.0 + norm(y.iter().copied())) + norm(mu.iter().copied());
+    let size =
+        1.0 + norm(gradient.iter().copied()) + norm(entries) * (1.0 + norm(y.iter().copied())) + norm(mu.iter().copied());
     Verdict {
         objective,
         stationarity: norm(lagrangian.iter().copied()),
