@@ -7,6 +7,7 @@ use tangor_problem::{ClosureProblem, Meta, Problem};
 use tangor_solver::{MetricKind, Point, Report, Settings, Stop, solve};
 
 const INFINITE: f64 = f64::INFINITY;
+const METRICS: [MetricKind; 3] = [MetricKind::Identity, MetricKind::Spectral, MetricKind::QuasiNewton];
 
 /// Minimise `1/2 |x - target|^2` subject to rows `A x`, `A` dense.
 fn nearest(meta: Meta, target: &'static [f64], a: &'static [&'static [f64]]) -> ClosureProblem {
@@ -29,7 +30,7 @@ fn nearest(meta: Meta, target: &'static [f64], a: &'static [&'static [f64]]) -> 
 
 /// Solves with each metric; all must find the same point, and say honestly what it is.
 fn solved(build: impl Fn() -> ClosureProblem, x: &[f64]) {
-    for kind in [MetricKind::Identity, MetricKind::Spectral, MetricKind::QuasiNewton] {
+    for kind in METRICS {
         let report = run(&build, kind);
         let name = &report.problem;
         assert_eq!((report.stop, report.point), (Stop::Tolerance, Point::EpsKkt), "{name}, {kind:?}: {}", report.message);
@@ -164,6 +165,10 @@ fn a_range_of_one_point_in_disguise() {
 fn badly_scaled_rows() {
     let a: &[&[f64]] = &[&[1e6, 1e6], &[1e-4, -1e-4]];
     let meta = || Meta::new("scales", vec![0.0, 0.0]).equalities(&[3e6, -1e-4]);
+    for kind in METRICS {
+        let report = run(|| nearest(meta(), &[7.0, 7.0], a), kind);
+        println!("{kind:?}: {} {} iterations {:?} feasibility {:e} rho {:e}", report.message, report.iterations, report.x, report.feasibility, report.rho);
+    }
     solved(|| nearest(meta(), &[7.0, 7.0], a), &[1.0, 2.0]);
 }
 
@@ -173,7 +178,7 @@ fn unbounded_below() {
         let meta = Meta::new("unbounded", vec![0.0]);
         ClosureProblem::builder(meta).objective(|x| -x[0].exp()).gradient(|x, g| g[0] = -x[0].exp()).build().unwrap()
     };
-    for kind in [MetricKind::Identity, MetricKind::Spectral, MetricKind::QuasiNewton] {
+    for kind in METRICS {
         let mut settings = Settings::default();
         settings.metric.kind = kind;
         let report = solve(build(), settings).unwrap();
