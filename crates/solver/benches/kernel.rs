@@ -133,12 +133,19 @@ fn against_cholesky() {
     let mut numbers = Numbers(2);
     // Row i has six entries around column 2 i: it shares columns with two rows on either side.
     let band = |i: usize| (2 * i).saturating_sub(2)..(2 * i + 4).min(n);
-    let entries: Vec<(usize, usize, f64)> = (0..m).flat_map(|i| band(i).map(move |j| (i, j))).map(|(i, j)| (i, j, numbers.next())).collect();
+    let entries: Vec<(usize, usize, f64)> =
+        (0..m).flat_map(|i| band(i).map(move |j| (i, j))).map(|(i, j)| (i, j, numbers.next())).collect();
     let mut problem = StoredSubproblem::new(m, n, &entries, true, &[]);
     fill(&mut problem, &mut numbers);
     let cholesky = {
         let mut factorise = problem.cholesky(Factorisation::Sparse);
         seconds(|| assert!(factorise(), "J J^T is positive definite"))
     };
-    tell_tangent_steps(&mut problem, &mut numbers, cholesky, "100,000 variables, 50,000 banded rows: Cholesky of J J^T", "at most 10");
+    tell_tangent_steps(
+        &mut problem,
+        &mut numbers,
+        cholesky,
+        "100,000 variables, 50,000 banded rows: Cholesky of J J^T",
+        "at most 10",
+    );
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tangor_problem::Problem;
+use tangor_problem::SampledProblem;
 
 use crate::clock::Clock;
 use crate::gram::Gram;
@@ -76,7 +76,7 @@ impl StoredSubproblem {
     }
 
     /// The tangent subproblem of the next iteration, with the multipliers that it starts from. The run is not changed.
-    pub fn next<P: Problem>(solver: &mut Solver<P>) -> Self {
+    pub fn next<S: SampledProblem>(solver: &mut Solver<S>) -> Self {
         let kept = (solver.normal.y.clone(), solver.tangent.lambda.clone());
         solver.find_steps(&mut Unusual::default());
         let (jacobian, target, softness) = solver.tangent.rows(&solver.current.jacobian, &solver.normal.target);
@@ -111,6 +111,11 @@ impl StoredSubproblem {
     /// Rows and columns.
     pub fn size(&self) -> (usize, usize) {
         (self.jacobian.rows(), self.jacobian.columns())
+    }
+
+    /// Whether there is a row that is neither soft nor has a slack.
+    pub fn has_hard_rows(&self) -> bool {
+        (0..self.target.len()).any(|i| self.softness[i] == 0.0 && !self.jacobian.slack_rows.contains(&i))
     }
 
     /// A kernel for this subproblem.

@@ -13,7 +13,9 @@ mod checkpoint;
 mod cholesky;
 mod clock;
 mod cone;
+mod confidence;
 mod error;
+mod estimator;
 mod frame;
 mod gram;
 #[doc(hidden)]
@@ -31,25 +33,32 @@ mod observer;
 mod oracle;
 mod projection;
 mod quasi_newton;
+mod random;
 #[cfg(test)]
 #[path = "../tests/support/random.rs"]
 mod random_problem;
 mod report;
 mod result;
+mod sampling;
+mod schedule;
 mod search;
 mod settings;
 mod solver;
 mod sparse_gram;
 mod standard;
 mod status;
+mod stochastic;
 mod tangent_step;
 mod vector;
+mod verdict;
 
 pub use checkpoint::Checkpoint;
 pub use error::Error;
 pub use mapping::OwnMapping;
-pub use observer::{Event, Observer, Row, Unusual};
+pub use observer::{Event, Observer, Row, TrueResiduals, Unusual};
 pub use report::{EvaluationFailure, REPORT_VERSION, Report, WorstRow};
+pub use sampling::*;
 pub use settings::*;
 pub use solver::{Solver, solve};
 pub use status::{Point, Stop};
+pub use verdict::{Bounded, Verdict};

@@ -33,6 +33,12 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// What the constant is at most, rounding included.
+    fn most(&self, (remainder, rounding): (f64, f64), square: f64) -> f64 {
+        let most = 2.0 * (remainder.abs() + rounding) / (self.eta * self.eta * square);
+        if most.is_finite() { most } else { f64::INFINITY }
+    }
+
     /// `2 remainder / (eta^2 |s|^2)`; `None` when rounding explains the remainder.
     fn constant(&self, (remainder, rounding): (f64, f64), square: f64) -> Option<f64> {
         let constant = 2.0 * remainder / (self.eta * self.eta * square);
@@ -57,15 +63,38 @@ impl Estimates {
         (tau / constant).min(cap)
     }
 
+    /// The stepsize of the stochastic method, `eta = min(tau / (L_f + rho (L_c + 1)), cap)`; what was found of the Lagrangian's curvature
+    /// stands in place of the sum.
+    pub fn sampled_stepsize(&self, rho: f64, tau: f64, cap: f64, smallest: f64) -> f64 {
+        let given = (self.objective + rho * (self.constraints + 1.0)) / smallest;
+        (tau / if self.given { given } else { self.merit.max(1.0) }).min(cap)
+    }
+
+    /// The same samples at two points showed these constants; `ratio` is that of the Lagrangian in the norm of the metric. Estimates
+    /// rise at once and fall slowly.
+    pub fn follow(&mut self, objective: f64, constraints: f64, ratio: f64) {
+        if self.given {
+            return;
+        }
+        let follow = |old: f64, new: f64| if new.is_finite() { new.max(0.9 * old) } else { old };
+        self.objective = follow(self.objective, objective);
+        self.constraints = follow(self.constraints, constraints);
+        self.merit = follow(self.merit, ratio);
+    }
+
     /// The step was accepted: `L_f` and `L_c` follow what was measured, and fall by at most a factor of 4. After an `easy` success, at
     /// the first trial, the constant of the merit function falls by that factor: the test at the next point is the judge.
     pub fn accept(&mut self, trial: &Trial, easy: bool) {
         if self.given {
             return;
         }
-        let follow = |old: f64, measured: Option<f64>| measured.map_or(old, |new| new.max(old / 4.0));
-        self.objective = follow(self.objective, trial.constant(trial.objective, trial.square));
-        self.constraints = follow(self.constraints, trial.constant(trial.constraints, trial.square));
+        // A remainder that is nothing but rounding says not how large the constant is, but how large at most.
+        let follow = |old: f64, remainder: (f64, f64)| match trial.constant(remainder, trial.square) {
+            Some(new) => new.max(old / 4.0),
+            None => old.min(trial.most(remainder, trial.square).max(old / 4.0)),
+        };
+        self.objective = follow(self.objective, trial.objective);
+        self.constraints = follow(self.constraints, trial.constraints);
         if easy {
             self.merit /= 4.0;
         }
@@ -105,7 +134,7 @@ mod tests {
         let mut found = Estimates::new(Lipschitz::Found, 1.0);
         found.accept(&trial, true);
         assert_eq!(found.objective, 3.0);
-        assert_eq!(found.constraints, 1.0, "rounding is no information");
+        assert_eq!(found.constraints, 0.25, "a remainder of rounding only lets the estimate fall");
         assert_eq!(found.stepsize(1.0, 0.9, 1.0, 1.0), 1.0);
         found.reject(&trial, 0.9);
         assert_eq!(found.stepsize(1.0, 0.9, 1.0, 1.0), 0.25, "at most half of the rejected stepsize");

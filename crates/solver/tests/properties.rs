@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use tangor_problem::Problem;
-use tangor_solver::{MetricKind, Point, Row, Settings, Solver, Stop};
+use tangor_solver::{Lipschitz, MetricKind, Point, Row, Scaling, Settings, Solver, Stop};
 
 fn settings(metric: MetricKind) -> Settings {
     let mut settings = Settings::default();
@@ -44,6 +44,23 @@ proptest! {
         let good = verdict.is_kkt(1e-6);
         prop_assert!(good == (report.point == Point::EpsKkt) || verdict.is_kkt(1.001e-6), "{:?} {verdict:?}", report.point);
         prop_assert!(report.stop != Stop::NumericalTrouble && report.stop != Stop::EvaluationFailed, "{}", report.message);
+    }
+
+    /// Theory mode: `eta = min(tau / (L_f + rho L_c), 1)`, whatever happens.
+    #[test]
+    fn given_constants_fix_the_stepsize(problem in random::problem()) {
+        let (objective, constraints) = problem.lipschitz();
+        let mut settings = Settings { scaling: Scaling::None, ..settings(MetricKind::Identity) };
+        settings.stepsize.lipschitz = Lipschitz::Given { objective, constraints };
+        settings.limits.iterations = 50;
+        let tau = settings.stepsize.tau;
+        let mut watch = |row: &Row, _: &[f64]| {
+            let expected = (tau / (objective + row.rho * constraints)).min(1.0);
+            assert!(row.eta == 0.0 || (row.eta - expected).abs() <= 1e-15, "eta = {}, not {expected}", row.eta);
+            ControlFlow::Continue(())
+        };
+        let report = Solver::new(problem, settings).unwrap().run(&mut watch);
+        prop_assert!(matches!(report.stop, Stop::Tolerance | Stop::Iterations | Stop::StepTooSmall), "{}", report.message);
     }
 
     /// The problems are feasible and their objectives bounded below: with the default metric a run ends at a KKT point, or, as rows may

@@ -1,7 +1,7 @@
 //! Judges a report from scratch: nothing here comes from the solver but the point and its multipliers.
 
 use tangor_problem::{INFINITE, Problem};
-use tangor_solver::Report;
+use tangor_solver::{Point, Report};
 
 /// The residuals of a point, in the user's variables, rows and signs.
 #[derive(Debug)]
@@ -72,13 +72,16 @@ pub fn assert_honest(problem: &mut dyn Problem, report: &Report) -> Verdict {
     for (i, x) in report.x.iter().enumerate() {
         assert!((meta.x_lower[i]..=meta.x_upper[i]).contains(x), "{name}: x[{i}] = {x} is outside of its bounds");
     }
+    let tolerance = &report.settings.tolerance;
+    let loosest = tolerance.stationarity.max(tolerance.feasibility).max(tolerance.complementarity);
+    assert!(report.point != Point::EpsKkt || verdict.is_kkt(loosest), "{name}: no KKT point, {verdict:?}");
     let mut pairs = vec![
         ("objective", report.objective, verdict.objective),
         ("stationarity", report.stationarity, verdict.stationarity),
         ("feasibility", report.feasibility, verdict.feasibility),
         ("complementarity", report.complementarity, verdict.complementarity),
     ];
-    if verdict.feasibility > report.settings.tolerance.feasibility + verdict.rounding {
+    if verdict.feasibility > tolerance.feasibility + verdict.rounding {
         pairs.push(("infeasible stationarity", report.infeasible_stationarity, verdict.infeasible));
     }
     for (what, reported, recomputed) in pairs {
