@@ -76,7 +76,7 @@ impl Best {
         self.x.copy_from_slice(x);
         self.c.copy_from_slice(c);
         self.y.copy_from_slice(&kkt.y);
-        self.mu.copy_from_slice(&kkt.mu);
+        oracle.bound_multipliers(kkt, &mut self.mu);
         self.values = Some(Values { objective: f64::NAN, f: 0.0, h: 0.0, residuals: verdict.values() });
         self.verdict = Some(verdict);
     }

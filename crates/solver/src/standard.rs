@@ -177,3 +177,57 @@ fn matrix(meta: &Meta, columns: &[usize], rows: &[usize]) -> (Matrix, Vec<usize>
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INFINITY: f64 = f64::INFINITY;
+
+    /// Three variables, the second fixed; an equality, a free row, and a range.
+    fn meta() -> Meta {
+        Meta::new("by hand", vec![9.0, 0.0, 1.0])
+            .bounds(&[0.0, 2.0, -1e20], &[4.0, 2.0, INFINITY])
+            .rows(&[5.0, -INFINITY, -1.0], &[5.0, INFINITY, 1.0])
+    }
+
+    #[test]
+    fn variables_and_rows_are_sorted_out() {
+        let (standard, jacobian) = Standard::new(&meta());
+        assert_eq!((standard.columns.as_slice(), standard.rows.as_slice()), (&[0, 2][..], &[0, 2][..]));
+        assert_eq!((&*standard.slack_rows, standard.shift.as_slice()), (&[1][..], &[5.0, 0.0][..]));
+        assert_eq!(standard.lower, [0.0, -INFINITY, -1.0]);
+        assert_eq!(standard.upper, [4.0, INFINITY, 1.0]);
+        assert_eq!(standard.start, [4.0, 2.0, 1.0], "projected into the bounds");
+        assert_eq!((jacobian.rows(), jacobian.columns()), (2, 3));
+        assert!(!standard.only_equalities());
+    }
+
+    #[test]
+    fn derivatives_find_their_places_in_either_pattern() {
+        let dense = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
+        let places = [(2, 2), (2, 1), (0, 0), (0, 1), (0, 2), (2, 0), (2, 2)];
+        let sparse = [4.0, 8.0, 1.0, 2.0, 3.0, 7.0, 5.0];
+        for (meta, values) in [(meta(), &dense[..]), (meta().sparse(places), &sparse)] {
+            let (mut standard, mut jacobian) = Standard::new(&meta);
+            standard.rescale(2.0, &[1.0, 10.0]);
+            standard.jacobian(values, &mut jacobian.a);
+            assert_eq!(jacobian.a.values, [1.0, 3.0, 70.0, 90.0]);
+            assert_eq!((standard.lower[2], standard.upper[2]), (-10.0, 10.0), "a slack has the scale of its row");
+            let mut g = [0.0; 3];
+            standard.gradient(&[1.0, 2.0, 3.0], &mut g);
+            assert_eq!(g, [2.0, 6.0, 0.0]);
+            let mut mu = [0.0; 3];
+            standard.add_fixed(values, &[10.0, 100.0], &mut mu);
+            assert_eq!(mu, [0.0, 820.0, 0.0], "2 * 10 + 8 * 100");
+        }
+    }
+
+    #[test]
+    fn large_derivatives_are_scaled_down() {
+        let (mut standard, mut jacobian) = Standard::new(&meta());
+        standard.jacobian(&[1000.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0], &mut jacobian.a);
+        standard.scale(&[200.0, 0.0], &jacobian.a);
+        assert_eq!((standard.objective_scale, standard.row_scale), (0.5, vec![0.1, 1.0]));
+    }
+}
