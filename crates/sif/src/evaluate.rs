@@ -196,17 +196,14 @@ impl Side {
             );
             return left.and(right);
         }
-        let mut rest = out;
+        out.copy_from_slice(&self.linear_part[self.column_at[first]..self.column_at[last]]);
         for row in first..last {
-            let (own, others) = rest.split_at_mut(self.column_at[row + 1] - self.column_at[row]);
-            rest = others;
-            self.argument_gradient(row, known.gradients, own);
-            let mut factor = self.scale[row];
+            let start = self.column_at[row] - self.column_at[first];
+            let own = &mut out[start..][..self.column_at[row + 1] - self.column_at[row]];
+            self.add_element_gradients(row, known.gradients, own);
             if self.group_type[row] != TRIVIAL {
                 let alpha = self.argument(row, known.x, known.values);
-                factor *= self.group_slope(row, alpha, &mut lanes[0].group_work)?;
-            }
-            if factor != 1.0 {
+                let factor = self.scale[row] * self.group_slope(row, alpha, &mut lanes[0].group_work)?;
                 own.iter_mut().for_each(|entry| *entry *= factor);
             }
         }
@@ -216,6 +213,10 @@ impl Side {
     /// The gradient of `alpha` of a row.
     pub fn argument_gradient(&self, row: usize, element_gradients: &[f64], out: &mut [f64]) {
         out.copy_from_slice(&self.linear_part[self.column_at[row]..self.column_at[row + 1]]);
+        self.add_element_gradients(row, element_gradients, out);
+    }
+
+    fn add_element_gradients(&self, row: usize, element_gradients: &[f64], out: &mut [f64]) {
         for k in self.use_at[row]..self.use_at[row + 1] {
             let element = self.use_element[k] as usize;
             let gradient = &element_gradients[self.variables_at[element]..self.variables_at[element + 1]];

@@ -90,8 +90,19 @@ impl Side {
         }
         side.add_linear(model, &row_of);
         side.add_uses(model, &row_of);
+        side.fold_scale();
         side.add_pattern();
         side
+    }
+
+    /// A row without a group type takes its scale into its terms; what is left to multiply are rows with a type.
+    fn fold_scale(&mut self) {
+        for row in (0..self.scale.len()).filter(|&row| self.group_type[row] == TRIVIAL) {
+            let scale = std::mem::replace(&mut self.scale[row], 1.0);
+            self.constant[row] *= scale;
+            self.linear_value[self.linear_at[row]..self.linear_at[row + 1]].iter_mut().for_each(|value| *value *= scale);
+            self.use_weight[self.use_at[row]..self.use_at[row + 1]].iter_mut().for_each(|weight| *weight *= scale);
+        }
     }
 
     fn empty(functions: Arc<Functions>) -> Self {
