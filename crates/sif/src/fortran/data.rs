@@ -65,7 +65,7 @@ impl Assembler<'_> {
                 let variable = self.declared(name, true)?;
                 match self.element(name, &variable, Some(indices))? {
                     Address::Cell(cell) => cells.push(cell),
-                    Address::Computed(_) => return Err(not_local(name)),
+                    Address::Computed(_) | Address::Window(..) => return Err(not_local(name)),
                 }
                 Ok(())
             }

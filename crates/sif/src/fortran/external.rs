@@ -53,7 +53,7 @@ impl External {
         let results = entries(&mut assembler, individual, &range, derivatives)?;
         assembler.end_unit(individual.place)?;
         let (code, entries) = link(assembler.scope.code, assembler.finished);
-        let machine = Machine { code, entries, image: assembler.image, kept, inputs };
+        let machine = Machine { code, entries, image: assembler.image, windows: assembler.windows, kept, inputs };
         let Results { value, gradient, hessian } = results;
         let message = || format!("type {} has no F card, which gives its value", individual.name);
         let value = value.ok_or_else(|| Fault::new(individual.place, message()))?;

@@ -5,6 +5,7 @@
 //!
 //! Every real literal is a double: `0.1` means the double nearest to 0.1.
 
+mod array;
 mod assemble;
 mod control;
 mod data;
