@@ -3,8 +3,11 @@
 //! Large sides are cut into as many pieces as there are lanes, always at the same places: the values do not depend on how many
 //! threads take part.
 
+use std::array::from_fn;
+
 use tangor_problem::Evaluation;
 
+use crate::fortran::Compiled;
 use crate::side::{Scratch, Side, TRIVIAL};
 
 /// A side with fewer elements or rows than this is evaluated by one thread: to wake others would take longer.
@@ -101,21 +104,88 @@ impl Side {
         gradients: Option<&mut [f64]>,
         scratch: &mut Scratch,
     ) -> Evaluation {
-        let mut gradients = gradients;
-        for (k, value) in values.iter_mut().enumerate() {
-            let (function, n, parameters) = self.element(first + k, x, scratch);
-            let (variables, work) = (&scratch.variables[..n], &mut scratch.element_work);
-            let result = match gradients.take() {
-                None => function.value(variables, parameters, work),
+        let (mut gradients, mut none) = (gradients, []);
+        let mut k = 0;
+        while k < values.len() {
+            let element = first + k;
+            let block = self.block_at(element, first + values.len());
+            let size = self.variables_at[element + block.max(1)] - self.variables_at[element];
+            let own = match gradients.take() {
+                None => &mut none[..],
                 Some(all) => {
-                    let (own, others) = all.split_at_mut(n);
+                    let (own, others) = all.split_at_mut(size);
                     gradients = Some(others);
-                    function.gradient(variables, parameters, work, own)
+                    own
                 }
             };
-            *value = self.blame_element(first + k, result)?;
+            match block {
+                0 => values[k] = self.fill_element(x, element, own, gradients.is_some(), scratch)?,
+                _ => self.fill_block(x, element, &mut values[k..k + block], own, gradients.is_some(), scratch),
+            }
+            k += block.max(1);
         }
         Ok(())
+    }
+
+    fn fill_element(
+        &self,
+        x: &[f64],
+        element: usize,
+        gradient: &mut [f64],
+        wanted: bool,
+        scratch: &mut Scratch,
+    ) -> Evaluation<f64> {
+        let (function, n, parameters) = self.element(element, x, scratch);
+        let (variables, work) = (&scratch.variables[..n], &mut scratch.element_work);
+        self.blame_element(
+            element,
+            match wanted {
+                true => function.gradient(variables, parameters, work, gradient),
+                false => function.value(variables, parameters, work),
+            },
+        )
+    }
+
+    /// How many elements from this one on can be evaluated together: a full block of one type, or none.
+    fn block_at(&self, element: usize, end: usize) -> usize {
+        let (block, element_type) = (Compiled::BLOCK, self.element_type[element]);
+        // Types stand together: if the first and the last are the same, so are all between.
+        let full = element + block <= end && self.element_type[element + block - 1] == element_type;
+        let able = full && self.functions.element_types[element_type as usize].block_registers().is_some();
+        if able { block } else { 0 }
+    }
+
+    /// Evaluates a block: gathers its variables and parameters, runs, and spreads the results.
+    fn fill_block(
+        &self,
+        x: &[f64],
+        element: usize,
+        values: &mut [f64],
+        gradients: &mut [f64],
+        wanted: bool,
+        scratch: &mut Scratch,
+    ) {
+        let function = &self.functions.element_types[self.element_type[element] as usize];
+        let n = self.variables_at[element + 1] - self.variables_at[element];
+        let p = self.parameters_at[element + 1] - self.parameters_at[element];
+        let variables = &self.variables[self.variables_at[element]..self.variables_at[element + values.len()]];
+        let parameters = &self.parameters[self.parameters_at[element]..self.parameters_at[element + values.len()]];
+        let registers = scratch.block.as_mut_slice();
+        for (i, register) in registers[..n].iter_mut().enumerate() {
+            *register = from_fn(|k| x[variables[k * n + i] as usize]);
+        }
+        for (i, register) in registers[n..n + p].iter_mut().enumerate() {
+            *register = from_fn(|k| parameters[k * p + i]);
+        }
+        let Some(results) = function.evaluate_block(wanted, registers) else { return };
+        values.copy_from_slice(results.values(registers));
+        if wanted {
+            for (i, derivatives) in results.derivatives(registers).enumerate() {
+                for (k, derivative) in derivatives.iter().enumerate() {
+                    gradients[k * n + i] = *derivative;
+                }
+            }
+        }
     }
 
     /// `alpha` of a row.
@@ -217,14 +287,10 @@ impl Side {
     }
 
     fn add_element_gradients(&self, row: usize, element_gradients: &[f64], out: &mut [f64]) {
-        for k in self.use_at[row]..self.use_at[row + 1] {
-            let element = self.use_element[k] as usize;
-            let gradient = &element_gradients[self.variables_at[element]..self.variables_at[element + 1]];
-            let slots = &self.use_slot[self.use_slots_at[k]..self.use_slots_at[k + 1]];
-            let weight = self.use_weight[k];
-            for (&slot, &derivative) in slots.iter().zip(gradient) {
-                out[slot as usize] += weight * derivative;
-            }
+        let terms = self.term_at[row]..self.term_at[row + 1];
+        let sources = self.term_source[terms.clone()].iter().zip(&self.term_weight[terms.clone()]);
+        for (&slot, (&source, weight)) in self.term_slot[terms].iter().zip(sources) {
+            out[slot as usize] += weight * element_gradients[source as usize];
         }
     }
 }

@@ -28,7 +28,7 @@ mod check;
 mod decode;
 mod error;
 mod evaluate;
-pub mod fortran;
+mod fortran;
 mod hessian;
 mod info;
 mod loops;
@@ -51,10 +51,10 @@ pub use info::{Info, Parameter, ParameterKind};
 pub use model::VariableKind;
 pub use options::{Limits, Options};
 pub use problem::SifProblem;
-pub use source::Line;
 
 use fortran::{compile_elements, compile_groups};
 use side::Functions;
+use source::Line;
 
 /// Reads a file.
 pub fn read(path: impl AsRef<Path>, options: &Options) -> Result<SifProblem, SifError> {

@@ -24,13 +24,16 @@ pub(crate) struct Scratch {
     /// For elements, which may find there what others left behind.
     pub element_work: Vec<f64>,
     pub group_work: Vec<f64>,
+    /// For several elements at once.
+    pub block: Vec<[f64; Compiled::BLOCK]>,
 }
 
 impl Scratch {
     pub fn new(functions: &Functions, widest: usize) -> Self {
         let work = |types: &[Compiled]| vec![0.0; types.iter().map(Compiled::scratch_len).max().unwrap_or(0)];
         let (element_work, group_work) = (work(&functions.element_types), work(&functions.group_types));
-        Scratch { variables: vec![0.0; widest], element_work, group_work }
+        let block = functions.element_types.iter().filter_map(Compiled::block_registers).max().unwrap_or(0);
+        Scratch { variables: vec![0.0; widest], element_work, group_work, block: vec![[0.0; Compiled::BLOCK]; block] }
     }
 }
 
@@ -62,10 +65,11 @@ pub(crate) struct Side {
     pub use_at: Vec<usize>,
     pub use_element: Vec<u32>,
     pub use_weight: Vec<f64>,
-    /// For each use, where the slots of its variables begin.
-    pub use_slots_at: Vec<usize>,
-    /// Where in its row of the Jacobian the derivative by each variable of an element goes.
-    pub use_slot: Vec<u32>,
+    /// What the elements add to a row of the Jacobian: where in the row, which entry of the gradients, and its weight.
+    pub term_at: Vec<usize>,
+    pub term_slot: Vec<u32>,
+    pub term_source: Vec<u32>,
+    pub term_weight: Vec<f64>,
     /// The Jacobian, row after row, columns in increasing order, with the linear coefficients as values.
     pub column_at: Vec<usize>,
     pub columns: Vec<u32>,
@@ -126,8 +130,10 @@ impl Side {
             use_at: vec![0],
             use_element: Vec::new(),
             use_weight: Vec::new(),
-            use_slots_at: vec![0],
-            use_slot: Vec::new(),
+            term_at: vec![0],
+            term_slot: Vec::new(),
+            term_source: Vec::new(),
+            term_weight: Vec::new(),
             column_at: vec![0],
             columns: Vec::new(),
             linear_part: Vec::new(),
@@ -160,7 +166,8 @@ impl Side {
         }
     }
 
-    /// The elements that the rows use, each once, in the order of the file.
+    /// The elements that the rows use, each once. Those of a type stand together, so that they can be evaluated in blocks, unless
+    /// the order of the file matters.
     fn add_uses(&mut self, model: &Model, row_of: &[u32]) {
         let mut uses: Vec<(u32, u32, f64)> = Vec::new();
         let mut element_of = vec![u32::MAX; model.elements.len()];
@@ -170,8 +177,12 @@ impl Side {
                 element_of[element as usize] = 0;
             }
         }
-        for (number, mark) in element_of.iter_mut().enumerate().filter(|(_, mark)| **mark == 0) {
-            *mark = self.element_type.len() as u32;
+        let mut order: Vec<usize> = (0..element_of.len()).filter(|&number| element_of[number] == 0).collect();
+        if !self.carries_state() {
+            order.sort_by_key(|&number| model.elements[number].element_type);
+        }
+        for number in order {
+            element_of[number] = self.element_type.len() as u32;
             self.element_names.push(model.element_names.get(number).to_string());
             self.element_type.push(model.elements[number].element_type as u32);
             self.variables.extend_from_slice(model.variables_of(number));
@@ -210,12 +221,13 @@ impl Side {
             for (column, value) in linear.iter().zip(&self.linear_value[self.linear_at[row]..]) {
                 self.linear_part[from + slot(column) as usize] = *value;
             }
-            for &element in uses {
-                let element = element as usize;
-                let variables = &self.variables[self.variables_at[element]..self.variables_at[element + 1]];
-                self.use_slot.extend(variables.iter().map(slot));
-                self.use_slots_at.push(self.use_slot.len());
+            for (&element, &weight) in uses.iter().zip(&self.use_weight[self.use_at[row]..]) {
+                let sources = self.variables_at[element as usize]..self.variables_at[element as usize + 1];
+                self.term_slot.extend(self.variables[sources.clone()].iter().map(slot));
+                self.term_weight.extend(sources.clone().map(|_| weight));
+                self.term_source.extend(sources.map(|source| source as u32));
             }
+            self.term_at.push(self.term_slot.len());
             self.columns.extend_from_slice(&row_columns);
             self.column_at.push(self.columns.len());
         }

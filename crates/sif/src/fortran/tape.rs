@@ -1,5 +1,7 @@
 //! A graph in the order of evaluation: one register for each node, and nothing else.
 
+mod block;
+
 use super::graph::{Graph, Node, NodeId};
 use super::operation::{Binary, Unary};
 
