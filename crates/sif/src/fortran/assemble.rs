@@ -9,7 +9,7 @@ use super::operation::{Binary, Unary};
 
 use super::symbolic::unknown;
 use super::text::{Fault, Name, Parsed, Place};
-use super::typing::{Emitter, Kind, Value, emit};
+use super::typing::{Emitter, Kind, Value, emit, place_of};
 use super::unit::{Dimension, Subprogram};
 
 /// More cells than this are refused.
@@ -147,7 +147,7 @@ impl<'a> Assembler<'a> {
         let (name, arguments) = match target {
             Expression::Name(name) => (name, None),
             Expression::Apply(name, arguments) => (name, Some(arguments.as_slice())),
-            _ => return Err(Fault::new(Place::default(), "expected a variable to assign to")),
+            _ => return Err(Fault::new(place_of(target), "expected a variable to assign to")),
         };
         let variable = self.declared(name, true)?;
         let address = match variable.storage {

@@ -13,7 +13,7 @@ use super::range::Range;
 use super::tape::Level;
 use super::text::{Fault, Parsed, Place};
 use super::tower::Shape;
-use super::typing::{Emitter, Kind, emit_condition, emit_number};
+use super::typing::{Emitter, Kind, emit_condition, emit_number, place_of};
 use super::unit::Subprogram;
 use super::{Derivatives, TypeDeclaration};
 
@@ -225,12 +225,12 @@ fn entries(assembler: &mut Assembler, individual: &Individual, range: &Range, de
             Entry::Assign(step) => assign(assembler, step)?,
             Entry::Value(expression) => results.value = Some(keep(assembler, expression, individual.place)?),
             Entry::Gradient(name, expression) if coded => {
-                let at = range.index(name.as_ref())?;
+                let at = range.index(name.as_ref(), place_of(expression))?;
                 let cell = keep(assembler, expression, individual.place)?;
                 results.gradient.get_or_insert_with(|| vec![None; count])[at] = Some(cell);
             }
             Entry::Hessian(names, expression) if coded => {
-                let at = range.pair(names.as_ref())?;
+                let at = range.pair(names.as_ref(), place_of(expression))?;
                 let cell = keep(assembler, expression, individual.place)?;
                 results.hessian.get_or_insert_with(|| vec![None; count * (count + 1) / 2])[at] = Some(cell);
             }
@@ -305,7 +305,7 @@ fn names(expression: &Expression) -> Vec<&str> {
             }
             Expression::Negative(inner) | Expression::Not(inner) => stack.push(inner),
             Expression::Binary(_, _, left, right) => stack.extend([&**left, &**right]),
-            Expression::Real(_) | Expression::Integer(_) | Expression::Logical(_) => {}
+            Expression::Real(..) | Expression::Integer(..) | Expression::Logical(..) => {}
         }
     }
     found

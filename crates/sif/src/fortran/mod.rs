@@ -22,6 +22,8 @@ mod range;
 mod statement;
 mod symbolic;
 mod tape;
+#[cfg(test)]
+mod tests;
 mod text;
 mod tower;
 mod typing;

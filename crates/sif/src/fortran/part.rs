@@ -132,12 +132,13 @@ impl Reader {
         match (letters.next(), letters.next()) {
             (Some(letter), None) => self.first_card(letter, line),
             (Some('R'), Some('+')) if self.section == Section::Individuals => self.transformation(line),
+            // Whatever the letter is, only the card before can be meant.
             (Some(letter), Some('+')) => match &mut self.pending {
-                Some(pending) if pending.code == letter => {
+                Some(pending) => {
                     push_expression(&mut pending.expression, line);
                     Ok(())
                 }
-                _ => Err(Fault::new(place, format!("expected a {letter} card before its continuation {letter}+"))),
+                None => Err(Fault::new(place, format!("there is no expression that the card {letter}+ could continue"))),
             },
             // Some files repeat the declarations of the types here.
             _ if self.section == Section::None && matches!(code.as_str(), "EV" | "IV" | "EP" | "GV" | "GP") => Ok(()),
@@ -160,6 +161,9 @@ impl Reader {
             }
             (Section::Individuals, 'T') => {
                 let name = field(line, FIELD_2).trim().to_string();
+                if self.part.individuals.iter().any(|known| known.name == name) {
+                    return Err(Fault::new(place, format!("type {name} has a second T card")));
+                }
                 self.part.individuals.push(Individual { name, place, transformation: Vec::new(), entries: Vec::new() });
                 Ok(())
             }

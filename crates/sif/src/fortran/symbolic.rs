@@ -10,7 +10,7 @@ use super::part::{Entry, Individual, Part, Step};
 use super::range::Range;
 use super::tape::{Results, Tape};
 use super::text::{Fault, Name, Parsed};
-use super::typing::{Emitter, Kind, Value, convert, emit, emit_condition, emit_number};
+use super::typing::{Emitter, Kind, Value, convert, emit, emit_condition, emit_number, place_of};
 use super::{Derivatives, TypeDeclaration};
 
 /// Beyond this many nodes the derivatives of a type are left to the machine.
@@ -120,12 +120,12 @@ impl Symbolic<'_> {
                 Entry::Assign(step) => self.assign(step)?,
                 Entry::Value(expression) => value = Some(emit_number(self, expression)?),
                 Entry::Gradient(name, expression) => {
-                    let at = range.index(name.as_ref())?;
+                    let at = range.index(name.as_ref(), place_of(expression))?;
                     let node = emit_number(self, expression)?;
                     gradient.get_or_insert_with(|| vec![None; count])[at] = Some(node);
                 }
                 Entry::Hessian(names, expression) => {
-                    let at = range.pair(names.as_ref())?;
+                    let at = range.pair(names.as_ref(), place_of(expression))?;
                     let node = emit_number(self, expression)?;
                     hessian.get_or_insert_with(|| vec![None; count * (count + 1) / 2])[at] = Some(node);
                 }
