@@ -40,8 +40,9 @@ struct Buffers {
 }
 
 impl SifProblem {
-    /// Adds second derivatives; refused when they would have more than `limit` entries.
-    pub fn with_hessian(self, limit: u64) -> Result<WithHessian, SifError> {
+    /// Adds second derivatives; refused when they would have more entries than [`Limits::hessian`](crate::Limits::hessian) allows.
+    pub fn with_hessian(self) -> Result<WithHessian, SifError> {
+        let limit = self.limits.hessian;
         let sides = [&self.objective.side, &self.constraints.side];
         let entries: u64 = sides.iter().map(|side| entries(side)).sum::<u64>() + self.quadratic.len() as u64;
         if entries > limit {

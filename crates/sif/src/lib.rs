@@ -91,7 +91,7 @@ pub fn parse(text: &str, file: &str, options: &Options) -> Result<SifProblem, Si
     };
     let element_types = compile(parts.elements, &model.element_types, compile_elements)?;
     let group_types = compile(parts.groups, &model.group_types, compile_groups)?;
-    Ok(SifProblem::new(model, Functions { element_types, group_types }, info))
+    Ok(SifProblem::new(model, Functions { element_types, group_types }, info, options.limits))
 }
 
 type Compile = fn(&str, &[Line], &[Line], &[fortran::TypeDeclaration], Derivatives) -> Result<Vec<fortran::Compiled>, SifError>;

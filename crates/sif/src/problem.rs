@@ -7,6 +7,7 @@ use tangor_problem::{Evaluation, INFINITE, Meta, Pattern, Problem};
 use crate::evaluate::Evaluator;
 use crate::info::Info;
 use crate::model::{Group, GroupKind, Model};
+use crate::options::Limits;
 use crate::side::{Functions, Side};
 
 /// The problem of a SIF file.
@@ -19,6 +20,7 @@ pub struct SifProblem {
     meta: Meta,
     info: Info,
     multipliers: Vec<f64>,
+    pub(crate) limits: Limits,
     pub(crate) objective: Evaluator,
     pub(crate) constraints: Evaluator,
     /// `h_jk` with `j >= k`, each place once; those off the diagonal stand for two.
@@ -29,7 +31,7 @@ pub struct SifProblem {
 }
 
 impl SifProblem {
-    pub(crate) fn new(model: Model, functions: Functions, info: Info) -> Self {
+    pub(crate) fn new(model: Model, functions: Functions, info: Info, limits: Limits) -> Self {
         let functions = Arc::new(functions);
         let objective = Evaluator::new(Side::new(&model, Arc::clone(&functions), true));
         let constraints = Evaluator::new(Side::new(&model, functions, false));
@@ -53,6 +55,7 @@ impl SifProblem {
             meta: meta.name_variables(model.variable_names.into_list()),
             info,
             multipliers,
+            limits,
             rows: vec![0.0; objective.side.rows()],
             gradients: vec![0.0; objective.side.columns.len()],
             objective,

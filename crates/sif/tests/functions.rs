@@ -1,7 +1,7 @@
 //! Elements and groups put together: weights, types, internal variables, second derivatives, the check of derivatives.
 
 use tangor_problem::{Pattern, Problem, SecondOrder};
-use tangor_sif::{Options, check, parse};
+use tangor_sif::{Limits, Options, check, parse};
 
 /// Elements: PROD(u, v) = p u v, and DIFF(a, b) = (a - b)^2 through one internal variable.
 const TEXT: &str = "\
@@ -86,7 +86,7 @@ fn values_and_first_derivatives() {
 
 #[test]
 fn second_derivatives() {
-    let mut problem = parse(TEXT, "PARTS.SIF", &Options::default()).unwrap().with_hessian(100).unwrap();
+    let mut problem = parse(TEXT, "PARTS.SIF", &Options::default()).unwrap().with_hessian().unwrap();
     let x = [2.0, 1.0, 5.0];
     let alpha = 5.0;
     let mut values = vec![0.0; problem.hessian_pattern().len(3, 3)];
@@ -103,7 +103,8 @@ fn second_derivatives() {
     ];
     assert_eq!(found, expected);
 
-    let refused = parse(TEXT, "PARTS.SIF", &Options::default()).unwrap().with_hessian(5).unwrap_err();
+    let limits = Limits { hessian: 5, ..Limits::default() };
+    let refused = parse(TEXT, "PARTS.SIF", &Options { limits, ..Options::default() }).unwrap().with_hessian().unwrap_err();
     assert_eq!(refused.to_string(), "PARTS: the Hessian of the Lagrangian has 15 entries, and the limit is 5");
 }
 
