@@ -149,8 +149,7 @@ impl Side {
     /// How many elements from this one on can be evaluated together: a full block of one type, or none.
     fn block_at(&self, element: usize, end: usize) -> usize {
         let (block, element_type) = (Compiled::BLOCK, self.element_type[element]);
-        // Types stand together: if the first and the last are the same, so are all between.
-        let full = element + block <= end && self.element_type[element + block - 1] == element_type;
+        let full = element + block <= end && self.element_type[element..element + block].iter().all(|one| *one == element_type);
         let able = full && self.functions.element_types[element_type as usize].block_registers().is_some();
         if able { block } else { 0 }
     }
