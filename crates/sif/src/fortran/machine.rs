@@ -74,8 +74,8 @@ impl Window {
 
 /// Calls nested more deeply than this are recursion, which Fortran 77 does not have.
 pub(super) const DEEPEST_CALL: usize = 32;
-/// An evaluation that takes more instructions than this is given up.
-const MOST_INSTRUCTIONS: usize = 100_000_000;
+/// An evaluation that takes more instructions than this is given up; with derivatives, which take longer, sooner.
+const MOST_INSTRUCTIONS: usize = 20_000_000;
 
 /// A program of the machine.
 #[derive(Debug)]
@@ -115,7 +115,7 @@ impl Machine {
         };
         let mut callers = [0usize; DEEPEST_CALL];
         let (mut depth, mut at) = (0, 0);
-        for _ in 0..MOST_INSTRUCTIONS / (1 + shape.stride()) {
+        for _ in 0..MOST_INSTRUCTIONS / (1 + shape.stride() / 8) {
             let Some(&code) = self.code.get(at) else { return Ok(()) };
             at += 1;
             match code {

@@ -90,8 +90,7 @@ impl Tape {
         for (register, &input) in registers.iter_mut().zip(variables.iter().chain(parameters)) {
             *register = input;
         }
-        let mut next = self.inputs;
-        for instruction in &self.instructions[..self.lengths[level as usize]] {
+        for (next, instruction) in (self.inputs..).zip(&self.instructions[..self.lengths[level as usize]]) {
             let at = |register: u32| registers[register as usize];
             registers[next] = match *instruction {
                 Instruction::Constant(value) => value,
@@ -107,7 +106,6 @@ impl Tape {
                 Instruction::Binary(operation, a, b) => operation.apply(at(a), at(b)),
                 Instruction::Select(condition, a, b) => at(if at(condition) != 0.0 { a } else { b }),
             };
-            next += 1;
         }
         let read = |results: &[u32], into: &mut [f64]| {
             for (entry, &register) in into.iter_mut().zip(results) {
@@ -119,6 +117,9 @@ impl Tape {
         registers[self.value as usize]
     }
 }
+
+/// An instruction with a constant: which one, the constant, and the other operand.
+type WithConstant = (fn(f64, u32) -> Instruction, f64, NodeId);
 
 /// Which node has which register.
 struct Layout<'a> {
@@ -161,8 +162,8 @@ impl Layout<'_> {
         self.register[id as usize]
     }
 
-    // A sum or product with a constant, or a difference from it: the instruction, the constant, the other operand.
-    fn with_constant(&self, id: NodeId) -> Option<(fn(f64, u32) -> Instruction, f64, NodeId)> {
+    // A sum or product with a constant, or a difference from it.
+    fn with_constant(&self, id: NodeId) -> Option<WithConstant> {
         let Node::Binary(operation, a, b) = self.graph.node(id) else { return None };
         match (operation, self.graph.known(a), self.graph.known(b)) {
             (Binary::Add, Some(constant), _) => Some((Instruction::Shift, constant, b)),
