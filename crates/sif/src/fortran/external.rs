@@ -59,7 +59,7 @@ impl External {
         let value = value.ok_or_else(|| Fault::new(individual.place, message()))?;
         let carries = carries_state(part, individual, declaration);
         let external = External { machine, range, value, gradient, hessian, carries };
-        if external.scratch_len() > MOST_SCRATCH {
+        if external.shape(Level::Gradient).len() > MOST_SCRATCH {
             let message = format!("type {} has too many variables and arrays for its derivatives", individual.name);
             return Err(Fault::new(individual.place, message));
         }
@@ -72,7 +72,14 @@ impl External {
     }
 
     pub fn scratch_len(&self) -> usize {
-        1 + self.shape(Level::Hessian).len().max(self.shape(Level::Gradient).len())
+        let levels = [Level::Gradient, Level::Hessian];
+        let lengths = levels.map(|level| self.shape(level).len()).into_iter().filter(|&length| length <= MOST_SCRATCH);
+        1 + lengths.max().unwrap_or(0)
+    }
+
+    /// False when the second derivatives would be too large.
+    pub fn has_hessian(&self) -> bool {
+        self.shape(Level::Hessian).len() <= MOST_SCRATCH
     }
 
     /// Evaluates; the lengths have been checked, and unwanted slices are empty.
@@ -269,21 +276,28 @@ fn carries_state(part: &Part, individual: &Individual, declaration: &TypeDeclara
     let mut set: HashSet<String> = inputs.map(|name| name.to_ascii_uppercase()).collect();
     let temporary = |name: &str| part.temporaries.iter().any(|temporary| temporary.name.text == name);
     let function = |name: &str| part.functions.iter().any(|function| function.text == name);
+    let unset = |set: &HashSet<String>, expression: &Expression| {
+        names(expression).into_iter().any(|name| temporary(name) && !function(name) && !set.contains(name))
+    };
     let mut carries = false;
-    let mut step = |step: &Step| {
+    let step = |set: &mut HashSet<String>, step: &Step| {
         let guard = step.guard.iter().map(|(condition, _)| condition);
-        for name in guard.chain([&step.value]).flat_map(names) {
-            carries |= temporary(name) && !function(name) && !set.contains(name);
-        }
+        let reads = guard.chain([&step.value]).any(|expression| unset(set, expression));
         if let (Expression::Name(name), None) = (&step.target, &step.guard) {
             set.insert(name.text.clone());
         }
+        reads
     };
-    part.globals.iter().for_each(&mut step);
+    for assignment in &part.globals {
+        carries |= step(&mut set, assignment);
+    }
     for entry in &individual.entries {
-        if let Entry::Assign(assignment) = entry {
-            step(assignment);
-        }
+        carries |= match entry {
+            Entry::Assign(assignment) => step(&mut set, assignment),
+            Entry::Value(expression) | Entry::Gradient(_, expression) | Entry::Hessian(_, expression) => {
+                unset(&set, expression)
+            }
+        };
     }
     carries
 }

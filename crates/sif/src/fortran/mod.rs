@@ -235,6 +235,13 @@ impl Compiled {
         gradient: &mut [f64],
         hessian: &mut [f64],
     ) -> Result<f64, Failure> {
+        let possible = match &self.program {
+            Program::Tape(tape) => tape.has_hessian(),
+            Program::External(external) => external.has_hessian(),
+        };
+        if !possible {
+            return Err(Failure::broken(format!("type {} has too many variables for its second derivatives", self.name)));
+        }
         self.evaluate(Level::Hessian, variables, parameters, scratch, gradient, hessian)
     }
 

@@ -35,8 +35,8 @@ pub(super) enum Level {
 pub(super) struct Results {
     pub value: NodeId,
     pub gradient: Vec<Option<NodeId>>,
-    /// Lower triangle, row after row.
-    pub hessian: Vec<Option<NodeId>>,
+    /// Lower triangle, row after row; nothing when it would be too large.
+    pub hessian: Option<Vec<Option<NodeId>>>,
 }
 
 /// Registers: the inputs, then the result of each instruction.
@@ -51,7 +51,7 @@ pub(super) struct Tape {
     /// The registers of the value, the gradient and the Hessian; [`NONE`] where a derivative is zero everywhere.
     value: u32,
     gradient: Vec<u32>,
-    hessian: Vec<u32>,
+    hessian: Option<Vec<u32>>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -61,15 +61,23 @@ impl Tape {
         let mut layout = Layout { graph, register: vec![NONE; graph.len()], inputs, order: Vec::new() };
         let mut lengths = [0; 3];
         let known = |ids: &[Option<NodeId>]| ids.iter().flatten().copied().collect::<Vec<_>>();
-        for (level, wanted) in [vec![results.value], known(&results.gradient), known(&results.hessian)].into_iter().enumerate()
+        for (level, wanted) in
+            [vec![results.value], known(&results.gradient), known(results.hessian.as_deref().unwrap_or_default())]
+                .into_iter()
+                .enumerate()
         {
             layout.schedule(wanted);
             lengths[level] = layout.order.len();
         }
         let instructions = layout.order.iter().filter_map(|&id| layout.instruction(id)).collect();
         let registers = |ids: &[Option<NodeId>]| ids.iter().map(|id| id.map_or(NONE, |id| layout.at(id))).collect();
-        let (gradient, hessian) = (registers(&results.gradient), registers(&results.hessian));
+        let (gradient, hessian) = (registers(&results.gradient), results.hessian.as_deref().map(registers));
         Tape { inputs, instructions, lengths, value: layout.at(results.value), gradient, hessian }
+    }
+
+    /// False when the second derivatives would have been too large.
+    pub fn has_hessian(&self) -> bool {
+        self.hessian.is_some()
     }
 
     /// How many registers there are.
@@ -113,7 +121,7 @@ impl Tape {
             }
         };
         read(&self.gradient, gradient);
-        read(&self.hessian, hessian);
+        read(self.hessian.as_deref().unwrap_or_default(), hessian);
         registers[self.value as usize]
     }
 }

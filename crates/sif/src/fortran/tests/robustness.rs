@@ -125,3 +125,29 @@ fn nests_and_chains_without_end_are_refused() {
     let error = compile(part, &chain, &[declaration_xy()], Derivatives::Coded).unwrap_err();
     assert_eq!(error.message, "calls are nested more than 32 levels deep");
 }
+
+#[test]
+fn types_with_very_many_variables_stay_affordable() {
+    let names: Vec<String> = (0..3000).map(|i| format!("V{i}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let terms =
+        |count: usize| names[..count].iter().map(|name| format!(" A  S                   S+SIN({name})\n")).collect::<String>();
+    let part = |count| {
+        format!(
+            "TEMPORARIES\n R  S\nINDIVIDUALS\n T  T\n A  S                   0.0\n{} F                      S\nENDATA",
+            terms(count)
+        )
+    };
+    for (count, curved) in [(300, true), (3000, false)] {
+        let compiled = compile_one(&part(count), "", declaration("T", &names[..count], &[], &[]), Derivatives::Coded);
+        let mut scratch = vec![0.0; compiled.scratch_len()];
+        let mut gradient = vec![0.0; count];
+        compiled.gradient(&vec![0.5; count], &[], &mut scratch, &mut gradient).expect("a gradient");
+        assert!(gradient.iter().all(|&slope| slope == 0.5f64.cos()));
+        let mut hessian = vec![1.0; count * (count + 1) / 2];
+        let result = compiled.hessian(&vec![0.5; count], &[], &mut scratch, &mut gradient, &mut hessian);
+        assert_eq!(result.is_ok(), curved);
+        let message = "type T has too many variables for its second derivatives";
+        assert!(result.map_or_else(|failure| failure.to_string() == message, |_| hessian[1] == 0.0));
+    }
+}
