@@ -172,3 +172,57 @@ ENDATA
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     assert_eq!(pool(1).install(evaluate), pool(3).install(evaluate));
 }
+
+/// A type that reads a temporary which only another type sets: elements are then evaluated in the order of the file, in which
+/// types alternate.
+#[test]
+fn elements_that_share_state_keep_their_order() {
+    let text = "\
+NAME          STATE
+ IE 1                   1
+ IE N                   20
+VARIABLES
+ DO I         1                        N
+ X  X(I)
+ ND
+GROUPS
+ DO I         1                        N
+ XE A(I)
+ XE B(I)
+ ND
+ELEMENT TYPE
+ EV SETS      U
+ EV READS     U
+ELEMENT USES
+ DO I         1                        N
+ XT S(I)      SETS
+ ZV S(I)      U                        X(I)
+ XT R(I)      READS
+ ZV R(I)      U                        X(I)
+ ND
+GROUP USES
+ DO I         1                        N
+ XE A(I)      S(I)
+ XE B(I)      R(I)
+ ND
+ENDATA
+ELEMENTS      STATE
+TEMPORARIES
+ R  KEPT
+INDIVIDUALS
+ T  SETS
+ A  KEPT                U * U
+ F                      KEPT
+ G  U                   U + U
+ T  READS
+ F                      U + KEPT
+ G  U                   1.0
+ENDATA
+";
+    let mut problem = parse(text, "STATE.SIF", &Options::default()).unwrap();
+    let x: Vec<f64> = (1..=20).map(f64::from).collect();
+    let mut c = vec![0.0; 40];
+    problem.constraints(&x, &mut c).unwrap();
+    let expected: Vec<f64> = x.iter().flat_map(|x| [x * x, x + x * x]).collect();
+    assert_eq!(c, expected);
+}

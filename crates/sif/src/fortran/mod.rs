@@ -7,6 +7,7 @@
 
 mod array;
 mod assemble;
+mod card;
 mod control;
 mod data;
 mod declare;
@@ -139,8 +140,12 @@ fn compile_part(
         Err(_) if part.functions.is_empty() => Vec::new(),
         found => found?,
     };
-    let compiler = Compiler { part, subprograms, derivatives, what };
-    let mut compiled = types.iter().map(|declaration| compiler.compile(declaration)).collect::<Result<Vec<_>, _>>()?;
+    let mut compiler = Compiler { part, subprograms, derivatives, what, shared: false };
+    let mut compiled = compiler.compile_all(types)?;
+    if compiled.iter().any(Compiled::carries_state) {
+        compiler.shared = true;
+        compiled = compiler.compile_all(types)?;
+    }
     let kept = compiled.iter().filter_map(Compiled::kept).max().unwrap_or(0);
     for one in &mut compiled {
         if let Program::Tape(tape) = &one.program {
@@ -156,9 +161,15 @@ struct Compiler<'a> {
     subprograms: Vec<Subprogram>,
     derivatives: Derivatives,
     what: &'a str,
+    /// One type reads what others leave behind: all keep their temporaries in the same place then, which a tape has not.
+    shared: bool,
 }
 
 impl Compiler<'_> {
+    fn compile_all(&self, types: &[TypeDeclaration]) -> Result<Vec<Compiled>, Fault> {
+        types.iter().map(|declaration| self.compile(declaration)).collect()
+    }
+
     fn compile(&self, declaration: &TypeDeclaration) -> Result<Compiled, Fault> {
         let Some(individual) = self.part.individuals.iter().find(|individual| individual.name == declaration.name) else {
             let message =
@@ -166,7 +177,10 @@ impl Compiler<'_> {
             return Err(Fault::new(Place { line: declaration.line, column: 1 }, message));
         };
         let range = Range::new(individual, declaration)?;
-        let tape = symbolic::tape(&self.part, individual, declaration, &range, &self.others(), self.derivatives)?;
+        let tape = match self.shared {
+            true => None,
+            false => symbolic::tape(&self.part, individual, declaration, &range, &self.others(), self.derivatives)?,
+        };
         let (scratch, program) = match tape {
             Some(tape) => (tape.len(), Program::Tape(tape)),
             None => {
