@@ -112,7 +112,7 @@ fn range_transformations() {
     };
     let cases = [
         ("", "test.SIF:2:2: type T has no R card for its internal variable U"),
-        (" R  U         X         one\n", "test.SIF:3:25: expected a number in columns 25 to 36"),
+        (" R  U         X         one\n", "test.SIF:3:25: expected a number, but found `one`"),
         (" R  U         Z         1.0\n", "test.SIF:3:15: Z is not an elemental variable of the type: expected one of X, Y"),
     ];
     for (cards, expected) in cases {

@@ -143,6 +143,13 @@ fn a_group_does_not_name_its_variable() {
 }
 
 #[test]
+fn free_format_means_the_same() {
+    let text = "FREE FORMAT\nTEMPORARIES;R A $ a comment\nINDIVIDUALS; T T;A A_X*P\nA+__+1.0;F__A*Y; G X_Y*P\nG Y_A\nENDATA";
+    let found = evaluate(&compile_one(text, "", declaration_xy(), Derivatives::Coded), &[3.0, -2.0], &[0.5]);
+    assert_eq!(found, Found { value: -5.0, gradient: vec![-1.0, 2.5], hessian: vec![0.0, 0.5, 0.0] });
+}
+
+#[test]
 fn slices_of_the_wrong_length_are_refused() {
     let compiled =
         compile_one("INDIVIDUALS\n T  T\n F                      X\nENDATA", "", declaration_xy(), Derivatives::Coded);
