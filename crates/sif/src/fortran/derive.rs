@@ -5,6 +5,7 @@
 
 use super::graph::{Graph, Node, NodeId};
 use super::operation::{Binary, Unary};
+use super::special::TWO_OVER_ROOT_PI;
 
 /// Beyond this many nodes differentiation is given up.
 const MOST_NODES: usize = 200_000;
@@ -159,6 +160,7 @@ fn unary(graph: &mut Graph, operation: Unary, node: NodeId, a: NodeId, da: NodeI
             graph.binary(Binary::Multiply, slope, da)
         }
         ArcTangent | AreaTangent | ArcSine | ArcCosine | AreaSine | AreaCosine => inverse(graph, operation, a, da),
+        Error | ComplementaryError | ScaledError => error(graph, operation, node, a, da),
         Power(exponent) => {
             let factor = graph.constant(f64::from(exponent));
             let lower = graph.unary(Power(exponent.saturating_sub(1)), a);
@@ -188,6 +190,24 @@ fn inverse(graph: &mut Graph, operation: Unary, a: NodeId, da: NodeId) -> NodeId
     };
     let quotient = graph.binary(Binary::Divide, da, slope);
     if operation == Unary::ArcCosine { graph.unary(Unary::Negative, quotient) } else { quotient }
+}
+
+// 2/sqrt(pi) exp(-a^2) da, its negative, or (2 a f(a) - 2/sqrt(pi)) da for the scaled function
+fn error(graph: &mut Graph, operation: Unary, node: NodeId, a: NodeId, da: NodeId) -> NodeId {
+    let constant = graph.constant(TWO_OVER_ROOT_PI);
+    let slope = if operation == Unary::ScaledError {
+        let two = graph.constant(2.0);
+        let double = graph.binary(Binary::Multiply, two, a);
+        let product = graph.binary(Binary::Multiply, double, node);
+        graph.binary(Binary::Subtract, product, constant)
+    } else {
+        let square = graph.unary(Unary::Power(2), a);
+        let minus = graph.unary(Unary::Negative, square);
+        let bell = graph.unary(Unary::Exponential, minus);
+        let slope = graph.binary(Binary::Multiply, constant, bell);
+        if operation == Unary::Error { slope } else { graph.unary(Unary::Negative, slope) }
+    };
+    graph.binary(Binary::Multiply, slope, da)
 }
 
 type Operand = (NodeId, Option<NodeId>);

@@ -20,6 +20,7 @@ mod machine;
 mod operation;
 mod part;
 mod range;
+mod special;
 mod statement;
 mod symbolic;
 mod tape;

@@ -12,6 +12,7 @@ const SMOOTH: &[&str] = &[
     "SINH(X)*COSH(Y) - TANH(X+Y)",
     "ASINH(X*Y) + ACOSH(X+1.5) + ATANH(X*Y)",
     "LOG10(X+Y**2)",
+    "ERF(X)*ERFC(Y) + ERFC_SCALED(X*Y)",
     "X**Y + Y**2.5 + 2.0**X",
     "X**(-3) + Y**5",
     "ATAN2(X*Y, X-Y)",
