@@ -104,46 +104,34 @@ impl Side {
         gradients: Option<&mut [f64]>,
         scratch: &mut Scratch,
     ) -> Evaluation {
-        let (mut gradients, mut none) = (gradients, []);
+        let mut gradients = gradients;
         let mut k = 0;
         while k < values.len() {
             let element = first + k;
             let block = self.block_at(element, first + values.len());
             let size = self.variables_at[element + block.max(1)] - self.variables_at[element];
-            let own = match gradients.take() {
-                None => &mut none[..],
-                Some(all) => {
-                    let (own, others) = all.split_at_mut(size);
-                    gradients = Some(others);
-                    own
-                }
-            };
+            let own = gradients.take().map(|all| {
+                let (own, others) = all.split_at_mut(size);
+                gradients = Some(others);
+                own
+            });
             match block {
-                0 => values[k] = self.fill_element(x, element, own, gradients.is_some(), scratch)?,
-                _ => self.fill_block(x, element, &mut values[k..k + block], own, gradients.is_some(), scratch),
+                0 => values[k] = self.fill_element(x, element, own, scratch)?,
+                _ => self.fill_block(x, element, &mut values[k..k + block], own, scratch),
             }
             k += block.max(1);
         }
         Ok(())
     }
 
-    fn fill_element(
-        &self,
-        x: &[f64],
-        element: usize,
-        gradient: &mut [f64],
-        wanted: bool,
-        scratch: &mut Scratch,
-    ) -> Evaluation<f64> {
+    fn fill_element(&self, x: &[f64], element: usize, gradient: Option<&mut [f64]>, scratch: &mut Scratch) -> Evaluation<f64> {
         let (function, n, parameters) = self.element(element, x, scratch);
         let (variables, work) = (&scratch.variables[..n], &mut scratch.element_work);
-        self.blame_element(
-            element,
-            match wanted {
-                true => function.gradient(variables, parameters, work, gradient),
-                false => function.value(variables, parameters, work),
-            },
-        )
+        let result = match gradient {
+            Some(gradient) => function.gradient(variables, parameters, work, gradient),
+            None => function.value(variables, parameters, work),
+        };
+        self.blame_element(element, result)
     }
 
     /// How many elements from this one on can be evaluated together: a full block of one type, or none.
@@ -155,15 +143,7 @@ impl Side {
     }
 
     /// Evaluates a block: gathers its variables and parameters, runs, and spreads the results.
-    fn fill_block(
-        &self,
-        x: &[f64],
-        element: usize,
-        values: &mut [f64],
-        gradients: &mut [f64],
-        wanted: bool,
-        scratch: &mut Scratch,
-    ) {
+    fn fill_block(&self, x: &[f64], element: usize, values: &mut [f64], gradients: Option<&mut [f64]>, scratch: &mut Scratch) {
         let function = &self.functions.element_types[self.element_type[element] as usize];
         let n = self.variables_at[element + 1] - self.variables_at[element];
         let p = self.parameters_at[element + 1] - self.parameters_at[element];
@@ -176,9 +156,9 @@ impl Side {
         for (i, register) in registers[n..n + p].iter_mut().enumerate() {
             *register = from_fn(|k| parameters[k * p + i]);
         }
-        let Some(results) = function.evaluate_block(wanted, registers) else { return };
+        let Some(results) = function.evaluate_block(gradients.is_some(), registers) else { return };
         values.copy_from_slice(results.values(registers));
-        if wanted {
+        if let Some(gradients) = gradients {
             for (i, derivatives) in results.derivatives(registers).enumerate() {
                 for (k, derivative) in derivatives.iter().enumerate() {
                     gradients[k * n + i] = *derivative;

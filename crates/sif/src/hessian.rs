@@ -216,6 +216,7 @@ impl SecondOrder for WithHessian {
     }
 
     fn hessian(&mut self, x: &[f64], sigma: f64, y: &[f64], values: &mut [f64]) -> Evaluation {
+        self.problem.check(x, values.len() + y.len(), self.pattern.len(0, 0) + self.problem.meta().m())?;
         values.fill(0.0);
         for (&place, &(.., h)) in self.quadratic.iter().zip(&self.problem.quadratic) {
             values[place] += sigma * h;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tangor_problem::{Evaluation, INFINITE, Meta, Pattern, Problem};
+use tangor_problem::{Evaluation, Failure, INFINITE, Meta, Pattern, Problem};
 
 use crate::evaluate::Evaluator;
 use crate::info::Info;
@@ -74,6 +74,19 @@ impl SifProblem {
         &self.multipliers
     }
 
+    /// A point or a result of the wrong length breaks the run; it does not take the program down.
+    pub(crate) fn check(&self, x: &[f64], given: usize, wanted: usize) -> Evaluation {
+        match x.len() == self.meta.n() && given == wanted {
+            true => Ok(()),
+            false => Err(Failure::broken(format!(
+                "{}: a point of {} numbers and a result of {given} were given, but {} and {wanted} are needed",
+                self.meta.name,
+                x.len(),
+                self.meta.n()
+            ))),
+        }
+    }
+
     /// How many element functions an evaluation of everything (objective and constraints) needs.
     pub fn elements(&self) -> usize {
         self.objective.side.elements() + self.constraints.side.elements()
@@ -86,6 +99,7 @@ impl Problem for SifProblem {
     }
 
     fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
+        self.check(x, 0, 0)?;
         self.objective.values(x, &mut self.rows)?;
         let mut f: f64 = self.rows.iter().sum();
         for &(j, k, h) in &self.quadratic {
@@ -96,6 +110,7 @@ impl Problem for SifProblem {
     }
 
     fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
+        self.check(x, g.len(), self.meta.n())?;
         self.objective.gradients(x, &mut self.gradients)?;
         g.fill(0.0);
         for (&column, &value) in self.objective.side.columns.iter().zip(&self.gradients) {
@@ -111,10 +126,12 @@ impl Problem for SifProblem {
     }
 
     fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
+        self.check(x, c.len(), self.meta.m())?;
         self.constraints.values(x, c)
     }
 
     fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
+        self.check(x, values.len(), self.meta.jacobian_len())?;
         self.constraints.gradients(x, values)
     }
 }

@@ -109,6 +109,15 @@ fn second_derivatives() {
 }
 
 #[test]
+fn a_point_of_the_wrong_length_is_refused() {
+    let mut problem = parse(TEXT, "PARTS.SIF", &Options::default()).unwrap();
+    let failure = problem.gradient(&[1.0, 2.0], &mut [0.0; 3]).unwrap_err();
+    assert!(failure.is_broken());
+    let expected = "PARTS: a point of 2 numbers and a result of 3 were given, but 3 and 3 are needed";
+    assert_eq!(failure.to_string(), expected);
+}
+
+#[test]
 fn wrong_derivatives_are_named() {
     assert_eq!(check(TEXT, "PARTS.SIF", &Options::default(), None, 1e-12).unwrap(), []);
     let wrong = TEXT.replace("G  V                   P * U", "G  V                   P * V");
