@@ -226,7 +226,7 @@ fn argument(text: &mut Text) -> Parsed<Argument> {
 
 // Every real literal is a double: `0.1` and `0.1D0` are the same number.
 fn number(text: &mut Text) -> Parsed<Expression> {
-    let start = text.clone();
+    let (mark, place) = (text.mark(), text.place());
     let digit = |letter: char| letter.is_ascii_digit();
     let mut digits = text.take_while(digit);
     let mut real = false;
@@ -243,10 +243,12 @@ fn number(text: &mut Text) -> Parsed<Expression> {
         text.take_while(|letter| letter.is_ascii_alphanumeric() || letter == '_');
     }
     match digits.parse::<f64>() {
-        Ok(value) if real => Ok(Expression::Real(value, start.place())),
-        Ok(value) if value < 9.0e15 => Ok(Expression::Integer(value, start.place())),
-        Ok(_) => Err(start.expected("an integer below 9e15")),
-        Err(_) => Err(start.expected("a number")),
+        Ok(value) if real => Ok(Expression::Real(value, place)),
+        Ok(value) if value < 9.0e15 => Ok(Expression::Integer(value, place)),
+        wrong => {
+            text.rewind(mark);
+            Err(text.expected(if wrong.is_ok() { "an integer below 9e15" } else { "a number" }))
+        }
     }
 }
 

@@ -66,11 +66,6 @@ impl External {
         Ok(external)
     }
 
-    /// How many temporaries there are at the beginning of the memory.
-    pub fn kept(&self) -> usize {
-        self.machine.kept
-    }
-
     pub fn scratch_len(&self) -> usize {
         let levels = [Level::Gradient, Level::Hessian];
         let lengths = levels.map(|level| self.shape(level).len()).into_iter().filter(|&length| length <= MOST_SCRATCH);
@@ -274,8 +269,9 @@ fn link(main: Vec<Code>, finished: Vec<Vec<Code>>) -> (Vec<Code>, Vec<u32>) {
 fn carries_state(part: &Part, individual: &Individual, declaration: &TypeDeclaration) -> bool {
     let inputs = declaration.variables.iter().chain(&declaration.parameters).chain(&declaration.internals);
     let mut set: HashSet<String> = inputs.map(|name| name.to_ascii_uppercase()).collect();
-    let temporary = |name: &str| part.temporaries.iter().any(|temporary| temporary.name.text == name);
-    let function = |name: &str| part.functions.iter().any(|function| function.text == name);
+    let functions: HashSet<&str> = part.functions.iter().map(|function| function.text.as_str()).collect();
+    let temporaries = part.temporaries.iter().map(|temporary| temporary.name.text.as_str());
+    let temporaries: HashSet<&str> = temporaries.filter(|name| !functions.contains(name)).collect();
     let unset = |set: &HashSet<String>, expression: &Expression| {
         names(expression).into_iter().any(|name| temporary(name) && !function(name) && !set.contains(name))
     };

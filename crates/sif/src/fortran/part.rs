@@ -1,5 +1,7 @@
 //! The cards of a function part: what its TEMPORARIES, GLOBALS and INDIVIDUALS say.
 
+use std::collections::HashMap;
+
 use super::card::{Card, Field};
 use super::expression::{Expression, whole_expression};
 use super::text::{Fault, Name, Parsed, Place, Text};
@@ -60,6 +62,8 @@ pub(super) struct Part {
     pub functions: Vec<Name>,
     pub globals: Vec<Step>,
     pub individuals: Vec<Individual>,
+    /// Where each type stands among the individuals.
+    pub index: HashMap<String, usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,7 +169,7 @@ impl Reader {
             }
             (Section::Individuals, 'T') => {
                 let name = card.field(Field::Second).to_string();
-                if self.part.individuals.iter().any(|known| known.name == name) {
+                if self.part.index.insert(name.clone(), self.part.individuals.len()).is_some() {
                     return Err(Fault::new(place, format!("type {name} has a second T card")));
                 }
                 self.part.individuals.push(Individual { name, place, transformation: Vec::new(), entries: Vec::new() });
