@@ -273,7 +273,7 @@ fn carries_state(part: &Part, individual: &Individual, declaration: &TypeDeclara
     let temporaries = part.temporaries.iter().map(|temporary| temporary.name.text.as_str());
     let temporaries: HashSet<&str> = temporaries.filter(|name| !functions.contains(name)).collect();
     let unset = |set: &HashSet<String>, expression: &Expression| {
-        names(expression).into_iter().any(|name| temporary(name) && !function(name) && !set.contains(name))
+        names(expression).into_iter().any(|name| temporaries.contains(name) && !set.contains(name))
     };
     let mut carries = false;
     let step = |set: &mut HashSet<String>, step: &Step| {
