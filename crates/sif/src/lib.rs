@@ -41,6 +41,7 @@ mod sections;
 mod side;
 mod source;
 
+use std::mem::take;
 use std::path::{Path, PathBuf};
 
 pub use check::{Difference, check};
@@ -91,7 +92,9 @@ pub fn parse(text: &str, file: &str, options: &Options) -> Result<SifProblem, Si
     };
     let element_types = compile(parts.elements, &model.element_types, compile_elements)?;
     let group_types = compile(parts.groups, &model.group_types, compile_groups)?;
-    Ok(SifProblem::new(model, Functions { element_types, group_types }, info, options.limits))
+    let (element_names, group_names) = (take(&mut model.element_names), take(&mut model.group_names));
+    let functions = Functions { element_types, group_types, element_names, group_names };
+    Ok(SifProblem::new(model, functions, info, options.limits))
 }
 
 type Compile = fn(&str, &[Line], &[Line], &[fortran::TypeDeclaration], Derivatives) -> Result<Vec<fortran::Compiled>, SifError>;

@@ -47,12 +47,12 @@ impl SifProblem {
             jacobian: pattern(&constraints.side),
             has_objective: objective.side.rows() > 0 || !quadratic.is_empty(),
             linear_rows: (0..constraints.side.rows()).map(|row| constraints.side.is_linear(row)).collect(),
-            row_names: constraints.side.row_names.clone(),
-            variable_names: Vec::new(),
+            row_names: (0..constraints.side.rows()).map(|row| constraints.side.row_name(row).to_string()).collect(),
+            variable_names: model.variable_names.iter().map(String::from).collect(),
         };
         let multipliers = rows().map(|group| group.multiplier).collect();
         SifProblem {
-            meta: meta.name_variables(model.variable_names.into_list()),
+            meta,
             info,
             multipliers,
             limits,

@@ -9,12 +9,15 @@ use tangor_problem::{Evaluation, Failure};
 
 use crate::fortran::Compiled;
 use crate::model::{GroupKind, Model};
+use crate::names::Names;
 
-/// The functions of a file, compiled.
+/// The functions of a file, compiled, and the names of what uses them.
 #[derive(Debug)]
 pub(crate) struct Functions {
     pub element_types: Vec<Compiled>,
     pub group_types: Vec<Compiled>,
+    pub element_names: Names,
+    pub group_names: Names,
 }
 
 /// Memory that one thread needs to evaluate an element or a group.
@@ -45,7 +48,8 @@ pub(crate) struct Side {
     pub functions: Arc<Functions>,
 
     // Elements, with offsets into their variables and parameters (one more offset than elements).
-    pub element_names: Vec<String>,
+    /// The number of each in the file.
+    pub element_number: Vec<u32>,
     pub element_type: Vec<u32>,
     pub variables_at: Vec<usize>,
     pub variables: Vec<u32>,
@@ -53,7 +57,8 @@ pub(crate) struct Side {
     pub parameters: Vec<f64>,
 
     // Rows, with offsets into what belongs to each (one more offset than rows).
-    pub row_names: Vec<String>,
+    /// The number of the group of each in the file.
+    pub group_number: Vec<u32>,
     pub scale: Vec<f64>,
     pub constant: Vec<f64>,
     pub group_type: Vec<u32>,
@@ -84,7 +89,7 @@ impl Side {
         for (number, group) in model.groups.iter().enumerate() {
             if (group.kind == GroupKind::Objective) == objective {
                 row_of[number] = side.scale.len() as u32;
-                side.row_names.push(model.group_names.get(number).to_string());
+                side.group_number.push(number as u32);
                 side.scale.push(group.scale);
                 side.constant.push(group.constant);
                 side.group_type.push(group.group_type.map_or(TRIVIAL, |number| number as u32));
@@ -112,13 +117,13 @@ impl Side {
     fn empty(functions: Arc<Functions>) -> Self {
         Side {
             functions,
-            element_names: Vec::new(),
+            element_number: Vec::new(),
             element_type: Vec::new(),
             variables_at: vec![0],
             variables: Vec::new(),
             parameters_at: vec![0],
             parameters: Vec::new(),
-            row_names: Vec::new(),
+            group_number: Vec::new(),
             scale: Vec::new(),
             constant: Vec::new(),
             group_type: Vec::new(),
@@ -183,7 +188,7 @@ impl Side {
         }
         for number in order {
             element_of[number] = self.element_type.len() as u32;
-            self.element_names.push(model.element_names.get(number).to_string());
+            self.element_number.push(number as u32);
             self.element_type.push(model.elements[number].element_type as u32);
             self.variables.extend_from_slice(model.variables_of(number));
             self.variables_at.push(self.variables.len());
@@ -268,14 +273,22 @@ impl Side {
         (&self.functions.element_types[self.element_type[element] as usize], variables.len(), parameters)
     }
 
+    pub fn element_name(&self, element: usize) -> &str {
+        self.functions.element_names.get(self.element_number[element] as usize)
+    }
+
+    pub fn row_name(&self, row: usize) -> &str {
+        self.functions.group_names.get(self.group_number[row] as usize)
+    }
+
     /// Names the element in a failure.
     pub fn blame_element<T>(&self, element: usize, result: Evaluation<T>) -> Evaluation<T> {
-        result.map_err(|failure| blame(failure, "element", &self.element_names[element]))
+        result.map_err(|failure| blame(failure, "element", self.element_name(element)))
     }
 
     /// Names the group in a failure.
     pub fn blame_row<T>(&self, row: usize, result: Evaluation<T>) -> Evaluation<T> {
-        result.map_err(|failure| blame(failure, "group", &self.row_names[row]))
+        result.map_err(|failure| blame(failure, "group", self.row_name(row)))
     }
 }
 
