@@ -10,7 +10,7 @@ use tangor_problem::Evaluation;
 use crate::fortran::Compiled;
 use crate::side::{Scratch, Side, TRIVIAL};
 
-/// A side with fewer elements or rows than this is evaluated by one thread: to wake others would take longer.
+/// Fewer elements or rows than this are evaluated by one thread: to wake others would take longer.
 const WORTH_SHARING: usize = 8192;
 
 /// Into how many pieces a large side is cut; a power of two.
@@ -42,22 +42,29 @@ impl Evaluator {
 
     /// The values of all rows.
     pub fn values(&mut self, x: &[f64], rows: &mut [f64]) -> Evaluation {
-        self.side.fill_elements(x, 0, &mut self.element_values, None, &mut self.lanes)?;
-        self.side.fill_rows(x, 0, &self.element_values, rows, &mut self.lanes)
+        let lanes = shared(&mut self.lanes, self.side.elements());
+        self.side.fill_elements(x, 0, &mut self.element_values, None, lanes)?;
+        self.side.fill_rows(x, 0, &self.element_values, rows, shared(&mut self.lanes, self.side.rows()))
     }
 
     /// The gradients of all rows, in the order of the pattern.
     pub fn gradients(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
         self.elements(x)?;
         let known = Known { x, values: &self.element_values, gradients: &self.element_gradients };
-        self.side.fill_gradients(known, 0, self.side.rows(), values, &mut self.lanes)
+        self.side.fill_gradients(known, 0, self.side.rows(), values, shared(&mut self.lanes, self.side.rows()))
     }
 
     /// The values and gradients of all elements.
     pub fn elements(&mut self, x: &[f64]) -> Evaluation {
         let gradients = Some(self.element_gradients.as_mut_slice());
-        self.side.fill_elements(x, 0, &mut self.element_values, gradients, &mut self.lanes)
+        let lanes = shared(&mut self.lanes, self.side.elements());
+        self.side.fill_elements(x, 0, &mut self.element_values, gradients, lanes)
     }
+}
+
+/// The lanes that so many elements or rows are worth.
+fn shared(lanes: &mut [Scratch], work: usize) -> &mut [Scratch] {
+    if work < WORTH_SHARING { &mut lanes[..1] } else { lanes }
 }
 
 /// What the rows are made of.

@@ -65,7 +65,8 @@ pub fn read(path: impl AsRef<Path>, options: &Options) -> Result<SifProblem, Sif
 }
 
 /// The text of a file; bytes that are not UTF-8 can only stand in comments and are replaced.
-pub(crate) fn load(path: &Path) -> Result<String, SifError> {
+pub fn load(path: impl AsRef<Path>) -> Result<String, SifError> {
+    let path = path.as_ref();
     match std::fs::read(path) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(cause) => Err(SifError {
