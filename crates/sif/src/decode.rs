@@ -59,8 +59,8 @@ pub(crate) struct Decoder {
     buffer: String,
 }
 
-/// Decodes the lines of the data part.
-pub(crate) fn decode(lines: &[Line], options: &Options) -> Result<Model, Complaint> {
+/// Decodes the lines of the data part; with the name of a parameter that was to be replaced and is not there.
+pub(crate) fn decode(lines: &[Line], options: &Options) -> Result<(Model, Option<String>), Complaint> {
     let mut lexicon = Lexicon::default();
     let inner = lines.get(1..lines.len().saturating_sub(1)).unwrap_or_default();
     let sections = sections(entries(inner, &mut lexicon))?;
@@ -85,7 +85,8 @@ pub(crate) fn decode(lines: &[Line], options: &Options) -> Result<Model, Complai
         decoder.run(steps)?;
     }
     sections::finish(&mut decoder)?;
-    Ok(decoder.model)
+    let unknown = decoder.parameters.unused().map(String::from);
+    Ok((decoder.model, unknown))
 }
 
 /// The word after NAME.

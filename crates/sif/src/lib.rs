@@ -83,8 +83,10 @@ pub fn parse(text: &str, file: &str, options: &Options) -> Result<SifProblem, Si
     let lines = source::lines(text);
     let parts = source::parts(&lines).map_err(|complaint| complaint.in_file(file))?;
     let parameters = info::parameters(parts.data);
-    refuse_unknown(file, &parameters, options)?;
-    let mut model = decode::decode(parts.data, options).map_err(|complaint| complaint.in_file(file))?;
+    let (mut model, unknown) = decode::decode(parts.data, options).map_err(|complaint| complaint.in_file(file))?;
+    if let Some(unknown) = unknown {
+        return Err(unknown_parameter(file, &parameters, &unknown));
+    }
     let info = Info::new(&model, &lines, parameters);
     model.drop_unused_types();
     let compile = |part: &[Line], types: &model::Types, compile: Compile| match types.list.is_empty() {
@@ -100,10 +102,8 @@ pub fn parse(text: &str, file: &str, options: &Options) -> Result<SifProblem, Si
 
 type Compile = fn(&str, &[Line], &[Line], &[fortran::TypeDeclaration], Derivatives) -> Result<Vec<fortran::Compiled>, SifError>;
 
-fn refuse_unknown(file: &str, known: &[Parameter], options: &Options) -> Result<(), SifError> {
-    let Some(unknown) = options.parameters.keys().find(|name| !known.iter().any(|parameter| parameter.name == **name)) else {
-        return Ok(());
-    };
+/// A parameter was to be replaced that no `IE` or `RE` card outside loops sets.
+fn unknown_parameter(file: &str, known: &[Parameter], unknown: &str) -> SifError {
     let marked: Vec<&Parameter> = known.iter().filter(|parameter| parameter.marked).collect();
     let listed: Vec<&str> = match marked.is_empty() {
         true => known.iter().map(|parameter| parameter.name.as_str()).collect(),
@@ -111,7 +111,7 @@ fn refuse_unknown(file: &str, known: &[Parameter], options: &Options) -> Result<
     };
     let list = if listed.is_empty() { "none".to_string() } else { listed.join(", ") };
     let message = format!("there is no parameter '{unknown}' to replace; the file offers: {list}");
-    Err(SifError { file: file.to_string(), line: 0, column: 0, message })
+    SifError { file: file.to_string(), line: 0, column: 0, message }
 }
 
 /// Looks for a problem in a folder, which is usually the one that the variable `MASTSIF` names: `NAME.SIF`, in any case.
