@@ -85,10 +85,10 @@ impl Numbers {
 fn fill(problem: &mut StoredSubproblem, numbers: &mut Numbers) {
     let (_, columns) = problem.size();
     let mut inside = vec![0.0; columns];
-    for i in 0..columns {
+    for (i, inside) in inside.iter_mut().enumerate() {
         problem.gradient[i] = 2.0 * numbers.next();
         (problem.lower[i], problem.upper[i]) = (-1.0, 1.0);
-        inside[i] = 0.8 * numbers.next();
+        *inside = 0.8 * numbers.next();
     }
     let mut target = std::mem::take(&mut problem.target);
     problem.apply(&inside, &mut target);

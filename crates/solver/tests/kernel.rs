@@ -49,8 +49,7 @@ fn build(
     let slack_rows: Vec<usize> = (0..rows.len()).filter(|&i| rows[i].4).collect();
     let mut problem = StoredSubproblem::new(rows.len(), n, &entries, sparse, &slack_rows);
     let mut allowed = Vec::new();
-    for i in 0..n + slack_rows.len() {
-        let (metric, gradient, point, below, above) = columns[i];
+    for (i, &(metric, gradient, point, below, above)) in columns.iter().enumerate().take(n + slack_rows.len()) {
         problem.metric[i] = metric;
         problem.gradient[i] = gradient;
         (problem.lower[i], problem.upper[i]) = (point - below, point + above);

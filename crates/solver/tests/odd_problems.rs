@@ -186,13 +186,14 @@ fn unbounded_below() {
 #[test]
 fn nonsense_is_refused_in_a_sentence() {
     let good = || Meta::new("odd", vec![0.0, 0.0]).equalities(&[1.0]);
-    let mut cases = Vec::new();
-    cases.push((Meta::new("odd", vec![]), "the problem has no variables"));
-    cases.push((good().bounds(&[1.0, 0.0], &[0.0, 1.0]), "the bounds of variable x[0] are crossed: lower 1 is above upper 0"));
-    cases.push((good().rows(&[2.0], &[1.0]), "the bounds of constraint c[1] are crossed: lower 2 is above upper 1"));
-    cases.push((good().bounds(&[f64::NAN, 0.0], &[1.0, 1.0]), "a bound of variable x[0] is NaN"));
-    cases.push((good().bounds(&[0.0], &[1.0]), "x_lower has length 1, expected 2"));
-    cases.push((Meta::new("odd", vec![f64::NAN]), "the start of variable x[0] is NaN: a finite number is needed"));
+    let cases = [
+        (Meta::new("odd", vec![]), "the problem has no variables"),
+        (good().bounds(&[1.0, 0.0], &[0.0, 1.0]), "the bounds of variable x[0] are crossed: lower 1 is above upper 0"),
+        (good().rows(&[2.0], &[1.0]), "the bounds of constraint c[1] are crossed: lower 2 is above upper 1"),
+        (good().bounds(&[f64::NAN, 0.0], &[1.0, 1.0]), "a bound of variable x[0] is NaN"),
+        (good().bounds(&[0.0], &[1.0]), "x_lower has length 1, expected 2"),
+        (Meta::new("odd", vec![f64::NAN]), "the start of variable x[0] is NaN: a finite number is needed"),
+    ];
     for (meta, expected) in cases {
         let error = solve(Silent(meta), Settings::default()).unwrap_err();
         assert_eq!(error.to_string(), format!("problem odd: {expected}"));
