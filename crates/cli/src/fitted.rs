@@ -54,10 +54,11 @@ impl Fitted<'_> {
             let (bound, value) = (bound(attained), value_and_margin(attained));
             writeln!(out, "  {:<width$} {bound:>10} {style}{value:>20}{style:#} {other:>20}", attained.name)?;
         }
-        let rows: [(&str, fn(&Evaluation) -> f64); 2] = [("mean loss", |e| e.loss), ("accuracy", |e| e.accuracy)];
-        for (name, value) in rows {
-            let other = self.test.map(|test| format!("{:.4}", value(test))).unwrap_or_default();
-            writeln!(out, "  {name:<width$} {:>10} {:>20} {other:>20}", "", format!("{:.4}", value(training)))?;
+        let others = self.test.map_or([None; 2], |test| [Some(test.loss), Some(test.accuracy)]);
+        let rows = [("mean loss", training.loss), ("accuracy", training.accuracy)];
+        for ((name, value), other) in rows.into_iter().zip(others) {
+            let other = other.map(|other| format!("{other:.4}")).unwrap_or_default();
+            writeln!(out, "  {name:<width$} {:>10} {:>20} {other:>20}", "", format!("{value:.4}"))?;
         }
         match training.constraints.iter().any(|attained| attained.margin > 0.0) {
             true => writeln!(out, "  {DIM}+- is the margin of 95% confidence for other rows of the same kind{DIM:#}"),
