@@ -13,7 +13,7 @@ use crate::settings::ProcessSettings;
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// How long after a lie a process may end by itself, so that its exit status can be told.
-const AFTER_A_LIE: Duration = Duration::from_millis(200);
+const AFTER_A_LIE: Duration = Duration::from_millis(500);
 
 /// A process that answers questions, and what it said of itself.
 pub struct Oracle {
@@ -63,8 +63,8 @@ impl Oracle {
             Ok(Reply::Undefined(reason)) => Err(Failure::undefined(reason)),
             Ok(Reply::Error(cause)) => {
                 let misdeed = Misdeed::Failed { question: Question::Evaluation { id: self.last_id, function }, cause };
-                let (command, stderr) = (self.command.clone(), self.worker.last_lines());
-                Err(OracleError { command, misdeed, ending: Ending::Waits, stderr }.into())
+                // It said what is wrong; what it wrote to its standard error need not be the cause.
+                Err(OracleError { command: self.command.clone(), misdeed, ending: Ending::Waits, stderr: Vec::new() }.into())
             }
             Err(misdeed) => {
                 let failure = Failure::from(condemn(&mut self.worker, &self.command, misdeed));

@@ -122,7 +122,7 @@ fn no_process_outlives_its_problem() {
 #[test]
 fn what_a_process_started_is_stopped_with_it() {
     let oracle = env!("CARGO_BIN_EXE_tangor-test-oracle");
-    let time_limit = Duration::from_millis(500);
+    let time_limit = Duration::from_secs(2);
     let settings = ProcessSettings { time_limit, pass_stderr: false, ..ProcessSettings::default() };
     let mut problem = ProcessProblem::start(&format!("'{oracle}' grandchild text 4"), &settings).expect("a process");
     let failure = problem.gradient(&[0.5; 4], &[], &mut [0.0; 4]).expect_err("silence").to_string();
