@@ -141,11 +141,55 @@ impl Fields {
         meta.row_names = self.row_names;
         meta.linear_rows = self.linear_rows;
         meta.validate()?;
-        Ok(Introduction { meta, accesses: self.accesses, objective: self.objective, payload: self.payload })
+        let mut accesses = self.accesses;
+        // What is never asked for makes nothing noisy.
+        if !meta.has_objective {
+            accesses.gradient = Access::Exact;
+        }
+        if m == 0 {
+            (accesses.constraints, accesses.jacobian) = (Access::Exact, Access::Exact);
+        }
+        Ok(Introduction { meta, accesses, objective: self.objective, payload: self.payload })
     }
 }
 
 /// Bounds, where `null` stands for none.
 fn bounds(given: Vec<Option<f64>>, none: f64) -> Vec<f64> {
     given.into_iter().map(|bound| bound.unwrap_or(none)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_absent_has_its_documented_meaning() {
+        let line = "{\"tangor\": 1, \"name\": \"p\", \"n\": 2, \"x0\": [0, 1e0], \"accesses\": \
+                    {\"gradient\": \"endless\", \"constraints\": \"endless\", \"jacobian\": {\"finite\": 3}}}\n";
+        let found = Introduction::read(line.as_bytes()).unwrap();
+        assert_eq!(found.meta, Meta::new("p", vec![0.0, 1.0]));
+        assert_eq!((found.objective, found.payload), (Objective::Gradient, Payload::Text));
+        let accesses = Accesses { gradient: Access::Endless, constraints: Access::Exact, jacobian: Access::Exact };
+        assert_eq!(found.accesses, accesses);
+    }
+
+    #[test]
+    fn all_fields_arrive() {
+        let line = "{\"tangor\": 1, \"name\": \"p\", \"n\": 2, \"m\": 1, \"x0\": [0, 1], \"x_lower\": [null, -1], \"x_upper\": \
+                    null, \"c_lower\": [null], \"c_upper\": [3], \"jacobian\": {\"rows\": [0], \"columns\": [1]}, \
+                    \"variable_names\": [\"a\", \"b\"], \"row_names\": [\"r\"], \"linear_rows\": [true], \"objective\": \"none\", \
+                    \"payload\": \"binary\"}";
+        let found = Introduction::read(line.as_bytes()).unwrap();
+        let mut expected = Meta::new("p", vec![0.0, 1.0])
+            .bounds(&[f64::NEG_INFINITY, -1.0], &[f64::INFINITY; 2])
+            .at_most(&[3.0])
+            .sparse([(0, 1)])
+            .name_variables(["a", "b"])
+            .name_rows(["r"])
+            .no_objective();
+        expected.linear_rows = vec![true];
+        assert_eq!(found.meta, expected);
+        assert_eq!((found.objective, found.payload), (Objective::None, Payload::Binary));
+        assert!(found.accesses.are_exact());
+    }
 }

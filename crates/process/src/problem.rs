@@ -38,16 +38,9 @@ impl ProcessProblem {
     /// Why this is not a deterministic problem.
     fn obstacle(&self) -> Option<Error> {
         let oracle = &self.inner.oracle;
-        let meta = &oracle.introduction.meta;
-        let mut needed = Vec::new();
-        if meta.has_objective {
-            needed.push(Function::Gradient);
-        }
-        if meta.m() > 0 {
-            needed.extend([Function::Constraints, Function::Jacobian]);
-        }
         let command = oracle.command.clone();
-        match needed.into_iter().find(|&function| oracle.access(function).is_sampled()) {
+        let functions = [Function::Gradient, Function::Constraints, Function::Jacobian];
+        match functions.into_iter().find(|&function| oracle.access(function).is_sampled()) {
             Some(function) => Some(Error::Sampled { command, function }),
             None if oracle.introduction.objective == Objective::Gradient => Some(Error::NoValues { command }),
             None => None,
