@@ -117,7 +117,9 @@ impl<S: SampledProblem> Solver<S> {
         if !moved.is_finite() {
             return Err(Stop::NumericalTrouble);
         }
-        if moved <= self.settings.stepsize.smallest * (1.0 + norm(&self.current.z)) {
+        // Estimates change even where the point does not.
+        let exact = self.judge.is_none();
+        if exact && moved <= self.settings.stepsize.smallest * (1.0 + norm(&self.current.z)) {
             return Err(Stop::StepTooSmall);
         }
         if self.clock.is_interrupted() {
