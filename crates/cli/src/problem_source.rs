@@ -22,8 +22,8 @@ const SIF_FOLDER: &str = "MASTSIF";
 #[derive(Debug, Args)]
 pub struct ProblemArguments {
     /// An embedded problem (`tangor list` shows them), a .SIF file, or the name of one in the folder that MASTSIF names
-    #[arg(value_name = "PROBLEM", required_unless_present = "oracle", conflicts_with = "oracle", default_value = "")]
-    name: String,
+    #[arg(value_name = "PROBLEM", required_unless_present = "oracle", conflicts_with = "oracle")]
+    name: Option<String>,
 
     /// Replace a parameter of a SIF file, as in N=100; may be repeated. `tangor info` shows them
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = parameter)]
@@ -76,7 +76,7 @@ impl ProblemArguments {
         if let Some(command) = &self.oracle {
             return self.open_oracle(command);
         }
-        match find(&self.name) {
+        match find(self.name()) {
             Ok(entry) if self.parameters.is_empty() => Ok(Opened { entry: Some(entry), ..Opened::exactly((entry.build)()) }),
             Ok(entry) => Err(Error::NoParameters(entry.name)),
             Err(unknown) => match self.file() {
@@ -86,21 +86,26 @@ impl ProblemArguments {
         }
     }
 
+    /// The name that was given; empty for a process.
+    fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
+    }
+
     /// The file that the name means, if it means one.
     fn file(&self) -> Option<PathBuf> {
-        let path = Path::new(&self.name);
+        let path = Path::new(self.name());
         let named = path.components().count() > 1 || path.is_file() || files::extension(path) == "sif";
         if named {
             return Some(path.to_owned());
         }
-        let in_folder = env::var_os(SIF_FOLDER).and_then(|folder| tangor_sif::find(&self.name, folder));
+        let in_folder = env::var_os(SIF_FOLDER).and_then(|folder| tangor_sif::find(self.name(), folder));
         // Names of problems may have dots; what is in the folder goes before what looks like an extension.
         in_folder.or_else(|| path.extension().map(|_| path.to_owned()))
     }
 
     fn open_file(&self, path: &Path) -> Result<Opened, Error> {
         if files::extension(path) != "sif" {
-            return Err(Error::NoReader(self.name.clone()));
+            return Err(Error::NoReader(self.name().to_string()));
         }
         let parameters = self.parameters.iter().cloned();
         let options = parameters.fold(Options::default(), |options, (name, value)| options.parameter(name, value));
@@ -125,7 +130,7 @@ impl fmt::Display for ProblemArguments {
         match &self.oracle {
             // In single quotes a shell changes nothing.
             Some(command) => write!(out, "--oracle '{}'", command.replace('\'', r"'\''"))?,
-            None => write!(out, "{}", self.name)?,
+            None => write!(out, "{}", self.name())?,
         }
         self.parameters.iter().try_for_each(|(name, value)| write!(out, " --param {name}={value}"))
     }

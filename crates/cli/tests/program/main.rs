@@ -3,6 +3,7 @@
 mod documents;
 mod files;
 mod interrupting;
+mod oracle;
 mod problems;
 mod settings;
 mod solve;
