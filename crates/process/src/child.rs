@@ -48,12 +48,13 @@ impl Worker {
             return Err(failed("it has no standard streams".to_string()));
         };
         let (kept, pass) = (worker.last_lines.clone(), settings.pass_stderr);
-        thread::spawn(move || {
+        let listener = move || {
             follow(errors, &kept, pass);
             // Nobody may be waiting any more, and that is fine.
             let _ = done.send(());
-        });
-        Ok((worker, Pipes::new(input, output)))
+        };
+        let threads = thread::Builder::new().spawn(listener).and_then(|_| Pipes::new(input, output));
+        Ok((worker, threads.map_err(|error| failed(error.to_string()))?))
     }
 
     /// Waits this long for the process to end by itself, then kills it.

@@ -1,4 +1,4 @@
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::process::{ChildStdin, ChildStdout};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -41,10 +41,11 @@ struct Job {
 }
 
 impl Pipes {
-    pub fn new(mut input: ChildStdin, output: ChildStdout) -> Self {
+    /// Fails when there can be no further thread.
+    pub fn new(mut input: ChildStdin, output: ChildStdout) -> io::Result<Self> {
         let (jobs, todo) = channel::<Job>();
         let (done, finished) = channel();
-        thread::spawn(move || {
+        thread::Builder::new().spawn(move || {
             let mut output = BufReader::with_capacity(1 << 16, output);
             for mut job in todo {
                 job.result = job.carry_out(&mut input, &mut output);
@@ -52,12 +53,9 @@ impl Pipes {
                     break;
                 }
             }
-        });
-        Pipes {
-            jobs,
-            finished,
-            spare: Job { to_write: Vec::new(), wanted: Wanted::Bytes(0), read: Vec::new(), result: Ok(()) },
-        }
+        })?;
+        let spare = Job { to_write: Vec::new(), wanted: Wanted::Bytes(0), read: Vec::new(), result: Ok(()) };
+        Ok(Pipes { jobs, finished, spare })
     }
 
     /// An empty buffer for [`Pipes::line`].
@@ -107,7 +105,7 @@ impl Job {
             Err(error) => return Err(Blockage::Unreachable(error.to_string())),
         }
         self.read.clear();
-        let unreadable = |error: std::io::Error| Blockage::Unreachable(error.to_string());
+        let unreadable = |error: io::Error| Blockage::Unreachable(error.to_string());
         match self.wanted {
             Wanted::Line(limit) => {
                 output.take(limit as u64).read_until(b'\n', &mut self.read).map_err(unreadable)?;
