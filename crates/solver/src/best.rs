@@ -20,7 +20,6 @@ pub struct Best {
     pub x: Vec<f64>,
     /// NaN until a point was judged.
     #[serde(with = "number::vector")]
-    #[serde(with = "crate::number::list")]
     pub c: Vec<f64>,
     /// Multipliers of the internal rows.
     pub y: Vec<f64>,

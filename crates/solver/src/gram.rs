@@ -20,7 +20,7 @@ pub enum Gram {
     /// Dense Cholesky in `R^m`.
     Dense(DenseGram),
     /// Sparse Cholesky in `R^m`.
-    Sparse(SparseGram),
+    Sparse(Box<SparseGram>),
     /// Dense Cholesky of `W^-1 + A^T D^-1 A`: for many more rows than columns.
     Primal(PrimalGram),
 }
@@ -33,7 +33,7 @@ impl Gram {
     /// Chooses a way by size and density, and allocates for it.
     pub fn new(a: &Matrix, wanted: Factorisation) -> Gram {
         let dense = || Gram::Dense(DenseGram::new(a));
-        let sparse = || a.structure.as_ref().and_then(|structure| SparseGram::new(a.m, structure));
+        let sparse = || a.structure.as_ref().and_then(|structure| SparseGram::new(a.m, structure).map(Box::new));
         match wanted {
             Factorisation::Dense => dense(),
             Factorisation::Primal => Gram::Primal(PrimalGram::new(a)),

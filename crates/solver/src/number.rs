@@ -23,17 +23,3 @@ pub mod vector {
         Ok(values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect())
     }
 }
-
-/// The same for a list of numbers.
-pub mod list {
-    use super::{Deserialize, Deserializer, Serializer};
-
-    pub fn serialize<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(values.iter().map(|value| value.is_finite().then_some(*value)))
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
-        let values = Vec::<Option<f64>>::deserialize(deserializer)?;
-        Ok(values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect())
-    }
-}
