@@ -34,7 +34,7 @@ pub struct ProblemArguments {
     oracle: Option<String>,
 
     /// How long an answer of the program may take
-    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration::parse, requires = "oracle")]
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration::parse, conflicts_with = "name")]
     oracle_time_limit: Duration,
 }
 
