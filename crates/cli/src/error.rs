@@ -18,6 +18,12 @@ pub enum Error {
     /// A SIF file is wrong.
     #[error("{0}")]
     Sif(#[from] tangor_sif::SifError),
+    /// A process cannot be had as a problem.
+    #[error("{0}")]
+    Oracle(#[from] tangor_process::Error),
+    /// The command needs functions without noise.
+    #[error("the functions of {0} can only be sampled, but this command needs exact ones")]
+    OnlySampled(String),
     /// Parameters for a problem that has none.
     #[error("the embedded problem {0} has no parameters: --param is for SIF files")]
     NoParameters(&'static str),

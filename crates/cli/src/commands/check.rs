@@ -6,7 +6,7 @@ use tangor_problem::{DerivativeCheck, Problem, check_derivatives};
 use tangor_sif::Difference;
 
 use crate::error::Error;
-use crate::problem_source::{Opened, ProblemArguments, SifFile};
+use crate::problem_source::{ProblemArguments, SifFile};
 use crate::screen::{Color, Screen};
 use crate::style::{BAD, GOOD, TITLE};
 use crate::{exit, point_source};
@@ -45,15 +45,15 @@ pub struct Check {
 impl Check {
     /// Checks the derivatives and tells what is wrong.
     pub fn run(self) -> Result<u8, Error> {
-        let Opened { mut problem, sif, .. } = self.problem.open()?;
+        let mut opened = self.problem.open()?;
+        let problem = opened.exact()?;
         let meta = problem.meta().clone();
         let x = match &self.at {
             Some(path) => point_source::read(path, &meta)?,
             None => point_source::start(&meta),
         };
-        let check =
-            check_derivatives(&mut problem, &x).map_err(|cause| Error::Evaluation { name: meta.name.clone(), cause })?;
-        let coded = sif.map(|file| compare_coded(&file, &x)).transpose()?;
+        let check = check_derivatives(problem, &x).map_err(|cause| Error::Evaluation { name: meta.name.clone(), cause })?;
+        let coded = opened.sif.map(|file| compare_coded(&file, &x)).transpose()?;
         let right = check.is_right() && coded.as_ref().is_none_or(Vec::is_empty);
         let (verdict, style) = if right { ("right", GOOD) } else { ("wrong", BAD) };
         let mut out = self.color.screen();

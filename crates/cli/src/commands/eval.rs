@@ -72,14 +72,15 @@ struct Triplets {
 impl Eval {
     /// Evaluates and prints.
     pub fn run(self) -> Result<u8, Error> {
-        let mut problem = self.problem.open()?.problem;
+        let mut opened = self.problem.open()?;
+        let problem = opened.exact()?;
         let meta = problem.meta().clone();
         meta.validate().map_err(|cause| Error::Evaluation { name: meta.name.clone(), cause: cause.into() })?;
         let x = match &self.at {
             Some(path) => point_source::read(path, &meta)?,
             None => meta.x0.clone(),
         };
-        let values = evaluate(&mut *problem, &meta, x).map_err(|cause| Error::Evaluation { name: meta.name.clone(), cause })?;
+        let values = evaluate(problem, &meta, x).map_err(|cause| Error::Evaluation { name: meta.name.clone(), cause })?;
         let mut out = self.color.screen();
         match self.json {
             true => writeln!(out, "{}", serde_json::to_string(&values)?)?,

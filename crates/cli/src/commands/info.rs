@@ -3,7 +3,7 @@ use std::io::Write;
 use clap::Args;
 use serde::Serialize;
 use tangor_collection::Entry;
-use tangor_problem::{INFINITE, Meta, Problem};
+use tangor_problem::{INFINITE, Meta, SampledProblem};
 use tangor_sif::Parameter;
 
 use crate::error::Error;

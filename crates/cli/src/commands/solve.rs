@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use tangor_problem::{Exact, Meta, Problem};
+use tangor_problem::{Meta, SampledProblem};
 use tangor_solver::{Checkpoint, Report, Settings, Solver};
 
 use crate::error::Error;
@@ -24,6 +24,7 @@ Examples:
   tangor solve HS71
   tangor solve HS71 --tolerance 1e-8 --time-limit 10s
   tangor solve CHAIN.SIF --param N=100            a file, with another value for one of its parameters
+  tangor solve --oracle \"python3 model.py\"        a program in any language evaluates the functions
   tangor solve HS71 --set normal.variant=bounded --set metric.kind=identity
   tangor solve HS71 --quiet --trace hs71.csv --plot hs71.svg
   tangor solve HS71 --checkpoint hs71.state       Ctrl-C ends the run in order, and then
@@ -80,7 +81,7 @@ pub struct Solve {
     settings: SettingsArguments,
 }
 
-type Run = Solver<Exact<Box<dyn Problem + Send>>>;
+type Run = Solver<Box<dyn SampledProblem + Send>>;
 
 impl Solve {
     /// Solves the problem and tells about it.
@@ -110,17 +111,17 @@ impl Solve {
         Ok(exit::of(&report))
     }
 
-    fn start(&self, problem: Box<dyn Problem + Send>) -> Result<(Run, Settings), Error> {
+    fn start(&self, problem: Box<dyn SampledProblem + Send>) -> Result<(Run, Settings), Error> {
         match &self.resume {
             None => {
                 let settings = self.settings.fresh()?;
-                Ok((Solver::new(problem, settings.clone())?, settings))
+                Ok((Solver::sampled(problem, settings.clone())?, settings))
             }
             Some(path) => {
                 let mut checkpoint = Checkpoint::read(path)?;
                 checkpoint.settings = self.settings.resumed(checkpoint.settings)?;
                 let settings = checkpoint.settings.clone();
-                Ok((Solver::resume(problem, checkpoint)?, settings))
+                Ok((Solver::resume_sampled(problem, checkpoint)?, settings))
             }
         }
     }

@@ -4,6 +4,7 @@ mod documents;
 mod files;
 mod fit;
 mod interrupting;
+mod oracle;
 mod problems;
 mod settings;
 mod solve;

@@ -1,0 +1,83 @@
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::{code, refusal, run, run_json, stderr, stdout};
+
+/// The command of a Python example, if Python is there.
+fn example(file: &str) -> Option<String> {
+    let has = Command::new("python3")
+        .arg("-V")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    if !has {
+        println!("skipped: python3 is not there");
+        return None;
+    }
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/python").join(file);
+    Some(format!("python3 -B '{}'", path.display()))
+}
+
+#[test]
+fn an_exact_oracle_is_solved_evaluated_and_checked() {
+    let Some(command) = example("hs71.py") else { return };
+    let (report, exit) = run_json(&["solve", "--oracle", &command, "--json"]);
+    assert_eq!(exit, 0);
+    let objective = report["objective"].as_f64().expect("a value");
+    assert!((objective - 17.014_017_3).abs() < 1e-4, "{objective}");
+    let (values, exit) = run_json(&["eval", "--oracle", &command, "--json"]);
+    assert_eq!((exit, values["f"].as_f64()), (0, Some(16.0)));
+    let check = run(&["check", "--oracle", &command]);
+    assert_eq!(code(&check), 0, "{}", stderr(&check));
+    assert!(stdout(&check).starts_with("HS71: right"));
+}
+
+#[test]
+fn a_noisy_oracle_is_solved_and_not_evaluated_exactly() {
+    let Some(command) = example("newsvendor.py") else { return };
+    let limits = ["--set", "limits.iterations=200", "--set", "sampling.judge.samples=400"];
+    let (report, exit) = run_json(&[&["solve", "--oracle", &command, "--json"], &limits[..]].concat());
+    assert!(exit == 0 || exit == 3, "{report}");
+    let x: Vec<f64> = serde_json::from_value(report["x"].clone()).expect("a point");
+    let spent: f64 = x.iter().zip([1.0, 2.0, 3.0]).map(|(order, price)| order * price).sum();
+    assert!(spent <= 60.1 && x.iter().all(|order| (0.0..=30.0).contains(order)), "{x:?}");
+    assert!(x[0] > 6.0, "more is ordered than at the start: {x:?}");
+    let message = refusal(&["eval", "--oracle", &command]);
+    assert!(
+        message.contains("the functions of newsvendor can only be sampled, but this command needs exact ones"),
+        "{message}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn an_oracle_that_fails_is_told_of() {
+    let message = refusal(&["solve", "--oracle", "sh -c 'echo the model is missing >&2; exit 7'"]);
+    assert!(message.contains("ended without an answer to the greeting; it ended with exit status: 7"), "{message}");
+    assert!(message.contains("\n  the model is missing"), "{message}");
+    let message = refusal(&["solve", "--oracle", "sleep 100", "--oracle-time-limit", "200ms"]);
+    assert!(message.contains("the oracle `sleep 100` gave no answer to the greeting within 200ms"), "{message}");
+
+    // It introduces itself, gives one value, and dies.
+    let introduction = r#"{"tangor":1,"name":"brief","n":1,"x0":[2],"objective":"value"}"#;
+    let program = format!("read line; echo '{introduction}'; read line; echo '{{\"id\":1,\"values\":[4]}}'; read line; exit 9");
+    let command = format!("sh -c \"{}\"", program.replace('\\', "\\\\").replace('"', "\\\""));
+    let output = run(&["solve", "--oracle", &command]);
+    assert_eq!(code(&output), 5, "{}", stderr(&output));
+    let told = stdout(&output);
+    assert!(
+        told.contains("ended without an answer to request 2 (gradient of the objective); it ended with exit status: 9"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_problem_comes_from_one_place() {
+    let message = refusal(&["solve", "HS71", "--oracle", "python3 model.py"]);
+    assert!(message.contains("cannot be used with"), "{message}");
+    let message = refusal(&["solve"]);
+    assert!(message.contains("PROBLEM") && message.contains("required"), "{message}");
+    let message = refusal(&["solve", "HS71", "--oracle-time-limit", "1s"]);
+    assert!(message.contains("'[PROBLEM]' cannot be used with '--oracle-time-limit <DURATION>'"), "{message}");
+}

@@ -1,0 +1,195 @@
+//! How a process introduces its problem.
+
+use serde::{Deserialize, Serialize};
+use tangor_problem::{Access, Accesses, Meta, MetaError, Pattern};
+
+use crate::PROTOCOL_VERSION;
+use crate::error::{Misdeed, Question};
+use crate::message::{Payload, parse};
+
+/// The longest introduction: a million variables with names, and a pattern of ten million entries, fit.
+pub const LONGEST_INTRODUCTION: usize = 1 << 30;
+
+/// The greeting that opens the conversation.
+#[derive(Serialize)]
+struct Greeting {
+    tangor: u64,
+    payloads: [Payload; 2],
+}
+
+/// The line that every process reads first.
+pub fn greeting(buffer: &mut Vec<u8>) -> serde_json::Result<()> {
+    serde_json::to_writer(&mut *buffer, &Greeting { tangor: PROTOCOL_VERSION, payloads: [Payload::Binary, Payload::Text] })?;
+    buffer.push(b'\n');
+    Ok(())
+}
+
+/// What is known of the objective.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Objective {
+    /// Values and gradients.
+    Value,
+    /// Gradients only.
+    #[default]
+    Gradient,
+    /// There is nothing to minimise.
+    None,
+}
+
+/// What a process says of its problem.
+pub struct Introduction {
+    pub meta: Meta,
+    pub accesses: Accesses,
+    pub objective: Objective,
+    pub payload: Payload,
+}
+
+/// Read before all else, whatever the other fields of another version may be.
+#[derive(Deserialize)]
+struct Opening {
+    tangor: u64,
+    error: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fields {
+    #[serde(rename = "tangor")]
+    _version: u64,
+    #[serde(default)]
+    payload: Payload,
+    name: String,
+    n: usize,
+    #[serde(default)]
+    m: usize,
+    x0: Vec<f64>,
+    x_lower: Option<Vec<Option<f64>>>,
+    x_upper: Option<Vec<Option<f64>>>,
+    #[serde(default)]
+    c_lower: Vec<Option<f64>>,
+    #[serde(default)]
+    c_upper: Vec<Option<f64>>,
+    jacobian: Option<Entries>,
+    #[serde(default)]
+    variable_names: Vec<String>,
+    #[serde(default)]
+    row_names: Vec<String>,
+    #[serde(default)]
+    linear_rows: Vec<bool>,
+    #[serde(default)]
+    objective: Objective,
+    #[serde(default = "exact")]
+    accesses: Accesses,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entries {
+    rows: Vec<usize>,
+    columns: Vec<usize>,
+}
+
+fn exact() -> Accesses {
+    Accesses::all(Access::Exact)
+}
+
+impl Introduction {
+    /// Reads the line with which a process introduces itself.
+    pub fn read(line: &[u8]) -> Result<Introduction, Misdeed> {
+        let opening: Opening = parse(line, Question::Introduction)?;
+        if opening.tangor != PROTOCOL_VERSION {
+            return Err(Misdeed::Version(opening.tangor));
+        }
+        match opening.error {
+            Some(cause) => Err(Misdeed::Refused(cause)),
+            None => {
+                let fields: Fields = parse(line, Question::Introduction)?;
+                let Accesses { gradient, constraints, jacobian } = fields.accesses;
+                if [gradient, constraints, jacobian].contains(&Access::Finite(0)) {
+                    return Err(Misdeed::EmptyPopulation);
+                }
+                fields.check().map_err(Misdeed::Introduction)
+            }
+        }
+    }
+}
+
+impl Fields {
+    fn check(self) -> Result<Introduction, MetaError> {
+        let (n, m) = (self.n, self.m);
+        let lengths = [("x0", self.x0.len(), n), ("c_lower", self.c_lower.len(), m), ("c_upper", self.c_upper.len(), m)];
+        for (what, found, expected) in lengths {
+            if found != expected {
+                return Err(MetaError::Length { what, found, expected });
+            }
+        }
+        let mut meta = Meta::new(self.name, self.x0);
+        if let Some(lower) = self.x_lower {
+            meta.x_lower = bounds(lower, f64::NEG_INFINITY);
+        }
+        if let Some(upper) = self.x_upper {
+            meta.x_upper = bounds(upper, f64::INFINITY);
+        }
+        meta.c_lower = bounds(self.c_lower, f64::NEG_INFINITY);
+        meta.c_upper = bounds(self.c_upper, f64::INFINITY);
+        if let Some(Entries { rows, columns }) = self.jacobian {
+            meta.jacobian = Pattern::Sparse { rows, columns };
+        }
+        meta.has_objective = self.objective != Objective::None;
+        meta.variable_names = self.variable_names;
+        meta.row_names = self.row_names;
+        meta.linear_rows = self.linear_rows;
+        meta.validate()?;
+        let mut accesses = self.accesses;
+        // What is never asked for makes nothing noisy.
+        if !meta.has_objective {
+            accesses.gradient = Access::Exact;
+        }
+        if m == 0 {
+            (accesses.constraints, accesses.jacobian) = (Access::Exact, Access::Exact);
+        }
+        Ok(Introduction { meta, accesses, objective: self.objective, payload: self.payload })
+    }
+}
+
+/// Bounds, where `null` stands for none.
+fn bounds(given: Vec<Option<f64>>, none: f64) -> Vec<f64> {
+    given.into_iter().map(|bound| bound.unwrap_or(none)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_absent_has_its_documented_meaning() {
+        let line = "{\"tangor\": 1, \"name\": \"p\", \"n\": 2, \"x0\": [0, 1e0], \"accesses\": \
+                    {\"gradient\": \"endless\", \"constraints\": \"endless\", \"jacobian\": {\"finite\": 3}}}\n";
+        let found = Introduction::read(line.as_bytes()).unwrap();
+        assert_eq!(found.meta, Meta::new("p", vec![0.0, 1.0]));
+        assert_eq!((found.objective, found.payload), (Objective::Gradient, Payload::Text));
+        let accesses = Accesses { gradient: Access::Endless, constraints: Access::Exact, jacobian: Access::Exact };
+        assert_eq!(found.accesses, accesses);
+    }
+
+    #[test]
+    fn all_fields_arrive() {
+        let line = "{\"tangor\": 1, \"name\": \"p\", \"n\": 2, \"m\": 1, \"x0\": [0, 1], \"x_lower\": [null, -1], \"x_upper\": \
+                    null, \"c_lower\": [null], \"c_upper\": [3], \"jacobian\": {\"rows\": [0], \"columns\": [1]}, \
+                    \"variable_names\": [\"a\", \"b\"], \"row_names\": [\"r\"], \"linear_rows\": [true], \"objective\": \"none\", \
+                    \"payload\": \"binary\"}";
+        let found = Introduction::read(line.as_bytes()).unwrap();
+        let mut expected = Meta::new("p", vec![0.0, 1.0])
+            .bounds(&[f64::NEG_INFINITY, -1.0], &[f64::INFINITY; 2])
+            .at_most(&[3.0])
+            .sparse([(0, 1)])
+            .name_variables(["a", "b"])
+            .name_rows(["r"])
+            .no_objective();
+        expected.linear_rows = vec![true];
+        assert_eq!(found.meta, expected);
+        assert_eq!((found.objective, found.payload), (Objective::None, Payload::Binary));
+        assert!(found.accesses.are_exact());
+    }
+}

@@ -1,0 +1,124 @@
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::process::{ChildStdin, ChildStdout};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Instant;
+
+/// The standard streams of a process, with a deadline for each exchange.
+///
+/// A pipe can block for ever in both directions, so a thread of its own reads and writes. When the deadline passes the thread is
+/// left behind: it ends when the process does.
+pub struct Pipes {
+    jobs: Sender<Job>,
+    finished: Receiver<Job>,
+    /// Storage of the last job, which the next one takes.
+    spare: Job,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub enum Blockage {
+    Late,
+    Ended,
+    /// The line is longer than the limit.
+    Endless(usize),
+    Unreachable(String),
+}
+
+#[derive(Clone, Copy)]
+enum Wanted {
+    /// A line of at most so many bytes.
+    Line(usize),
+    /// Exactly so many bytes.
+    Bytes(usize),
+}
+
+struct Job {
+    to_write: Vec<u8>,
+    wanted: Wanted,
+    read: Vec<u8>,
+    result: Result<(), Blockage>,
+}
+
+impl Pipes {
+    /// Fails when there can be no further thread.
+    pub fn new(mut input: ChildStdin, output: ChildStdout) -> io::Result<Self> {
+        let (jobs, todo) = channel::<Job>();
+        let (done, finished) = channel();
+        thread::Builder::new().spawn(move || {
+            let mut output = BufReader::with_capacity(1 << 16, output);
+            for mut job in todo {
+                job.result = job.carry_out(&mut input, &mut output);
+                if done.send(job).is_err() {
+                    break;
+                }
+            }
+        })?;
+        let spare = Job { to_write: Vec::new(), wanted: Wanted::Bytes(0), read: Vec::new(), result: Ok(()) };
+        Ok(Pipes { jobs, finished, spare })
+    }
+
+    /// An empty buffer for [`Pipes::line`].
+    pub fn buffer(&mut self) -> Vec<u8> {
+        let mut buffer = std::mem::take(&mut self.spare.to_write);
+        buffer.clear();
+        buffer
+    }
+
+    /// Writes a message, then reads a line. The last line before the end of the stream may lack its newline.
+    pub fn line(&mut self, message: Vec<u8>, limit: usize, deadline: Option<Instant>) -> Result<&[u8], Blockage> {
+        self.spare.to_write = message;
+        self.carry_out(Wanted::Line(limit), deadline)
+    }
+
+    /// Reads exactly so many bytes.
+    pub fn bytes(&mut self, count: usize, deadline: Option<Instant>) -> Result<&[u8], Blockage> {
+        self.spare.to_write.clear();
+        self.carry_out(Wanted::Bytes(count), deadline)
+    }
+
+    fn carry_out(&mut self, wanted: Wanted, deadline: Option<Instant>) -> Result<&[u8], Blockage> {
+        let to_write = std::mem::take(&mut self.spare.to_write);
+        let read = std::mem::take(&mut self.spare.read);
+        self.jobs.send(Job { to_write, wanted, read, result: Ok(()) }).map_err(|_| Blockage::Ended)?;
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let answer = match left {
+            Some(left) => self.finished.recv_timeout(left),
+            None => self.finished.recv().map_err(RecvTimeoutError::from),
+        };
+        let mut job = answer.map_err(|error| match error {
+            RecvTimeoutError::Timeout => Blockage::Late,
+            RecvTimeoutError::Disconnected => Blockage::Ended,
+        })?;
+        std::mem::replace(&mut job.result, Ok(()))?;
+        self.spare = job;
+        Ok(&self.spare.read)
+    }
+}
+
+impl Job {
+    fn carry_out(&mut self, input: &mut ChildStdin, output: &mut BufReader<ChildStdout>) -> Result<(), Blockage> {
+        match input.write_all(&self.to_write).and_then(|()| input.flush()) {
+            Ok(()) => {}
+            // It reads no more, but it may have said why.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+            Err(error) => return Err(Blockage::Unreachable(error.to_string())),
+        }
+        self.read.clear();
+        let unreadable = |error: io::Error| Blockage::Unreachable(error.to_string());
+        match self.wanted {
+            Wanted::Line(limit) => {
+                output.take(limit as u64).read_until(b'\n', &mut self.read).map_err(unreadable)?;
+                match self.read.last() {
+                    None => Err(Blockage::Ended),
+                    Some(&last) if last != b'\n' && self.read.len() == limit => Err(Blockage::Endless(limit)),
+                    Some(_) => Ok(()),
+                }
+            }
+            Wanted::Bytes(count) => {
+                let found = output.take(count as u64).read_to_end(&mut self.read).map_err(unreadable)?;
+                if found == count { Ok(()) } else { Err(Blockage::Ended) }
+            }
+        }
+    }
+}

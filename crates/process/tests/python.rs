@@ -1,0 +1,149 @@
+//! The Python examples, and the oracle that the protocol page prints, against values worked out here. Without Python they are skipped.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use tangor_problem::{Access, Draw, Failure, Problem, SampledProblem, check_derivatives};
+use tangor_process::{Error, ProcessProblem, ProcessSettings};
+
+fn repository() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Whether Python has a module; says so when it has not.
+fn python_has(module: &str) -> bool {
+    let run = Command::new("python3").args(["-c", &format!("import {module}")]).stderr(Stdio::null()).status();
+    let has = run.is_ok_and(|status| status.success());
+    if !has {
+        println!("skipped: python3 with the module {module} is not there");
+    }
+    has
+}
+
+fn start(arguments: &[&str]) -> Result<ProcessProblem, Error> {
+    let folder = Some(repository().join("examples/python"));
+    let settings = ProcessSettings { folder, pass_stderr: false, ..ProcessSettings::default() };
+    let words = ["python3", "-B"].iter().chain(arguments).map(|word| shlex::try_quote(word).expect("no NUL"));
+    ProcessProblem::start(&words.collect::<Vec<_>>().join(" "), &settings)
+}
+
+#[test]
+fn hs71_has_the_right_functions() {
+    if !python_has("json") {
+        return;
+    }
+    let mut problem = start(&["hs71.py"]).and_then(ProcessProblem::into_exact).expect("an exact problem");
+    let x = [1.0, 4.742_999_64, 3.821_149_98, 1.379_408_29];
+    assert!((problem.objective(&x).expect("a value") - 17.014_017_3).abs() < 1e-6);
+    let mut c = [0.0; 2];
+    problem.constraints(&x, &mut c).expect("constraints");
+    assert!((c[0] - 25.0).abs() < 1e-5 && (c[1] - 40.0).abs() < 1e-5, "{c:?}");
+    let check = check_derivatives(&mut problem, &[1.1, 4.5, 3.5, 1.7]).expect("a check");
+    assert_eq!(check.compared, 12);
+    assert!(check.wrong.is_empty(), "{:?}", check.wrong);
+}
+
+/// A sampled problem at fixed draws, which is a deterministic one.
+struct AtDraws(ProcessProblem, Vec<Draw>);
+
+impl Problem for AtDraws {
+    fn meta(&self) -> &tangor_problem::Meta {
+        self.0.meta()
+    }
+    fn objective(&mut self, x: &[f64]) -> Result<f64, Failure> {
+        self.0.objective(x, &self.1).expect("an oracle that gives values")
+    }
+    fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Result<(), Failure> {
+        self.0.gradient(x, &self.1, g)
+    }
+    fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Result<(), Failure> {
+        self.0.constraints(x, &self.1, c)
+    }
+    fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Result<(), Failure> {
+        self.0.jacobian(x, &self.1, values)
+    }
+}
+
+/// Averages over draws are averages, the same draw gives the same value, and derivatives fit values.
+fn check_sampled(mut problem: ProcessProblem, x: &[f64], draws: [u64; 2]) {
+    let m = problem.meta().m();
+    let (mut first, mut second, mut both) = (vec![0.0; m], vec![0.0; m], vec![0.0; m]);
+    let [a, b] = draws.map(Draw);
+    problem.constraints(x, &[a], &mut first).expect("values");
+    problem.constraints(x, &[b], &mut second).expect("values");
+    assert_ne!(first[0], second[0], "two draws differ");
+    problem.constraints(x, &[a, b], &mut both).expect("values");
+    assert!(both.iter().zip(first.iter().zip(&second)).all(|(c, (a, b))| (c - 0.5 * (a + b)).abs() < 1e-12));
+    problem.constraints(x, &[a], &mut second).expect("values");
+    assert_eq!(first, second);
+    let check = check_derivatives(&mut AtDraws(problem, vec![a, b]), x).expect("a check");
+    assert!(check.compared > 0 && check.wrong.is_empty(), "{:?}", check.wrong);
+}
+
+#[test]
+fn sampled_models_keep_to_their_draws() {
+    if python_has("json") {
+        let problem = start(&["newsvendor.py"]).expect("a problem");
+        assert_eq!(problem.accesses().gradient, Access::Endless);
+        assert_eq!(problem.meta().variable_names, ["apples", "pears", "plums"]);
+        check_sampled(problem, &[9.0, 8.0, 5.5], [3, u64::MAX]);
+    }
+    if python_has("numpy") {
+        let problem = start(&["portfolio.py"]).expect("a problem");
+        assert_eq!(problem.accesses().jacobian, Access::Finite(1000));
+        check_sampled(problem, &[0.02; 50], [0, 999]);
+    } else if python_has("json") {
+        let error = start(&["portfolio.py"]).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains("This model needs NumPy") && error.contains("exit status: 1"), "{error}");
+    }
+}
+
+const MODEL: &str = "
+import math, oracle
+def objective(x, draws):
+    print('a print does no harm')
+    if x[0] == 7.0:
+        return math.nan
+    if x[0] < 0.0:
+        raise oracle.Undefined(f'the logarithm of {x[0]}')
+    return math.log(x[0])
+oracle.serve('log', [1.0], lambda x, draws: [1.0 / x[0]], objective, x_lower=[-math.inf], payload=PAYLOAD)
+";
+
+#[test]
+fn exceptions_in_python_become_answers() {
+    if !python_has("json") {
+        return;
+    }
+    for payload in ["'text'", "'binary'"] {
+        let model = MODEL.replace("PAYLOAD", payload);
+        let mut problem = start(&["-c", &model]).and_then(ProcessProblem::into_exact).expect("an exact problem");
+        assert_eq!(problem.objective(&[2.0]).expect("a value"), 2.0_f64.ln());
+        let undefined = problem.objective(&[-2.0]).expect_err("no value");
+        assert!(!undefined.is_broken() && undefined.to_string() == "the logarithm of -2.0", "{undefined}");
+        let broken = problem.objective(&[0.0]).expect_err("a mistake");
+        assert!(
+            broken.is_broken() && broken.to_string().contains("ValueError: math domain error (<string>, line 9)"),
+            "{broken}"
+        );
+        let nan = problem.objective(&[7.0]).expect_err("a mistake").to_string();
+        assert!(nan.contains("ValueError: value 0 of objective is nan"), "{nan}");
+        let mut g = [0.0];
+        problem.gradient(&[4.0], &mut g).expect("a gradient");
+        assert_eq!(g, [0.25]);
+    }
+}
+
+#[test]
+fn the_smallest_oracle_of_the_protocol_page_works() {
+    if !python_has("json") {
+        return;
+    }
+    let page = std::fs::read_to_string(repository().join("docs/oracle.md")).expect("the page");
+    let program = page.split("```python\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a program");
+    let mut problem = start(&["-c", program]).and_then(ProcessProblem::into_exact).expect("an exact problem");
+    assert_eq!((problem.meta().name.as_str(), problem.meta().x_lower[0]), ("small", 0.0));
+    let mut g = [0.0];
+    problem.gradient(&[5.0], &mut g).expect("a gradient");
+    assert_eq!((problem.objective(&[5.0]).expect("a value"), g[0]), (4.0, 4.0));
+}

@@ -1,0 +1,120 @@
+"""Lets a Python program be an oracle of Tangor: it answers questions about a problem over its standard streams.
+
+    minimise E F(x, xi)   subject to   c_lower <= E C(x, zeta) <= c_upper,   x_lower <= x <= x_upper
+
+A model calls `serve` once, with its data and its functions. Only the standard library is needed. The protocol is described in
+docs/oracle.md.
+"""
+
+import json
+import math
+import os
+import sys
+import traceback
+from array import array
+
+VERSION = 1
+EXACT = "exact"
+ENDLESS = "endless"
+
+
+def finite(size):
+    """The access to a population of this size: draws are 0, 1, ..., size - 1."""
+    return {"finite": size}
+
+
+class Undefined(Exception):
+    """Raised by a function that has no value at a point; the solver then takes a shorter step."""
+
+
+def serve(name, x0, gradient=None, objective=None, constraints=None, jacobian=None, *, x_lower=None, x_upper=None,
+          c_lower=(), c_upper=(), pattern=None, variable_names=(), row_names=(), linear_rows=(),
+          gradient_access=EXACT, constraints_access=EXACT, jacobian_access=EXACT, payload="binary"):
+    """Answers questions until the solver has no more.
+
+    Each function is called as `function(x, draws)` with two arrays and gives the average over the draws: `objective` a number,
+    `gradient` n numbers, `constraints` m numbers, `jacobian` its rows one after another, or the values of the entries that
+    `pattern` lists as pairs (row, column). Without `gradient` there is nothing to minimise. Draws are empty when the access is
+    exact; the same draw must mean the same randomness at every x. A bound that is None, or infinite, is none.
+    """
+    questions, answers = _streams()
+    greeting = json.loads(questions.readline() or "{}")
+    if greeting.get("tangor") != VERSION:
+        return _say(answers, {"tangor": VERSION, "error": f"this oracle speaks only version {VERSION} of the protocol"})
+    binary = payload == "binary"
+    functions = {"objective": objective, "gradient": gradient, "constraints": constraints, "jacobian": jacobian}
+    introduction = {
+        "tangor": VERSION, "payload": payload, "name": name, "n": len(x0), "m": len(c_lower), "x0": _numbers(x0).tolist(),
+        "x_lower": _bounds(x_lower), "x_upper": _bounds(x_upper), "c_lower": _bounds(c_lower), "c_upper": _bounds(c_upper),
+        "variable_names": list(variable_names), "row_names": list(row_names), "linear_rows": list(linear_rows),
+        "objective": "none" if gradient is None else "gradient" if objective is None else "value",
+        "accesses": {"gradient": gradient_access, "constraints": constraints_access, "jacobian": jacobian_access},
+    }
+    if pattern is not None:
+        rows, columns = [row for row, _ in pattern], [column for _, column in pattern]
+        introduction["jacobian"] = {"rows": rows, "columns": columns}
+    _say(answers, introduction)
+    while line := questions.readline():
+        question = json.loads(line)
+        draws, x = _arrays(question, questions, binary)
+        _answer(answers, question, functions[question["evaluate"]], x, draws, binary)
+
+
+def _streams():
+    """The two streams of the conversation. What the model prints goes to standard error, where it does no harm."""
+    questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return questions, answers
+
+
+def _arrays(question, questions, binary):
+    """The draws and the point of a question."""
+    if not binary:
+        return array("Q", question["draws"]), array("d", question["point"])
+    draws, x = array("Q"), array("d")
+    draws.frombytes(questions.read(8 * question["draws"]))
+    x.frombytes(questions.read(8 * question["point"]))
+    if sys.byteorder == "big":
+        draws.byteswap()
+        x.byteswap()
+    return draws, x
+
+
+def _answer(answers, question, function, x, draws, binary):
+    header = {"id": question["id"]}
+    try:
+        values = _numbers(function(x, draws))
+        strange = next((k for k, value in enumerate(values) if not math.isfinite(value)), None)
+        if strange is not None:
+            raise ValueError(f"value {strange} of {question['evaluate']} is {values[strange]}")
+    except Undefined as reason:
+        return _say(answers, header | {"undefined": str(reason) or "no reason is given"})
+    except Exception as error:
+        traceback.print_exc()
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        cause = f"{type(error).__name__}: {error} ({os.path.basename(place.filename)}, line {place.lineno})"
+        return _say(answers, header | {"error": cause})
+    if not binary:
+        return _say(answers, header | {"values": values.tolist()})
+    if sys.byteorder == "big":
+        values.byteswap()
+    _say(answers, header | {"values": len(values)}, values.tobytes())
+
+
+def _numbers(values):
+    """Anything that is a number or a sequence of numbers, as an array."""
+    if not hasattr(values, "__len__"):
+        return array("d", [values])
+    if hasattr(values, "tobytes") and str(getattr(values, "dtype", "")) == "float64":
+        return array("d", values.tobytes())
+    return array("d", values)
+
+
+def _bounds(values):
+    """A list for JSON, which has no infinity: 1e300 is as good, and None stands for no bound."""
+    return values if values is None else [None if value is None else max(-1e300, min(1e300, value)) for value in values]
+
+
+def _say(answers, header, payload=b""):
+    answers.write(json.dumps(header).encode() + b"\n" + payload)
+    answers.flush()
