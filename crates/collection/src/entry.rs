@@ -80,7 +80,14 @@ pub enum What {
     Infeasible,
 }
 
-/// All problems, sorted by kind as they are in the source.
+/// All problems, those of a kind together.
+///
+/// ```
+/// use tangor_collection::{Kind, entries};
+///
+/// let systems: Vec<&str> = entries().iter().filter(|entry| entry.kind == Kind::System).map(|entry| entry.name).collect();
+/// assert_eq!(systems, ["HS8", "HIMMELBLAU"]);
+/// ```
 pub fn entries() -> &'static [Entry] {
     static ALL: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         let unconstrained = bounds::ENTRIES.iter();
@@ -92,6 +99,13 @@ pub fn entries() -> &'static [Entry] {
 }
 
 /// The problem of this name, in upper or lower case.
+///
+/// ```
+/// use tangor_collection::find;
+///
+/// assert_eq!(find("hs71").map(|entry| entry.name), Ok("HS71"));
+/// assert_eq!(find("rosenbroc").unwrap_err().nearest[0], "ROSENBROCK");
+/// ```
 pub fn find(name: &str) -> Result<&'static Entry, Unknown> {
     let same = |entry: &&Entry| entry.name.eq_ignore_ascii_case(name);
     entries().iter().find(same).ok_or_else(|| Unknown { name: name.to_owned(), nearest: nearest(name) })

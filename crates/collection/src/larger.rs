@@ -1,6 +1,6 @@
 //! Problems with inequalities and ranges that have more variables and more rows.
 
-use crate::statement::{HOCK_SCHITTKOWSKI, interval, optional, pattern, present, problems, variables};
+use crate::statement::HOCK_SCHITTKOWSKI;
 
 problems! {
     HS83, "Colville's third problem: three nonlinear ranges", HOCK_SCHITTKOWSKI, Inequalities;

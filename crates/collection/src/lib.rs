@@ -11,6 +11,9 @@
 //! # Ok::<(), tangor_problem::Failure>(())
 //! ```
 
+#[macro_use]
+mod statement;
+
 mod bounds;
 mod chain;
 mod entry;
@@ -19,6 +22,5 @@ mod inequalities;
 mod larger;
 mod mixed;
 mod peculiar;
-mod statement;
 
 pub use entry::{Entry, Kind, Known, Unknown, What, entries, find};

@@ -61,9 +61,18 @@ pub(crate) fn meta(name: &str, has_objective: bool, variables: &[Variable], rows
     if has_objective { meta } else { meta.no_objective() }
 }
 
-/// States problems as the literature does: variables with their start (and bounds), objective, rows, known solution.
+/// States problems as the literature does.
 ///
-/// The formulas are generic, so that their derivatives come from automatic differentiation.
+/// ```text
+/// NAME, "title", SOURCE, Kind;
+/// { x1 = start, x2 = start in lower..=upper }
+/// minimise formula;
+/// rows { name: formula => lower..; other: formula => value; }
+/// known What f = objective, x = [x1, x2], "note";
+/// ```
+///
+/// Bounds, objective, rows, `f` and note may be left out. The formulas are generic, so that their derivatives come from automatic
+/// differentiation.
 macro_rules! problems {
     ($(
         $name:ident, $title:literal, $source:ident, $kind:ident;
@@ -103,7 +112,7 @@ macro_rules! problems {
                 }
                 || {
                     let rows = [$($((stringify!($row), $crate::statement::Interval::ends($interval))),*)?];
-                    let has_objective = present!($($objective)?);
+                    let has_objective = !stringify!($($objective)?).is_empty();
                     let meta = $crate::statement::meta(stringify!($name), has_objective, &variables!($variables), &rows);
                     Box::new(tangor_problem::Differentiated::new(meta, Statement))
                 }
@@ -141,14 +150,3 @@ macro_rules! optional {
         Some($value)
     };
 }
-
-macro_rules! present {
-    () => {
-        false
-    };
-    ($value:expr) => {
-        true
-    };
-}
-
-pub(crate) use {interval, optional, pattern, present, problems, variables};

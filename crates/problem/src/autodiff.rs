@@ -45,7 +45,7 @@ pub trait Formulas {
 /// assert_eq!(values, [2.0, 1.0]);
 /// ```
 ///
-/// Both modes come from the crate `echidna`. Forward mode carries 8 directions through one evaluation, at the price of about two
+/// Both modes come from the crate `echidna`. Forward mode carries 8 directions through one evaluation, at the price of about three
 /// plain ones. Reverse mode records an evaluation, at the price of about twelve, and then gives a whole gradient for about
 /// five. A sparse Jacobian takes one direction for each group of columns that share no row, or one backward reading for each
 /// group of rows that share no column.
@@ -71,7 +71,7 @@ pub enum Mode {
 impl Mode {
     /// The cheaper one, by the prices in plain evaluations that [`Differentiated`] states.
     fn cheaper(directions: usize, results: usize) -> Self {
-        let forward = 2 * directions.div_ceil(LANES);
+        let forward = 3 * directions.div_ceil(LANES);
         let reverse = 12 + 5 * results;
         if forward <= reverse { Mode::Forward } else { Mode::Reverse }
     }
@@ -153,6 +153,7 @@ impl<F> fmt::Debug for Differentiated<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Counted;
 
     /// One result of every function that a [`Number`] knows, in `x` and `y`.
     struct Everything;
@@ -259,6 +260,31 @@ mod tests {
         assert_eq!(Differentiated::new(many, Band).modes(), [Mode::Reverse, Mode::Reverse]);
         let few = Meta::new("few", vec![0.0; 3]).equalities(&[0.0; 2]);
         assert_eq!(Differentiated::new(few, Band).modes(), [Mode::Forward, Mode::Forward]);
+    }
+
+    /// x^4 on every thread, and a panic below zero.
+    struct Quartic;
+
+    impl Formulas for Quartic {
+        fn objective<D: Number>(&self, x: &[D]) -> D {
+            assert!(x[0].value() >= 0.0, "no negative numbers, please");
+            x[0].square().square()
+        }
+    }
+
+    #[test]
+    fn threads_do_not_meet_and_a_panic_leaves_nothing_behind() {
+        let slope_on_thread = |i: u32| {
+            let mut problem = Counted::new(Differentiated::reverse(Meta::new("quartic", vec![1.0]), Quartic));
+            let (mut g, x) = ([0.0], f64::from(i));
+            for _ in 0..10 {
+                let failure = problem.gradient(&[-1.0], &mut g).unwrap_err();
+                assert_eq!(failure.to_string(), "the function panicked: no negative numbers, please");
+                problem.gradient(&[x], &mut g).unwrap();
+                assert_eq!(g[0], 4.0 * x * x * x);
+            }
+        };
+        std::thread::scope(|scope| (1..=4).for_each(|i| drop(scope.spawn(move || slope_on_thread(i)))));
     }
 
     #[test]

@@ -1,10 +1,8 @@
 use std::fmt;
 
-use crate::differences::Stencil;
+use crate::estimate::{Estimate, Estimator, NOBODY};
+use crate::groups::Groups;
 use crate::{Evaluation, Failure, Function, Meta, Problem};
-
-/// Differences are taken with these steps, relative to the variable; the pair that agrees best is believed.
-const RELATIVE_STEPS: [f64; 4] = [1.0 / 256.0, 1.0 / 2048.0, 1.0 / 16384.0, 1.0 / 131072.0];
 
 /// A derivative may be off by this much of its size, and by the uncertainty of the differences times [`DOUBT`].
 const TOLERANCE: f64 = 1e-7;
@@ -12,8 +10,9 @@ const DOUBT: f64 = 4.0;
 
 /// Compares the gradient and the Jacobian at `x` with finite differences of the functions.
 ///
-/// Every column is moved alone, so that entries which the sparse pattern does not declare are found too: it takes eight
-/// evaluations for each variable. The functions are called inside the bounds only; fixed variables are left out.
+/// Entries that the sparse pattern does not declare are found too. It takes eight evaluations for each variable; of a sparse
+/// Jacobian, columns that share no row are moved together, and one by one only where that shows something wrong. The functions
+/// are called inside the bounds only; fixed variables are left out.
 ///
 /// ```
 /// use tangor_problem::{ClosureProblem, Meta, check_derivatives};
@@ -40,23 +39,29 @@ pub fn check_derivatives<P: Problem + ?Sized>(problem: &mut P, x: &[f64]) -> Eva
     if meta.has_objective {
         let mut g = vec![0.0; meta.n()];
         problem.gradient(x, &mut g)?;
-        let given = g.into_iter().map(|slope| vec![(0, slope)]).collect();
         let mut objective = |x: &[f64], f: &mut [f64]| problem.objective(x).map(|value| f[0] = value);
-        check.compare(Function::Gradient, &meta, x, 1, given, &mut objective)?;
+        let mut estimator = Estimator::new(&meta, x, 1, &mut objective)?;
+        for (column, slope) in g.into_iter().enumerate() {
+            check.compare_alone(Function::Gradient, &meta, column, &[(0, slope)], &mut estimator)?;
+        }
     }
     if meta.m() > 0 {
         let mut values = vec![0.0; meta.jacobian_len()];
         problem.jacobian(x, &mut values)?;
         let given = columns(&meta, &values);
         let mut constraints = |x: &[f64], c: &mut [f64]| problem.constraints(x, c);
-        check.compare(Function::Jacobian, &meta, x, meta.m(), given, &mut constraints)?;
+        let mut estimator = Estimator::new(&meta, x, meta.m(), &mut constraints)?;
+        check.compare_jacobian(&meta, &given, &mut estimator)?;
     }
     check.wrong.sort_by(|a, b| b.excess().total_cmp(&a.excess()));
     Ok(check)
 }
 
-/// The declared entries of each column as (row, value), an entry named twice added up.
-fn columns(meta: &Meta, values: &[f64]) -> Vec<Vec<(usize, f64)>> {
+/// The declared entries of a column as (row, value).
+type Column = Vec<(usize, f64)>;
+
+/// By columns, sorted by rows, an entry named twice added up.
+fn columns(meta: &Meta, values: &[f64]) -> Vec<Column> {
     let mut columns = vec![Vec::new(); meta.n()];
     for (k, &value) in values.iter().enumerate() {
         let (row, column) = meta.jacobian.place(k, meta.n());
@@ -120,44 +125,73 @@ impl Comparison {
     }
 }
 
-type Values<'a> = &'a mut dyn FnMut(&[f64], &mut [f64]) -> Evaluation;
-
 impl DerivativeCheck {
     /// Whether nothing is wrong and nothing is missing from the pattern.
     pub fn is_right(&self) -> bool {
         self.wrong.is_empty() && self.undeclared.is_empty()
     }
 
-    fn compare(
+    fn compare_jacobian(&mut self, meta: &Meta, given: &[Column], estimator: &mut Estimator<'_>) -> Evaluation {
+        // Columns without declared entries are a group too: none of them should move any row.
+        let empty: Vec<usize> = (0..meta.n()).filter(|&column| given[column].is_empty()).collect();
+        let groups = Groups::of_columns(meta);
+        for group in groups.iter().map(|group| &group.members).chain([&empty]) {
+            if group.len() > 1 && self.compare_together(meta, group, given, estimator)? {
+                continue;
+            }
+            for &column in group {
+                self.compare_alone(Function::Jacobian, meta, column, &given[column], estimator)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves the columns together. False, and nothing is judged, when a row moves that should not or a slope is not right.
+    fn compare_together(
+        &mut self,
+        meta: &Meta,
+        group: &[usize],
+        given: &[Column],
+        estimator: &mut Estimator<'_>,
+    ) -> Evaluation<bool> {
+        estimator.owner.fill(NOBODY);
+        for &column in group {
+            given[column].iter().for_each(|&(row, _)| estimator.owner[row] = column);
+        }
+        estimator.estimate(group)?;
+        let mut comparisons = Vec::new();
+        for &column in group.iter().filter(|&&column| estimator.is_free(column)) {
+            for &(row, value) in &given[column] {
+                comparisons.push(comparison(Function::Jacobian, meta, row, column, value, estimator.estimates[row]));
+            }
+        }
+        let right = |comparison: &Comparison| comparison.estimated.is_finite() && comparison.excess() <= 1.0;
+        let all_right = !estimator.strayed && comparisons.iter().all(right);
+        if all_right {
+            comparisons.into_iter().for_each(|comparison| self.judge(comparison, true));
+        }
+        Ok(all_right)
+    }
+
+    fn compare_alone(
         &mut self,
         function: Function,
         meta: &Meta,
-        x: &[f64],
-        rows: usize,
-        given: Vec<Vec<(usize, f64)>>,
-        values: Values<'_>,
+        column: usize,
+        given: &[(usize, f64)],
+        estimator: &mut Estimator<'_>,
     ) -> Evaluation {
-        let mut estimator = Estimator::new(meta, x, rows, values)?;
-        for (column, entries) in given.into_iter().enumerate() {
-            if !estimator.estimate(column)? {
-                continue;
-            }
-            let mut declared = entries.into_iter().peekable();
-            for (row, estimate) in estimator.estimates.iter().enumerate() {
-                let entry = declared.next_if(|&(declared_row, _)| declared_row == row);
-                if entry.is_none() && estimate.slope == 0.0 {
-                    continue;
-                }
-                let row = (function == Function::Jacobian).then(|| (row, meta.row_name(row)));
-                let comparison = Comparison {
-                    function,
-                    row,
-                    column: (column, meta.variable_name(column)),
-                    given: entry.map_or(0.0, |(_, value)| value),
-                    estimated: estimate.slope,
-                    uncertainty: estimate.uncertainty,
-                };
-                self.judge(comparison, entry.is_some());
+        if !estimator.is_free(column) {
+            return Ok(());
+        }
+        estimator.owner.fill(column);
+        estimator.estimate(&[column])?;
+        let mut declared = given.iter().peekable();
+        for (row, &estimate) in estimator.estimates.iter().enumerate() {
+            let entry = declared.next_if(|entry| entry.0 == row);
+            if entry.is_some() || estimate.slope != 0.0 {
+                let value = entry.map_or(0.0, |entry| entry.1);
+                self.judge(comparison(function, meta, row, column, value, estimate), entry.is_some());
             }
         }
         Ok(())
@@ -185,73 +219,14 @@ impl DerivativeCheck {
     }
 }
 
-#[derive(Clone, Copy)]
-struct Estimate {
-    slope: f64,
-    uncertainty: f64,
-}
-
-/// Slopes of all rows along one variable at a time.
-struct Estimator<'a> {
-    meta: &'a Meta,
-    x: &'a [f64],
-    values: Values<'a>,
-    probe: Vec<f64>,
-    centre: Vec<f64>,
-    at: [Vec<f64>; 2],
-    previous: Vec<f64>,
-    estimates: Vec<Estimate>,
-}
-
-impl<'a> Estimator<'a> {
-    fn new(meta: &'a Meta, x: &'a [f64], rows: usize, values: Values<'a>) -> Evaluation<Self> {
-        let zeros = vec![0.0; rows];
-        let mut centre = zeros.clone();
-        values(x, &mut centre)?;
-        let at = [zeros.clone(), zeros.clone()];
-        let estimates = vec![Estimate { slope: 0.0, uncertainty: 0.0 }; rows];
-        Ok(Estimator { meta, x, values, probe: x.to_vec(), centre, at, previous: zeros, estimates })
-    }
-
-    /// False when the variable is fixed.
-    fn estimate(&mut self, column: usize) -> Evaluation<bool> {
-        let (x, lower, upper) = (self.x[column], self.meta.x_lower[column], self.meta.x_upper[column]);
-        // In a narrow box all steps shrink alike, so that two of them still tell how good they are.
-        let fitting = (x - lower).max(upper - x) / (2.0 * x.abs().max(1.0));
-        let shrink = if fitting > 0.0 { (fitting / RELATIVE_STEPS[0]).min(1.0) } else { 1.0 };
-        self.estimates.fill(Estimate { slope: f64::NAN, uncertainty: f64::INFINITY });
-        self.previous.fill(f64::NAN);
-        for relative_step in RELATIVE_STEPS {
-            let Some(stencil) = Stencil::new(x, lower, upper, relative_step * shrink) else { return Ok(false) };
-            self.evaluate(column, stencil)?;
-            self.take_better(stencil);
-        }
-        Ok(true)
-    }
-
-    fn evaluate(&mut self, column: usize, stencil: Stencil) -> Evaluation {
-        for (values, point) in self.at.iter_mut().zip(stencil.points) {
-            self.probe[column] = point;
-            match (self.values)(&self.probe, values) {
-                Err(Failure::Undefined(_)) => values.fill(f64::NAN),
-                other => other?,
-            }
-        }
-        self.probe[column] = self.x[column];
-        Ok(())
-    }
-
-    /// A slope is as uncertain as it differs from that of the larger step, and as rounding makes it.
-    fn take_better(&mut self, stencil: Stencil) {
-        for (row, estimate) in self.estimates.iter_mut().enumerate() {
-            let (centre, at) = (self.centre[row], [self.at[0][row], self.at[1][row]]);
-            let slope = stencil.slope(centre, at);
-            let uncertainty = (slope - self.previous[row]).abs() + stencil.rounding(centre, at);
-            if uncertainty < estimate.uncertainty {
-                *estimate = Estimate { slope, uncertainty };
-            }
-            self.previous[row] = slope;
-        }
+fn comparison(function: Function, meta: &Meta, row: usize, column: usize, given: f64, estimate: Estimate) -> Comparison {
+    Comparison {
+        function,
+        row: (function == Function::Jacobian).then(|| (row, meta.row_name(row))),
+        column: (column, meta.variable_name(column)),
+        given,
+        estimated: estimate.slope,
+        uncertainty: estimate.uncertainty,
     }
 }
 

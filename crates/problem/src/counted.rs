@@ -3,7 +3,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Evaluation, Failure, Meta, Problem};
+use crate::{Access, Accesses, Draw, Evaluation, Failure, Meta, Problem, SampledProblem};
 
 /// How often each function was evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,18 +26,54 @@ impl Counts {
     }
 }
 
+/// How many samples each function was averaged over, all evaluations together. A sample that is evaluated at two points counts twice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Samples {
+    /// Gradients of the objective.
+    pub gradient: u64,
+    /// Values of the constraints.
+    pub constraints: u64,
+    /// Jacobians of the constraints.
+    pub jacobian: u64,
+}
+
+impl Samples {
+    /// All samples together.
+    pub fn total(&self) -> u64 {
+        self.gradient + self.constraints + self.jacobian
+    }
+}
+
 /// A problem whose evaluations are counted, and whose panics are turned into failures: a user's function never takes the run
 /// down.
+///
+/// ```
+/// use tangor_problem::{ClosureProblem, Counted, Meta, Problem};
+///
+/// let line = ClosureProblem::builder(Meta::new("line", vec![0.0])).objective(|x| x[0]).gradient(|_, g| g[0] = 1.0).build()?;
+/// let mut line = Counted::new(line);
+/// line.objective(&[1.0])?;
+/// line.objective(&[2.0])?;
+/// assert_eq!(line.counts().objective, 2);
+/// # Ok::<(), tangor_problem::Failure>(())
+/// ```
 #[derive(Debug)]
 pub struct Counted<P> {
     problem: P,
     counts: Counts,
+    samples: Samples,
 }
 
-impl<P: Problem> Counted<P> {
+impl<P> Counted<P> {
     /// Starts counting from zero.
     pub fn new(problem: P) -> Self {
-        Counted { problem, counts: Counts::default() }
+        Counted { problem, counts: Counts::default(), samples: Samples::default() }
+    }
+
+    /// The samples so far; only those of a [`SampledProblem`] are counted.
+    pub fn samples(&self) -> Samples {
+        self.samples
     }
 
     /// The counts so far.
@@ -46,8 +82,9 @@ impl<P: Problem> Counted<P> {
     }
 
     /// Goes on from these counts (a resumed run).
-    pub fn set_counts(&mut self, counts: Counts) {
+    pub fn set_counts(&mut self, counts: Counts, samples: Samples) {
         self.counts = counts;
+        self.samples = samples;
     }
 
     /// Gives the problem back.
@@ -76,6 +113,41 @@ impl<P: Problem> Problem for Counted<P> {
         self.counts.jacobian += 1;
         guarded(|| self.problem.jacobian(x, values))
     }
+}
+
+impl<S: SampledProblem> SampledProblem for Counted<S> {
+    fn meta(&self) -> &Meta {
+        self.problem.meta()
+    }
+    fn accesses(&self) -> Accesses {
+        self.problem.accesses()
+    }
+    fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
+        self.counts.gradient += 1;
+        self.samples.gradient += drawn(self.problem.accesses().gradient, draws);
+        guarded(|| self.problem.gradient(x, draws, g))
+    }
+    fn constraints(&mut self, x: &[f64], draws: &[Draw], c: &mut [f64]) -> Evaluation {
+        self.counts.constraints += 1;
+        self.samples.constraints += drawn(self.problem.accesses().constraints, draws);
+        guarded(|| self.problem.constraints(x, draws, c))
+    }
+    fn jacobian(&mut self, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Evaluation {
+        self.counts.jacobian += 1;
+        self.samples.jacobian += drawn(self.problem.accesses().jacobian, draws);
+        guarded(|| self.problem.jacobian(x, draws, values))
+    }
+    fn objective(&mut self, x: &[f64], draws: &[Draw]) -> Option<Evaluation<f64>> {
+        self.counts.objective += 1;
+        guarded(|| self.problem.objective(x, draws).transpose()).transpose()
+    }
+    fn exact(&mut self) -> Option<&mut dyn Problem> {
+        self.problem.exact()
+    }
+}
+
+fn drawn(access: Access, draws: &[Draw]) -> u64 {
+    if access.is_sampled() { draws.len() as u64 } else { 0 }
 }
 
 // Unwind safety: after a panic the run ends and the problem is not evaluated again.

@@ -10,6 +10,15 @@ pub type Evaluation<T = ()> = Result<T, Failure>;
 /// Why a function could not be evaluated at a point.
 ///
 /// Any standard error converts into [`Failure::Broken`], so `?` works inside a user's function.
+///
+/// ```
+/// use tangor_problem::{Evaluation, Failure};
+///
+/// fn logarithm(x: f64) -> Evaluation<f64> {
+///     if x > 0.0 { Ok(x.ln()) } else { Err(Failure::undefined(format!("the logarithm of {x}"))) }
+/// }
+/// assert_eq!(logarithm(-1.0).unwrap_err().to_string(), "the logarithm of -1");
+/// ```
 #[derive(Clone, Debug)]
 pub enum Failure {
     /// The function has no value here (the logarithm of a negative number, a simulation that does not converge).

@@ -12,6 +12,8 @@
 //! - give closures to [`ClosureProblem`], with derivatives by hand or estimated by finite differences;
 //! - write [`Formulas`] once for every kind of [`Number`], and let [`Differentiated`] find the derivatives.
 //!
+//! When functions are expectations of which only samples can be had, the trait is [`SampledProblem`].
+//!
 //! [`check_derivatives`] tells whether derivatives are right, and [`Counted`] counts evaluations.
 
 mod autodiff;
@@ -19,21 +21,28 @@ mod check;
 mod closures;
 mod counted;
 mod differences;
+mod estimate;
+mod exact;
 mod failure;
 mod forward;
 mod groups;
 mod meta;
+mod noisy;
 mod number;
 mod pattern;
 mod problem;
 mod reverse;
+mod sampled;
 
 pub use autodiff::{Differentiated, Formulas, Mode};
 pub use check::{Comparison, DerivativeCheck, check_derivatives};
 pub use closures::{ClosureBuilder, ClosureError, ClosureProblem, IntoEvaluation};
-pub use counted::{Counted, Counts};
+pub use counted::{Counted, Counts, Samples};
+pub use exact::Exact;
 pub use failure::{Evaluation, Failure, Function};
 pub use meta::{INFINITE, Meta, MetaError};
+pub use noisy::{Distribution, Noise, NoiseError, NoiseForm, Noisy};
 pub use number::Number;
 pub use pattern::Pattern;
 pub use problem::{Problem, SecondOrder};
+pub use sampled::{Access, Accesses, Draw, SampledProblem};

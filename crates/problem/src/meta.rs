@@ -4,6 +4,19 @@ use crate::Pattern;
 pub const INFINITE: f64 = 1e20;
 
 /// The plain data of a problem: all but its functions.
+///
+/// ```
+/// use tangor_problem::Meta;
+///
+/// // 1 <= x <= 5, a product of at least 25, a sum of squares of 40
+/// let meta = Meta::new("HS71", vec![1.0, 5.0, 5.0, 1.0])
+///     .bounds(&[1.0; 4], &[5.0; 4])
+///     .at_least(&[25.0])
+///     .equalities(&[40.0])
+///     .name_rows(["product", "sphere"]);
+/// assert_eq!((meta.n(), meta.m()), (4, 2));
+/// assert!(meta.validate().is_ok());
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meta {
     /// What to call it.

@@ -1,6 +1,15 @@
 /// Where a Jacobian has its entries: given once, before the first evaluation.
 ///
 /// [`Problem::jacobian`](crate::Problem::jacobian) then writes the values in the same order.
+///
+/// ```
+/// use tangor_problem::Pattern;
+///
+/// let corners = Pattern::sparse([(0, 0), (1, 2)]);
+/// assert_eq!(corners.len(2, 3), 2);
+/// assert_eq!(corners.place(1, 3), (1, 2));
+/// assert_eq!(Pattern::Dense.len(2, 3), 6);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// Every entry: `m * n` values, row after row.

@@ -1,6 +1,6 @@
 //! The derivative checker: what it finds, what it lets pass, what it says.
 
-use tangor_problem::{ClosureProblem, Evaluation, Failure, Function, Meta, Problem, check_derivatives};
+use tangor_problem::{ClosureProblem, Counted, Evaluation, Failure, Function, Meta, Problem, check_derivatives};
 
 /// Three variables, two rows; `slip` is added to one derivative after the other.
 fn problem(slip: [f64; 8]) -> ClosureProblem {
@@ -62,6 +62,42 @@ fn an_entry_outside_of_the_pattern_is_found() {
          \n  Jacobian of the constraints, row c[0], column x[2]: given 0, differences give 4"
     );
     assert!(!check.is_right());
+}
+
+/// c_i = x_i^2 x_{i+1}; `stray` adds the last variable to row 7, `slip` to a derivative of row 50.
+fn band(stray: f64, slip: f64) -> Counted<ClosureProblem> {
+    let n = 200;
+    let entries = (0..n - 1).flat_map(|i| [(i, i), (i, i + 1)]);
+    let x0 = (0..n).map(|i| 1.5 + (i as f64).sin()).collect();
+    let meta = Meta::new("band", x0).equalities(&vec![0.0; n - 1]).sparse(entries).no_objective();
+    let problem = ClosureProblem::builder(meta)
+        .constraints(move |x, c| {
+            c.iter_mut().zip(x.windows(2)).for_each(|(c, x)| *c = x[0] * x[0] * x[1]);
+            c[7] += stray * x[x.len() - 1];
+        })
+        .jacobian(move |x, v| {
+            v.chunks_mut(2).zip(x.windows(2)).for_each(|(v, x)| v.copy_from_slice(&[2.0 * x[0] * x[1], x[0] * x[0]]));
+            v[101] += slip;
+        });
+    Counted::new(problem.build().unwrap())
+}
+
+#[test]
+fn columns_that_share_no_row_are_checked_together() {
+    let mut right = band(0.0, 0.0);
+    let x = right.meta().x0.clone();
+    let check = check_derivatives(&mut right, &x).unwrap();
+    assert!(check.is_right(), "{check}");
+    assert_eq!(check.compared, 398);
+    assert_eq!(right.counts().constraints, 1 + 8 * 2);
+
+    let check = check_derivatives(&mut band(0.0, 0.125), &x).unwrap();
+    assert_eq!((check.compared, check.wrong.len(), check.undeclared.len()), (398, 1, 0));
+    assert!(check.to_string().contains("row c[50], column x[51]"), "{check}");
+
+    let check = check_derivatives(&mut band(0.5, 0.0), &x).unwrap();
+    assert_eq!((check.compared, check.wrong.len(), check.undeclared.len()), (398, 0, 1));
+    assert!(check.to_string().ends_with("row c[7], column x[199]: given 0, differences give 0.5"), "{check}");
 }
 
 #[test]

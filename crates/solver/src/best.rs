@@ -1,13 +1,14 @@
 //! The best point so far, by the merit function with its present parameter: what an interrupted run gives back.
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::{Meta, Problem};
+use tangor_problem::{Meta, SampledProblem};
 
 use crate::iterate::Iterate;
 use crate::kkt::{Kkt, Residuals};
 use crate::oracle::Oracle;
 use crate::standard::Standard;
 use crate::vector::norm;
+use crate::verdict::Verdict;
 
 /// A point with its residuals and multipliers, in the user's variables where not said otherwise.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -23,11 +24,14 @@ pub struct Best {
     pub mu: Vec<f64>,
     /// `None` until a point was judged.
     pub values: Option<Values>,
+    /// The verdict on it, in a noisy run.
+    pub verdict: Option<Verdict>,
 }
 
 /// The numbers of a point.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Values {
+    #[serde(with = "crate::number")]
     pub objective: f64,
     /// `f` and `|h|` in the internal scale.
     f: f64,
@@ -44,13 +48,13 @@ impl Best {
             y: vec![0.0; standard.rows.len()],
             mu: vec![0.0; n],
             values: None,
+            verdict: None,
         }
     }
 
     /// Keeps the point if it is better than the best so far, or `certain` to be what the run was after.
-    pub fn offer<P: Problem>(&mut self, at: &Iterate, kkt: &Kkt, oracle: &Oracle<P>, rho: f64, certain: bool) {
+    pub fn offer<S: SampledProblem>(&mut self, at: &Iterate, kkt: &Kkt, oracle: &Oracle<S>, rho: f64, certain: bool) {
         let (x, c) = oracle.user_point();
-        self.latest.copy_from_slice(x);
         let (f, h) = (at.f, norm(&at.h));
         if !certain && self.values.is_some_and(|best| best.f + rho * best.h < f + rho * h) {
             return;
@@ -61,5 +65,16 @@ impl Best {
         self.mu.copy_from_slice(&kkt.mu);
         let objective = f / oracle.standard.objective_scale;
         self.values = Some(Values { objective, f, h, residuals: kkt.residuals });
+    }
+
+    /// Keeps the latest point of a noisy run, which fresh samples judged better than the best so far.
+    pub fn keep_judged<S: SampledProblem>(&mut self, verdict: Verdict, kkt: &Kkt, oracle: &Oracle<S>) {
+        let (x, c) = oracle.user_point();
+        self.x.copy_from_slice(x);
+        self.c.copy_from_slice(c);
+        self.y.copy_from_slice(&kkt.y);
+        self.mu.copy_from_slice(&kkt.mu);
+        self.values = Some(Values { objective: f64::NAN, f: 0.0, h: 0.0, residuals: verdict.values() });
+        self.verdict = Some(verdict);
     }
 }

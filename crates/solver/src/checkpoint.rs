@@ -5,13 +5,16 @@ use std::io::Write;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::{Counts, Problem};
+use tangor_problem::{Counts, Exact, Problem, SampledProblem, Samples};
 
 use crate::best::Best;
 use crate::clock::Clock;
+use crate::estimator::{Estimate, SavedEstimate, Source};
 use crate::lipschitz::Estimates;
 use crate::metric::SavedMetric;
+use crate::random::Stream;
 use crate::solver::Solver;
+use crate::stochastic::Average;
 use crate::{Error, Event, Settings};
 
 /// The version of the checkpoint's form.
@@ -31,6 +34,7 @@ pub struct Checkpoint {
     /// Iterations done.
     pub iteration: u64,
     counts: Counts,
+    samples: Samples,
     seconds: f64,
     z: Vec<f64>,
     objective_scale: f64,
@@ -42,6 +46,17 @@ pub struct Checkpoint {
     rho: f64,
     best: Best,
     events: [u64; Event::ALL.len()],
+    noisy: Option<Noisy>,
+}
+
+/// What a noisy run depends on besides.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Noisy {
+    estimates: [SavedEstimate; 3],
+    judge: [Stream; 3],
+    judged_at: Option<u64>,
+    stale: u64,
+    average: Average,
 }
 
 impl Checkpoint {
@@ -68,7 +83,7 @@ impl Checkpoint {
     }
 }
 
-impl<P: Problem> Solver<P> {
+impl<S: SampledProblem> Solver<S> {
     /// The state between two iterations.
     pub fn checkpoint(&self) -> Checkpoint {
         let meta = self.oracle.meta();
@@ -81,6 +96,7 @@ impl<P: Problem> Solver<P> {
             settings: self.settings.clone(),
             iteration: self.iteration,
             counts: self.oracle.counts(),
+            samples: self.oracle.samples(),
             seconds: self.clock.seconds(),
             z: self.current.z.clone(),
             objective_scale: standard.objective_scale,
@@ -92,11 +108,12 @@ impl<P: Problem> Solver<P> {
             rho: self.rho,
             best: self.best.clone(),
             events: self.events,
+            noisy: self.save_noisy(),
         }
     }
 
-    /// Goes on where a checkpoint was taken; the functions are evaluated there again, which is not counted.
-    pub fn resume(problem: P, checkpoint: Checkpoint) -> Result<Self, Error> {
+    /// Goes on where a checkpoint was taken; exact functions are evaluated there again, which is not counted.
+    pub fn resume_sampled(problem: S, checkpoint: Checkpoint) -> Result<Self, Error> {
         let meta = problem.meta();
         if (&checkpoint.problem, checkpoint.n, checkpoint.m) != (&meta.name, meta.n(), meta.m()) {
             return Err(Error::OtherProblem {
@@ -109,6 +126,7 @@ impl<P: Problem> Solver<P> {
             });
         }
         let mut solver = Solver::unstarted(problem, checkpoint.settings.clone(), None)?;
+        solver.prepare_sampling();
         solver.restore(&checkpoint)?;
         Ok(solver)
     }
@@ -123,6 +141,7 @@ impl<P: Problem> Solver<P> {
             (saved.best.c.len(), self.best.c.len()),
             (saved.best.y.len(), self.best.y.len()),
             (saved.best.mu.len(), self.best.mu.len()),
+            (saved.noisy.is_some() as usize, self.judge.is_some() as usize),
         ];
         if lengths.iter().any(|(found, expected)| found != expected) || !self.metric.restore(&saved.metric) {
             let reason = "the lengths of its vectors do not fit the problem".to_string();
@@ -130,20 +149,58 @@ impl<P: Problem> Solver<P> {
         }
         self.oracle.standard.rescale(saved.objective_scale, &saved.row_scale);
         self.current.z.copy_from_slice(&saved.z);
-        let evaluated = self.oracle.values(&mut self.current, false).and_then(|()| self.oracle.derivatives(&mut self.current));
+        let evaluated = match &saved.noisy {
+            Some(noisy) => {
+                self.restore_noisy(noisy);
+                self.oracle.take_up_estimates(&mut self.current);
+                Ok(())
+            }
+            None => self.oracle.values(&mut self.current, false).and_then(|()| self.oracle.derivatives(&mut self.current)),
+        };
         if let Err(trouble) = evaluated {
             self.fail(trouble);
         }
-        self.oracle.set_counts(saved.counts);
+        self.oracle.problem.set_counts(saved.counts, saved.samples);
         self.clock = Clock::new(self.settings.limits.seconds, saved.seconds);
         self.iteration = saved.iteration;
         self.normal.y.copy_from_slice(&saved.normal_multipliers);
         self.tangent.lambda.copy_from_slice(&saved.tangent_multipliers);
         self.lipschitz = saved.lipschitz;
         self.rho = saved.rho;
-        self.best = saved.best.clone();
-        self.best.latest = self.best.x.clone();
+        let latest = std::mem::take(&mut self.best.latest);
+        self.best = Best { latest, ..saved.best.clone() };
+        self.best.latest.copy_from_slice(self.oracle.user_point().0);
         self.events = saved.events;
         Ok(())
+    }
+
+    fn save_noisy(&self) -> Option<Noisy> {
+        let (judge, average) = (self.judge.as_ref()?, self.average_of_last()?);
+        let estimates = &self.oracle.estimates;
+        Some(Noisy {
+            estimates: [&estimates.gradient, &estimates.constraints, &estimates.jacobian].map(Estimate::save),
+            judge: judge.streams(),
+            judged_at: self.judged_at,
+            stale: self.stale,
+            average: average.clone(),
+        })
+    }
+
+    fn restore_noisy(&mut self, noisy: &Noisy) {
+        for (source, saved) in Source::ALL.into_iter().zip(&noisy.estimates) {
+            self.oracle.estimates.of(source).restore(saved);
+        }
+        if let Some(judge) = &mut self.judge {
+            judge.set_streams(noisy.judge);
+        }
+        (self.judged_at, self.stale) = (noisy.judged_at, noisy.stale);
+        self.restore_average(&noisy.average);
+    }
+}
+
+impl<P: Problem> Solver<Exact<P>> {
+    /// Goes on where a checkpoint was taken; the functions are evaluated there again, which is not counted.
+    pub fn resume(problem: P, checkpoint: Checkpoint) -> Result<Self, Error> {
+        Solver::resume_sampled(Exact(problem), checkpoint)
     }
 }

@@ -1,6 +1,8 @@
 //! The linear algebra of the kernel: factorise `A W A^T + D` with diagonal `W >= 0` and `D > 0`, and solve with it.
 
 use faer::dyn_stack::MemBuffer;
+use faer::linalg::matmul::triangular::{self, BlockStructure};
+use faer::{Accum, MatMut, MatRef, Par};
 
 use crate::cholesky;
 use crate::matrix::Matrix;
@@ -9,6 +11,9 @@ use crate::{Factorisation, vector::dot};
 
 /// Columns that are multiplied together at a time, in the dense case.
 const BLOCK: usize = 256;
+
+/// Up to so many rows, plain products are faster than a matrix product.
+const SMALL: usize = 16;
 
 /// A way to solve `(A W A^T + D) y = b`.
 pub enum Gram {
@@ -138,19 +143,25 @@ fn add_blocks(a: &Matrix, w: &[f64], block: &mut [f64], gram: &mut [f64]) {
     let (m, n) = (a.m, a.n);
     for first in (0..n).step_by(BLOCK) {
         let width = BLOCK.min(n - first);
-        let w = &w[first..first + width];
-        for i in 0..m {
+        let scaled = &mut block[..m * width];
+        for (i, scaled) in scaled.chunks_exact_mut(width).enumerate() {
             let row = &a.values[i * n + first..i * n + first + width];
-            let scaled = &mut block[i * width..(i + 1) * width];
-            for ((scaled, value), w) in scaled.iter_mut().zip(row).zip(w) {
+            for ((scaled, value), w) in scaled.iter_mut().zip(row).zip(&w[first..first + width]) {
                 *scaled = value * w;
             }
         }
-        for j in 0..m {
-            let scaled = &block[j * width..(j + 1) * width];
-            for i in j..m {
-                gram[j * m + i] += dot(&a.values[i * n + first..i * n + first + width], scaled);
+        if m <= SMALL {
+            for (j, scaled) in scaled.chunks_exact(width).enumerate() {
+                for i in j..m {
+                    gram[j * m + i] += dot(&a.values[i * n + first..i * n + first + width], scaled);
+                }
             }
+        } else {
+            let rows = MatRef::from_row_major_slice_with_stride(&a.values[first..], m, width, n);
+            let scaled = MatRef::from_row_major_slice(scaled, m, width).transpose();
+            let gram = MatMut::from_column_major_slice_mut(gram, m, m);
+            let (lower, full) = (BlockStructure::TriangularLower, BlockStructure::Rectangular);
+            triangular::matmul(gram, lower, Accum::Add, rows, full, scaled, full, 1.0, Par::Seq);
         }
     }
 }

@@ -30,6 +30,7 @@ pub struct Kkt {
     violation: Vec<f64>,
     work: Vec<f64>,
     scaled: Vec<f64>,
+    signed: Vec<f64>,
 }
 
 impl Kkt {
@@ -41,6 +42,7 @@ impl Kkt {
             violation: vec![0.0; m],
             work: vec![0.0; n],
             scaled: vec![0.0; m],
+            signed: vec![0.0; m],
         }
     }
 
@@ -50,7 +52,7 @@ impl Kkt {
         self.find_violation(at, standard);
         let slack_complementarity = self.find_row_multipliers(at, tangent, standard);
         self.work.copy_from_slice(&at.g[..n]);
-        at.jacobian.a.add_transposed(&self.scaled, &mut self.work);
+        at.jacobian.a.add_transposed(&self.signed, &mut self.work);
         let mut complementarity = slack_complementarity;
         for i in 0..n {
             let mu = tangent.mu[i];
@@ -64,6 +66,11 @@ impl Kkt {
         self.residuals.stationarity = norm(&self.work) / standard.objective_scale;
         self.residuals.complementarity = complementarity / standard.objective_scale;
         self.residuals.feasibility = norm(&self.violation);
+    }
+
+    /// The multipliers of the internal rows with the right signs, in the internal scale, after [`Kkt::judge`].
+    pub fn signed(&self) -> &[f64] {
+        &self.signed
     }
 
     /// By how much each row is violated, with its sign, in the user's scale.
@@ -80,20 +87,20 @@ impl Kkt {
 
     /// `y`, with multipliers of inequalities at infinite bounds set to zero; gives the complementarity of the inequalities.
     fn find_row_multipliers(&mut self, at: &Iterate, tangent: &TangentStep, standard: &Standard) -> f64 {
-        self.scaled.copy_from_slice(&tangent.lambda);
+        self.signed.copy_from_slice(&tangent.lambda);
         let mut complementarity = 0.0;
         for (k, &row) in standard.slack_rows.iter().enumerate() {
             let slack = standard.n() + k;
-            let lambda = self.scaled[row];
+            let lambda = self.signed[row];
             let bound = if lambda < 0.0 { standard.lower[slack] } else { standard.upper[slack] };
             if bound.is_finite() {
                 complementarity += lambda.abs() * (at.c[row] - bound).abs();
             } else {
-                self.scaled[row] = 0.0;
+                self.signed[row] = 0.0;
             }
         }
         for (row, y) in self.y.iter_mut().enumerate() {
-            *y = self.scaled[row] * standard.row_scale[row] / standard.objective_scale;
+            *y = self.signed[row] * standard.row_scale[row] / standard.objective_scale;
         }
         complementarity
     }

@@ -57,6 +57,25 @@ impl Estimates {
         (tau / constant).min(cap)
     }
 
+    /// The stepsize of the stochastic method, `eta = min(tau / (L_f + rho (L_c + 1)), cap)`; what was found of the Lagrangian's curvature
+    /// stands in place of the sum.
+    pub fn sampled_stepsize(&self, rho: f64, tau: f64, cap: f64, smallest: f64) -> f64 {
+        let given = (self.objective + rho * (self.constraints + 1.0)) / smallest;
+        (tau / if self.given { given } else { self.merit.max(1.0) }).min(cap)
+    }
+
+    /// The same samples at two points showed these constants; `ratio` is that of the Lagrangian in the norm of the metric. Estimates
+    /// rise at once and fall slowly.
+    pub fn follow(&mut self, objective: f64, constraints: f64, ratio: f64) {
+        if self.given {
+            return;
+        }
+        let follow = |old: f64, new: f64| if new.is_finite() { new.max(0.9 * old) } else { old };
+        self.objective = follow(self.objective, objective);
+        self.constraints = follow(self.constraints, constraints);
+        self.merit = follow(self.merit, ratio);
+    }
+
     /// The step was accepted: `L_f` and `L_c` follow what was measured, and fall by at most a factor of 4. After an `easy` success, at
     /// the first trial, the constant of the merit function falls by that factor: the test at the next point is the judge.
     pub fn accept(&mut self, trial: &Trial, easy: bool) {

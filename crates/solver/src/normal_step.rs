@@ -89,6 +89,13 @@ impl NormalStep {
             }
         }
         self.theta = 1.0 - left(&self.target) / size;
+        if self.theta < 0.0 {
+            // Only a subproblem that was not solved can do harm: standing still is better.
+            self.u.fill(0.0);
+            self.target.fill(0.0);
+            self.theta = 0.0;
+            unusual.insert(Event::Inexact);
+        }
         projected.iterations
     }
 

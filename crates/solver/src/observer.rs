@@ -4,8 +4,9 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize, Serializer};
-use tangor_problem::Counts;
+use tangor_problem::{Counts, Samples};
 
+use crate::kkt::Residuals;
 use crate::number;
 
 /// One iteration, as seen before its step was taken (residuals, directions) and while it was (stepsize, events).
@@ -53,11 +54,33 @@ pub struct Row {
     pub kernel_iterations: u32,
     /// Evaluations so far.
     pub evaluations: Counts,
+    /// Samples so far, of a noisy run.
+    pub samples: Samples,
+    /// The residuals with exact functions, of a noisy run that was asked to tell them.
+    pub true_residuals: Option<TrueResiduals>,
     /// Seconds since the start.
     #[serde(with = "number")]
     pub seconds: f64,
     /// What was unusual.
     pub unusual: Unusual,
+}
+
+/// The residuals with exact functions, multipliers fitted to them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrueResiduals {
+    /// `|g + J^T y - mu|`
+    pub stationarity: f64,
+    /// The violation of the constraints.
+    pub feasibility: f64,
+    /// The sum of |multiplier| times distance.
+    pub complementarity: f64,
+}
+
+impl From<Residuals> for TrueResiduals {
+    fn from(residuals: Residuals) -> Self {
+        let Residuals { stationarity, feasibility, complementarity, .. } = residuals;
+        TrueResiduals { stationarity, feasibility, complementarity }
+    }
 }
 
 /// Something worth telling about an iteration.
@@ -78,11 +101,13 @@ pub enum Event {
     Corrected,
     /// The normal step was solved as a cone program.
     Cone,
+    /// The step was too small to move, and the metric forgot what it had learnt.
+    Forgotten,
 }
 
 impl Event {
     /// All of them, in the order of their bits.
-    pub const ALL: [Event; 7] = [
+    pub const ALL: [Event; 8] = [
         Event::RankDeficient,
         Event::Fallback,
         Event::Inexact,
@@ -90,6 +115,7 @@ impl Event {
         Event::Shortened,
         Event::Corrected,
         Event::Cone,
+        Event::Forgotten,
     ];
 }
 
@@ -103,6 +129,7 @@ impl fmt::Display for Event {
             Event::Shortened => "shortened",
             Event::Corrected => "corrected",
             Event::Cone => "cone program",
+            Event::Forgotten => "metric forgotten",
         })
     }
 }

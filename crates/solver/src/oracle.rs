@@ -2,20 +2,21 @@
 
 use std::sync::Arc;
 
-use tangor_problem::{Counted, Counts, Failure, Function, Problem};
+use tangor_problem::{Counted, Counts, Failure, Function, Meta, SampledProblem, Samples};
 
+use crate::estimator::{Estimates, Source};
 use crate::iterate::Iterate;
 use crate::report::EvaluationFailure;
 use crate::standard::Standard;
+use crate::{Sampling, estimator::Learning};
 
 /// The user's problem with the maps to the internal form.
-pub struct Oracle<P> {
-    problem: Counted<P>,
+pub struct Oracle<S> {
+    pub problem: Counted<S>,
     pub standard: Standard,
     x: Vec<f64>,
-    c: Vec<f64>,
-    g: Vec<f64>,
-    values: Vec<f64>,
+    /// The user's `g`, `c` and `J`: values, or what is estimated of them.
+    pub estimates: Estimates,
 }
 
 /// Why an evaluation has no result.
@@ -39,16 +40,15 @@ impl Trouble {
     }
 }
 
-impl<P: Problem> Oracle<P> {
-    pub fn new(problem: P, standard: Standard) -> Self {
+impl<S: SampledProblem> Oracle<S> {
+    pub fn new(problem: S, standard: Standard, sampling: &Sampling) -> Self {
         let problem = Counted::new(problem);
-        let meta = problem.meta();
-        let (n, m, values) = (meta.n(), meta.m(), meta.jacobian_len());
         let x = standard.start.clone();
-        Oracle { problem, standard, x, c: vec![0.0; m], g: vec![0.0; n], values: vec![0.0; values] }
+        let estimates = Estimates::new(problem.meta(), problem.accesses(), sampling);
+        Oracle { problem, standard, x, estimates }
     }
 
-    pub fn meta(&self) -> &tangor_problem::Meta {
+    pub fn meta(&self) -> &Meta {
         self.problem.meta()
     }
 
@@ -56,38 +56,104 @@ impl<P: Problem> Oracle<P> {
         self.problem.counts()
     }
 
-    pub fn set_counts(&mut self, counts: Counts) {
-        self.problem.set_counts(counts);
+    pub fn samples(&self) -> Samples {
+        self.problem.samples()
     }
 
-    /// The user's point and constraint values of the last evaluation of values.
+    /// Whether any function is sampled.
+    pub fn is_sampled(&self) -> bool {
+        !self.problem.accesses().are_exact()
+    }
+
+    /// The user's point and constraint values of the last evaluation.
     pub fn user_point(&self) -> (&[f64], &[f64]) {
-        (&self.x, &self.c)
+        (&self.x, self.estimates.constraints.values())
     }
 
-    /// `f` and `c` at the iterate's variables, and `h` with its slacks; with `reset` the slacks move to where they violate least.
+    /// `f` and `c` at the iterate's variables, exactly, and `h` with its slacks; with `reset` the slacks move to where they violate
+    /// least.
     pub fn values(&mut self, iterate: &mut Iterate, reset: bool) -> Result<(), Trouble> {
         self.standard.to_user(iterate.x(), &mut self.x);
-        let (has_objective, m) = (self.meta().has_objective, self.meta().m());
         iterate.f = 0.0;
-        if has_objective {
-            let f = self.problem.objective(&self.x).map_err(|failure| trouble(Function::Objective, failure))?;
-            self.check(Function::Objective, &[f], |_, _| None)?;
+        if self.meta().has_objective
+            && let Some(f) = self.problem.objective(&self.x, &[])
+        {
+            let f = f.map_err(|failure| trouble(Function::Objective, failure))?;
+            check(self.problem.meta(), Function::Objective, &[f])?;
             iterate.f = self.standard.objective_scale * f;
         }
-        if m > 0 {
-            self.problem.constraints(&self.x, &mut self.c).map_err(|failure| trouble(Function::Constraints, failure))?;
-            self.check(Function::Constraints, &self.c, |meta, i| Some(format!("constraint {}", meta.row_name(i))))?;
-        }
+        self.evaluate_exactly(Source::Constraints)?;
         self.residual(iterate, reset);
         Ok(())
     }
 
+    /// `g` and `J` at the point of the last call of [`Oracle::values`].
+    pub fn derivatives(&mut self, iterate: &mut Iterate) -> Result<(), Trouble> {
+        self.evaluate_exactly(Source::Gradient)?;
+        self.evaluate_exactly(Source::Jacobian)?;
+        self.put_derivatives(iterate);
+        Ok(())
+    }
+
+    fn evaluate_exactly(&mut self, source: Source) -> Result<(), Trouble> {
+        if !source.is_needed(self.meta()) {
+            return Ok(());
+        }
+        let Oracle { problem, x, estimates, .. } = self;
+        let values = estimates.of(source).values_mut();
+        source.evaluate(problem, x, &[], values).map_err(|failure| trouble(source.function(), failure))?;
+        check(problem.meta(), source.function(), values)
+    }
+
+    /// Estimates of `g`, `J` and `h` at the iterate's variables. `learning` tells how the Lipschitz constants stand.
+    pub fn estimate(&mut self, iterate: &mut Iterate, learning: Learning, reset: bool) -> Result<(), Trouble> {
+        self.standard.to_user(iterate.x(), &mut self.x);
+        for source in Source::ALL {
+            if !source.is_needed(self.problem.meta()) {
+                continue;
+            }
+            let Oracle { problem, x, estimates, .. } = self;
+            estimates.refresh(source, problem, x, learning).map_err(|failure| trouble(source.function(), failure))?;
+            check(self.problem.meta(), source.function(), self.estimates.of(source).next())?;
+        }
+        self.estimates.finish(&self.x);
+        self.put_derivatives(iterate);
+        self.residual(iterate, reset);
+        Ok(())
+    }
+
+    /// Goes on with estimates that a checkpoint kept, at the iterate's variables and slacks.
+    pub fn take_up_estimates(&mut self, iterate: &mut Iterate) {
+        self.standard.to_user(iterate.x(), &mut self.x);
+        self.estimates.resume_at(&self.x);
+        self.put_derivatives(iterate);
+        self.residual(iterate, false);
+    }
+
+    fn put_derivatives(&self, iterate: &mut Iterate) {
+        let meta = self.problem.meta();
+        if meta.has_objective {
+            self.standard.gradient(self.estimates.gradient.values(), &mut iterate.g);
+        }
+        if meta.m() > 0 {
+            self.standard.jacobian(self.estimates.jacobian.values(), &mut iterate.jacobian.a);
+        }
+    }
+
     fn residual(&self, iterate: &mut Iterate, reset: bool) {
+        self.put_residual(self.estimates.constraints.values(), iterate, reset);
+    }
+
+    /// The user's constraint values, into an iterate whose slacks then violate least.
+    pub fn put_values(&self, c: &[f64], iterate: &mut Iterate) {
+        self.put_residual(c, iterate, true);
+    }
+
+    fn put_residual(&self, c: &[f64], iterate: &mut Iterate, reset: bool) {
         let standard = &self.standard;
         for (row, &i) in standard.rows.iter().enumerate() {
-            iterate.c[row] = standard.row_scale[row] * self.c[i];
-            iterate.h[row] = standard.row_scale[row] * (self.c[i] - standard.shift[row]);
+            iterate.c[row] = standard.row_scale[row] * c[i];
+            iterate.h[row] = standard.row_scale[row] * (c[i] - standard.shift[row]);
         }
         let n = standard.n();
         for (k, &row) in standard.slack_rows.iter().enumerate() {
@@ -99,53 +165,37 @@ impl<P: Problem> Oracle<P> {
         }
     }
 
-    /// `g` and `J` at the point of the last call of [`Oracle::values`].
-    pub fn derivatives(&mut self, iterate: &mut Iterate) -> Result<(), Trouble> {
-        let (has_objective, m) = (self.meta().has_objective, self.meta().m());
-        if has_objective {
-            self.problem.gradient(&self.x, &mut self.g).map_err(|failure| trouble(Function::Gradient, failure))?;
-            self.check(Function::Gradient, &self.g, |meta, i| Some(format!("variable {}", meta.variable_name(i))))?;
-            self.standard.gradient(&self.g, &mut iterate.g);
-        }
-        if m > 0 {
-            self.problem.jacobian(&self.x, &mut self.values).map_err(|failure| trouble(Function::Jacobian, failure))?;
-            self.check(Function::Jacobian, &self.values, |meta, k| {
-                let (row, column) = meta.jacobian.place(k, meta.n());
-                Some(format!("constraint {}, variable {}", meta.row_name(row), meta.variable_name(column)))
-            })?;
-            self.standard.jacobian(&self.values, &mut iterate.jacobian.a);
-        }
-        Ok(())
-    }
-
     /// Scales by the derivatives at the start, and puts what was evaluated there into the new scale.
     pub fn scale(&mut self, iterate: &mut Iterate) {
         self.standard.scale(&iterate.g[..iterate.n()], &iterate.jacobian.a);
         iterate.f *= self.standard.objective_scale;
         self.residual(iterate, true);
-        self.standard.gradient(&self.g, &mut iterate.g);
-        self.standard.jacobian(&self.values, &mut iterate.jacobian.a);
-    }
-
-    fn check(
-        &self,
-        function: Function,
-        values: &[f64],
-        place: impl Fn(&tangor_problem::Meta, usize) -> Option<String>,
-    ) -> Result<(), Trouble> {
-        // The sum is finite in the usual case, which makes this one pass without branches.
-        if values.iter().sum::<f64>().is_finite() {
-            return Ok(());
-        }
-        let Some(k) = values.iter().position(|value| !value.is_finite()) else { return Ok(()) };
-        let place = place(self.meta(), k);
-        let at = place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
-        let message = format!("the {function} gave {}{at}", values[k]);
-        Err(Trouble::Undefined(EvaluationFailure { function, place, message, cause: None }))
+        self.put_derivatives(iterate);
     }
 }
 
-fn trouble(function: Function, failure: Failure) -> Trouble {
+/// Names the first value that is not finite.
+pub fn check(meta: &Meta, function: Function, values: &[f64]) -> Result<(), Trouble> {
+    // The sum is finite in the usual case, which makes this one pass without branches.
+    if values.iter().sum::<f64>().is_finite() {
+        return Ok(());
+    }
+    let Some(k) = values.iter().position(|value| !value.is_finite()) else { return Ok(()) };
+    let place = match function {
+        Function::Gradient => Some(format!("variable {}", meta.variable_name(k))),
+        Function::Constraints => Some(format!("constraint {}", meta.row_name(k))),
+        Function::Jacobian => {
+            let (row, column) = meta.jacobian.place(k, meta.n());
+            Some(format!("constraint {}, variable {}", meta.row_name(row), meta.variable_name(column)))
+        }
+        Function::Objective | Function::Hessian => None,
+    };
+    let at = place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
+    let message = format!("the {function} gave {}{at}", values[k]);
+    Err(Trouble::Undefined(EvaluationFailure { function, place, message, cause: None }))
+}
+
+pub fn trouble(function: Function, failure: Failure) -> Trouble {
     let broken = failure.is_broken();
     let message = format!("the {function} failed: {failure}");
     let failure = EvaluationFailure { function, place: None, message, cause: Some(Arc::new(failure)) };

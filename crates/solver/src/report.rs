@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::{Counts, Failure, Function};
+use tangor_problem::{Counts, Failure, Function, Samples};
 
-use crate::{Event, Point, Settings, Stop, number};
+use crate::{Event, Point, Settings, Stop, Verdict, number};
 
 /// The version of the report's JSON form.
 pub const REPORT_VERSION: u32 = 1;
@@ -55,6 +55,12 @@ pub struct Report {
     pub iterations: u64,
     /// Evaluations of each function.
     pub evaluations: Counts,
+    /// Samples of each function, in a noisy run.
+    pub samples: Samples,
+    /// The point judged on fresh samples, in a noisy run.
+    pub verdict: Option<Verdict>,
+    /// The average of the last iterates, if it was asked for.
+    pub average: Option<Vec<f64>>,
     /// Wall time.
     pub seconds: f64,
     /// Final merit parameter.

@@ -1,6 +1,6 @@
 //! From the solver's state to the report: the way back to the user's variables, rows and signs.
 
-use tangor_problem::{Meta, Problem};
+use tangor_problem::{Meta, SampledProblem};
 
 use crate::kkt::Residuals;
 use crate::report::{REPORT_VERSION, Report, WorstRow};
@@ -19,6 +19,17 @@ impl Tolerance {
         residuals.feasibility > self.feasibility && residuals.infeasible <= self.infeasible * residuals.feasibility.min(1.0)
     }
 
+    /// What a point is whose bounds are not all within the tolerances.
+    fn classify_doubtful(&self, residuals: &Residuals, feasibility: f64) -> Point {
+        if self.is_infeasible_stationary(residuals) {
+            Point::EpsInfeasibleStationary
+        } else if feasibility <= self.feasibility {
+            Point::Feasible
+        } else {
+            Point::Nothing
+        }
+    }
+
     fn classify(&self, residuals: &Residuals) -> Point {
         if self.is_kkt(residuals) {
             Point::EpsKkt
@@ -32,7 +43,7 @@ impl Tolerance {
     }
 }
 
-impl<P: Problem> Solver<P> {
+impl<S: SampledProblem> Solver<S> {
     /// The result so far: the best point, its residuals and multipliers.
     pub fn report(&self) -> Report {
         let meta = self.oracle.meta();
@@ -40,7 +51,12 @@ impl<P: Problem> Solver<P> {
         let unknown =
             Residuals { stationarity: f64::NAN, feasibility: f64::NAN, complementarity: f64::NAN, infeasible: f64::NAN };
         let residuals = self.best.values.map_or(unknown, |values| values.residuals);
-        let point = self.settings.tolerance.classify(&residuals);
+        // Noisy residuals are within the tolerances only when their confidence bounds are.
+        let judged = self.best.verdict.filter(|_| self.oracle.is_sampled());
+        let point = match judged.filter(|verdict| !verdict.holds(&self.settings.tolerance)) {
+            Some(verdict) => self.settings.tolerance.classify_doubtful(&residuals, verdict.feasibility.upper),
+            None => self.settings.tolerance.classify(&residuals),
+        };
         // A run that was not yet told to stop is one that the caller left.
         let stop = self.stop.unwrap_or(Stop::User);
         let mut row_multipliers = vec![0.0; meta.m()];
@@ -72,6 +88,9 @@ impl<P: Problem> Solver<P> {
             worst_rows: worst_rows(meta, &self.best.c, self.settings.tolerance.feasibility),
             iterations: self.iteration,
             evaluations: self.oracle.counts(),
+            samples: self.oracle.samples(),
+            verdict: self.best.verdict,
+            average: self.average_of_last().and_then(|average| average.complete.clone()),
             seconds: self.clock.seconds(),
             rho: self.rho,
             unusual: Event::ALL.into_iter().zip(self.events).filter(|(_, count)| *count > 0).collect(),

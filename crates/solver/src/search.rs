@@ -1,7 +1,7 @@
 //! The stepsize `eta`: from the Lipschitz constants, and accepted when the merit function descends as the proof needs it,
 //! `phi(z + eta s) <= phi(z) - eta (1 - tau)/2 s^T H s` (descent-ine).
 
-use tangor_problem::Problem;
+use tangor_problem::SampledProblem;
 
 use crate::frame::Frame;
 use crate::lipschitz::Trial;
@@ -54,7 +54,7 @@ struct Line {
     rounding: f64,
 }
 
-impl<P: Problem> Solver<P> {
+impl<S: SampledProblem> Solver<S> {
     /// Finds the stepsize and leaves the accepted point, with its derivatives, in `trial`.
     pub(crate) fn find_acceptable_trial(&mut self, unusual: &mut Unusual) -> Result<f64, Stop> {
         let tau = self.settings.stepsize.tau;
@@ -112,7 +112,7 @@ impl<P: Problem> Solver<P> {
         }
     }
 
-    fn check_limits(&self, eta: f64) -> Result<(), Stop> {
+    pub(crate) fn check_limits(&self, eta: f64) -> Result<(), Stop> {
         let moved = eta * norm(&self.tangent.s);
         if !moved.is_finite() {
             return Err(Stop::NumericalTrouble);
@@ -127,7 +127,7 @@ impl<P: Problem> Solver<P> {
     }
 
     /// `trial.z = z + eta s`, plus the correction `d` when asked; never outside the bounds, whatever rounding does.
-    fn place_trial(&mut self, eta: f64, corrected: bool) {
+    pub(crate) fn place_trial(&mut self, eta: f64, corrected: bool) {
         let standard = &self.oracle.standard;
         for i in 0..self.trial.z.len() {
             let correction = if corrected { self.search.d[i] } else { 0.0 };
@@ -147,7 +147,7 @@ impl<P: Problem> Solver<P> {
         self.is_defined(done, unusual)
     }
 
-    fn is_defined(&mut self, done: Result<(), crate::oracle::Trouble>, unusual: &mut Unusual) -> Result<bool, Stop> {
+    pub(crate) fn is_defined(&mut self, done: Result<(), crate::oracle::Trouble>, unusual: &mut Unusual) -> Result<bool, Stop> {
         match done {
             Ok(()) => Ok(true),
             Err(trouble) if trouble.is_broken() => {

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Sampling;
+
 /// All settings of a run. The defaults need no tuning.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -23,6 +25,8 @@ pub struct Settings {
     pub kernel: Kernel,
     /// How the problem is scaled inside. Residuals are always judged unscaled.
     pub scaling: Scaling,
+    /// How sampled functions are estimated and judged.
+    pub sampling: Sampling,
 }
 
 /// When a point is good enough. All residuals are unscaled.
@@ -56,11 +60,13 @@ pub struct Limits {
     pub seconds: Option<f64>,
     /// Most evaluations of all functions together; none by default.
     pub evaluations: Option<u64>,
+    /// Most samples of all functions together; none by default.
+    pub samples: Option<u64>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { iterations: 3000, seconds: None, evaluations: None }
+        Limits { iterations: 3000, seconds: None, evaluations: None, samples: None }
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use tangor_problem::Problem;
+use tangor_problem::{Exact, Problem, SampledProblem};
 
 use crate::best::Best;
 use crate::clock::Clock;
@@ -22,11 +22,11 @@ use crate::report::EvaluationFailure;
 use crate::standard::Standard;
 use crate::tangent_step::TangentStep;
 use crate::vector::{dot, norm};
-use crate::{Error, Event, Mapping, NormalVariant, Observer, Report, Row, Scaling, Settings, Stop, Unusual};
+use crate::{Error, Event, Mapping, NormalVariant, Observer, Report, Row, Scaling, Settings, Stop, TrueResiduals, Unusual};
 
 /// A run of the method on a problem. All big allocations happen in [`Solver::new`].
-pub struct Solver<P> {
-    pub(crate) oracle: Oracle<P>,
+pub struct Solver<S> {
+    pub(crate) oracle: Oracle<S>,
     pub(crate) settings: Settings,
     pub(crate) clock: Clock,
     pub(crate) current: Iterate,
@@ -46,6 +46,12 @@ pub struct Solver<P> {
     /// How often each event happened.
     pub(crate) events: [u64; Event::ALL.len()],
     pub(crate) search: crate::search::Work,
+    /// What only a noisy run needs.
+    pub(crate) stochastic: Option<crate::stochastic::Work>,
+    pub(crate) judge: Option<crate::verdict::Work>,
+    pub(crate) judged_at: Option<u64>,
+    /// Judgements in a row that were no better than the best.
+    pub(crate) stale: u64,
     own_mapping: Option<Box<dyn OwnMapping>>,
 }
 
@@ -72,7 +78,7 @@ pub fn solve<P: Problem>(problem: P, settings: Settings) -> Result<Report, Error
     Ok(Solver::new(problem, settings)?.run(&mut |_: &Row, _: &[f64]| ControlFlow::Continue(())))
 }
 
-impl<P: Problem> Solver<P> {
+impl<P: Problem> Solver<Exact<P>> {
     /// Checks problem and settings, evaluates the functions at the start and allocates.
     pub fn new(problem: P, settings: Settings) -> Result<Self, Error> {
         Solver::start(problem, settings, None)
@@ -84,14 +90,16 @@ impl<P: Problem> Solver<P> {
     }
 
     fn start(problem: P, settings: Settings, own_mapping: Option<Box<dyn OwnMapping>>) -> Result<Self, Error> {
-        let mut solver = Solver::unstarted(problem, settings, own_mapping)?;
+        let mut solver = Solver::unstarted(Exact(problem), settings, own_mapping)?;
         if let Err(trouble) = solver.evaluate_start() {
             solver.fail(trouble);
         }
         Ok(solver)
     }
+}
 
-    pub(crate) fn unstarted(problem: P, settings: Settings, own_mapping: Option<Box<dyn OwnMapping>>) -> Result<Self, Error> {
+impl<S: SampledProblem> Solver<S> {
+    pub(crate) fn unstarted(problem: S, settings: Settings, own_mapping: Option<Box<dyn OwnMapping>>) -> Result<Self, Error> {
         let meta = problem.meta();
         meta.validate().map_err(|source| Error::Problem { name: meta.name.clone(), source })?;
         settings.validate()?;
@@ -127,7 +135,11 @@ impl<P: Problem> Solver<P> {
             events: Default::default(),
             search: crate::search::Work::new(m, columns),
             own_mapping,
-            oracle: Oracle::new(problem, standard),
+            stochastic: None,
+            judge: None,
+            judged_at: None,
+            stale: 0,
+            oracle: Oracle::new(problem, standard, &settings.sampling),
             current,
             settings,
         })
@@ -152,23 +164,39 @@ impl<P: Problem> Solver<P> {
         let mut unusual = Unusual::default();
         let kernel_iterations = self.find_steps(&mut unusual);
         self.kkt.judge(&self.current, &self.tangent, &self.oracle.standard);
-        self.stop = self.reason_to_stop();
-        self.best.offer(&self.current, &self.kkt, &self.oracle, self.rho, self.stop == Some(Stop::Tolerance));
-
         let mut row = self.row(kernel_iterations);
+        self.stop = self.reason_to_stop();
+        self.keep_best(&mut row);
+
         if self.stop.is_none() {
             self.update_merit_parameter();
-            match self.find_acceptable_trial(&mut unusual) {
+            let step = match self.judge.is_some() {
+                false => self.find_acceptable_trial(&mut unusual).inspect(|_| self.learn_metric()),
+                true => self.take_sampled_step(&mut unusual),
+            };
+            match step {
                 Ok(eta) => {
                     row.eta = eta;
-                    self.learn_metric();
                     std::mem::swap(&mut self.current, &mut self.trial);
                     self.iteration += 1;
+                }
+                // A metric that learnt wrongly may be why nothing moves: once it is forgotten, the next direction is another one.
+                Err(Stop::StepTooSmall) if self.metric.reset() => {
+                    self.lipschitz = Estimates::new(self.settings.stepsize.lipschitz, self.rho);
+                    self.iteration += 1;
+                    unusual.insert(Event::Forgotten);
                 }
                 Err(stop) => self.stop = Some(stop),
             }
         }
-        row = Row { rho: self.rho, unusual, evaluations: self.oracle.counts(), seconds: self.clock.seconds(), ..row };
+        row = Row {
+            rho: self.rho,
+            unusual,
+            evaluations: self.oracle.counts(),
+            samples: self.oracle.samples(),
+            seconds: self.clock.seconds(),
+            ..row
+        };
         unusual.iter().for_each(|event| self.events[event as usize] += 1);
         if observer.observe(&row, &self.best.latest).is_break() {
             self.stop.get_or_insert(Stop::User);
@@ -176,8 +204,29 @@ impl<P: Problem> Solver<P> {
         self.stop
     }
 
+    /// Keeps the point if it is the best so far: by the merit function, or in a noisy run by fresh samples.
+    fn keep_best(&mut self, row: &mut Row) {
+        self.best.latest.copy_from_slice(self.oracle.user_point().0);
+        if self.judge.is_none() {
+            let certain = self.stop == Some(Stop::Tolerance);
+            self.best.offer(&self.current, &self.kkt, &self.oracle, self.rho, certain);
+            return;
+        }
+        let directions = self.settings.sampling.true_residuals || self.judge_is_due();
+        if self.settings.sampling.true_residuals {
+            row.true_residuals = self.true_residuals().map(TrueResiduals::from);
+        }
+        if let Some(stop) = self.judge_if_due(self.stop.is_some()) {
+            self.stop.get_or_insert(stop);
+        }
+        // Judging uses the steps' memory: the directions of this iteration are found again.
+        if directions && self.stop.is_none() {
+            self.find_steps(&mut Unusual::default());
+        }
+    }
+
     /// The normal step `u` with its target `r`, then the tangent step `s` with the multipliers.
-    fn find_steps(&mut self, unusual: &mut Unusual) -> u32 {
+    pub(crate) fn find_steps(&mut self, unusual: &mut Unusual) -> u32 {
         let standard = &self.oracle.standard;
         self.room.around(&self.current.z, &standard.lower, &standard.upper);
         self.metric.fill(&self.current);
@@ -213,11 +262,14 @@ impl<P: Problem> Solver<P> {
         }
         let residuals = self.kkt.residuals;
         let limits = &self.settings.limits;
+        // Residuals of running estimates flatter a noisy run: there, only a verdict ends it.
+        let exact = self.judge.is_none();
         let reasons = [
-            (tolerance.is_kkt(&residuals) || tolerance.is_infeasible_stationary(&residuals), Stop::Tolerance),
+            (exact && (tolerance.is_kkt(&residuals) || tolerance.is_infeasible_stationary(&residuals)), Stop::Tolerance),
             (!residuals.stationarity.is_finite() || !self.rho.is_finite(), Stop::NumericalTrouble),
             (self.iteration >= limits.iterations, Stop::Iterations),
             (limits.evaluations.is_some_and(|most| self.oracle.counts().total() >= most), Stop::Evaluations),
+            (limits.samples.is_some_and(|most| self.oracle.samples().total() >= most), Stop::Samples),
             (self.clock.is_interrupted(), Stop::User),
             (self.clock.is_late(), Stop::WallTime),
         ];
@@ -242,8 +294,12 @@ impl<P: Problem> Solver<P> {
     }
 
     pub(crate) fn evaluate_start(&mut self) -> Result<(), Trouble> {
-        self.oracle.values(&mut self.current, true)?;
-        self.oracle.derivatives(&mut self.current)?;
+        if self.oracle.is_sampled() {
+            self.estimate_start()?;
+        } else {
+            self.oracle.values(&mut self.current, true)?;
+            self.oracle.derivatives(&mut self.current)?;
+        }
         if self.settings.scaling == Scaling::Gradient {
             self.oracle.scale(&mut self.current);
         }
@@ -274,6 +330,8 @@ impl<P: Problem> Solver<P> {
             metric: self.metric.scalar(),
             kernel_iterations,
             evaluations: self.oracle.counts(),
+            samples: self.oracle.samples(),
+            true_residuals: None,
             seconds: 0.0,
             unusual: Unusual::default(),
         }

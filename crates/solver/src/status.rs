@@ -18,6 +18,10 @@ pub enum Stop {
     Evaluations,
     /// The user asked for it, by an interrupt or from an observer.
     User,
+    /// Further iterations cannot be told from noise.
+    NoiseFloor,
+    /// The limit on samples was reached.
+    Samples,
     /// The step became too small to change the point.
     StepTooSmall,
     /// A function failed, or had no value at the start.
@@ -34,6 +38,8 @@ impl fmt::Display for Stop {
             Stop::WallTime => "the time limit was reached",
             Stop::Evaluations => "the limit on evaluations was reached",
             Stop::User => "stopped by the user",
+            Stop::NoiseFloor => "further iterations cannot be told from noise",
+            Stop::Samples => "the limit on samples was reached",
             Stop::StepTooSmall => "the step became too small",
             Stop::EvaluationFailed => "a function could not be evaluated",
             Stop::NumericalTrouble => "numerical trouble",

@@ -1,0 +1,29 @@
+use crate::{Access, Accesses, Draw, Evaluation, Meta, Problem, SampledProblem};
+
+/// A deterministic problem, seen as a sampled one whose functions are all exact.
+#[derive(Clone, Debug)]
+pub struct Exact<P>(pub P);
+
+impl<P: Problem> SampledProblem for Exact<P> {
+    fn meta(&self) -> &Meta {
+        self.0.meta()
+    }
+    fn accesses(&self) -> Accesses {
+        Accesses::all(Access::Exact)
+    }
+    fn gradient(&mut self, x: &[f64], _draws: &[Draw], g: &mut [f64]) -> Evaluation {
+        self.0.gradient(x, g)
+    }
+    fn constraints(&mut self, x: &[f64], _draws: &[Draw], c: &mut [f64]) -> Evaluation {
+        self.0.constraints(x, c)
+    }
+    fn jacobian(&mut self, x: &[f64], _draws: &[Draw], values: &mut [f64]) -> Evaluation {
+        self.0.jacobian(x, values)
+    }
+    fn objective(&mut self, x: &[f64], _draws: &[Draw]) -> Option<Evaluation<f64>> {
+        Some(self.0.objective(x))
+    }
+    fn exact(&mut self) -> Option<&mut dyn Problem> {
+        Some(&mut self.0)
+    }
+}

@@ -1,0 +1,180 @@
+//! The step of the stochastic method: the same directions from estimates, a stepsize without a merit test, and estimates at the new
+//! point. Values of the objective are never needed.
+
+use tangor_problem::SampledProblem;
+
+use crate::estimator::Learning;
+use crate::matrix::Matrix;
+use crate::oracle::Trouble;
+use crate::solver::Solver;
+use crate::vector::{dot, norm};
+use crate::{Error, Settings, Stop, Unusual, verdict};
+
+/// The memory of the stochastic step.
+pub struct Work {
+    difference: Matrix,
+    hz: Vec<f64>,
+    average: Average,
+}
+
+/// The average of the last iterates, in blocks: one complete, one growing.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct Average {
+    pub complete: Option<Vec<f64>>,
+    growing: Vec<f64>,
+    count: u64,
+}
+
+impl Average {
+    fn add(&mut self, x: &[f64], length: u64) {
+        self.growing.resize(x.len(), 0.0);
+        self.count += 1;
+        for (mean, x) in self.growing.iter_mut().zip(x) {
+            *mean += (x - *mean) / self.count as f64;
+        }
+        if self.count >= length {
+            std::mem::swap(self.complete.get_or_insert_with(|| vec![0.0; x.len()]), &mut self.growing);
+            self.count = 0;
+            self.growing.fill(0.0);
+        }
+    }
+}
+
+impl<S: SampledProblem> Solver<S> {
+    /// A run on a problem whose functions, or some of them, can only be sampled.
+    pub fn sampled(problem: S, settings: Settings) -> Result<Self, Error> {
+        let mut solver = Solver::unstarted(problem, settings, None)?;
+        solver.prepare_sampling();
+        if let Err(trouble) = solver.evaluate_start() {
+            solver.fail(trouble);
+        }
+        Ok(solver)
+    }
+
+    pub(crate) fn prepare_sampling(&mut self) {
+        if !self.oracle.is_sampled() {
+            return;
+        }
+        let meta = self.oracle.meta();
+        let lengths = [meta.n(), meta.m(), meta.jacobian_len()];
+        self.judge = Some(verdict::Work::new(&self.current, lengths, self.settings.sampling.seed));
+        self.stochastic = Some(Work {
+            difference: self.current.jacobian.a.clone(),
+            hz: vec![0.0; self.current.z.len()],
+            average: Average::default(),
+        });
+    }
+
+    /// Estimates at the start, from the first batches.
+    pub(crate) fn estimate_start(&mut self) -> Result<(), Trouble> {
+        let learning = Learning { iteration: 0, objective: 1.0, constraints: 1.0, slope: 1.0, moved: 0.0, probe: false };
+        self.oracle.estimate(&mut self.current, learning, true)
+    }
+
+    /// `z + eta s` with estimates there; shorter where a function has no value.
+    pub(crate) fn take_sampled_step(&mut self, unusual: &mut Unusual) -> Result<f64, Stop> {
+        let (tau, probe) = (self.settings.sampling.tau, self.settings.sampling.probe);
+        let mut eta = self.lipschitz.sampled_stepsize(self.rho, tau, self.normal.cap, self.metric.scalar());
+        loop {
+            self.check_limits(eta)?;
+            self.place_trial(eta, false);
+            let learning = Learning {
+                iteration: self.iteration + 1,
+                objective: self.lipschitz.objective,
+                constraints: self.lipschitz.constraints,
+                slope: self.current.jacobian.norm(),
+                moved: eta * norm(&self.tangent.s[..self.current.n()]),
+                probe: probe > 0 && self.iteration.is_multiple_of(probe),
+            };
+            let done = self.oracle.estimate(&mut self.trial, learning, self.settings.stepsize.slack_reset);
+            if self.is_defined(done, unusual)? {
+                break;
+            }
+            eta *= 0.25;
+        }
+        self.learn_from_same_draws();
+        if self.settings.sampling.average > 0
+            && let Some(work) = &mut self.stochastic
+        {
+            work.average.add(self.oracle.user_point().0, self.settings.sampling.average);
+        }
+        Ok(eta)
+    }
+
+    /// Lipschitz constants and metric from the same samples at two points.
+    fn learn_from_same_draws(&mut self) {
+        let (meta, estimates) = (self.oracle.meta(), &self.oracle.estimates);
+        let known = (!meta.has_objective || estimates.gradient.compared) && (meta.m() == 0 || estimates.jacobian.compared);
+        let (true, Some(work)) = (known, &mut self.stochastic) else { return };
+        let n = self.current.n();
+        let (dz, dl) = (&mut self.search.dz, &mut self.search.dl);
+        for i in 0..n {
+            dz[i] = self.trial.z[i] - self.current.z[i];
+        }
+        dz[n..].fill(0.0);
+        dl.fill(0.0);
+        if self.oracle.meta().has_objective {
+            self.oracle.standard.gradient(&estimates.gradient.difference, dl);
+        }
+        let length = norm(&dz[..n]);
+        if length == 0.0 {
+            return;
+        }
+        let objective = norm(&dl[..n]) / length;
+        let mut constraints = 0.0;
+        if self.oracle.meta().m() > 0 {
+            self.oracle.standard.jacobian(&estimates.jacobian.difference, &mut work.difference);
+            constraints = dot(&work.difference.values, &work.difference.values).sqrt() / length;
+            work.difference.add_transposed(&self.tangent.lambda, &mut dl[..n]);
+        }
+        self.metric.apply(dz, &mut work.hz);
+        let ratio = norm(&dl[..n]) / norm(&work.hz[..n]);
+        self.lipschitz.follow(objective, constraints, ratio);
+        let factor = self.metric.learn(&dz[..n], &dl[..n]);
+        self.lipschitz.rescale(factor);
+    }
+
+    /// Judges the point when its time has come. Gives the reason when the run should end.
+    pub(crate) fn judge_if_due(&mut self, last: bool) -> Option<Stop> {
+        let settings = self.settings.sampling.judge.clone();
+        if !(last || self.judge_is_due()) || self.judged_at == Some(self.iteration) {
+            return None;
+        }
+        self.judged_at = Some(self.iteration);
+        let verdict = match self.judge() {
+            Ok(verdict) => verdict,
+            Err(trouble) => {
+                self.fail(trouble);
+                return Some(Stop::EvaluationFailed);
+            }
+        };
+        let tolerance = self.settings.tolerance.clone();
+        let (score, noise) = verdict.score(&tolerance);
+        let best = self.best.verdict.map_or(f64::INFINITY, |best| best.score(&tolerance).0);
+        if score < best {
+            self.best.keep_judged(verdict, &self.kkt, &self.oracle);
+        }
+        self.stale = if score < best - noise { 0 } else { self.stale + 1 };
+        if verdict.holds(&tolerance) || tolerance.is_infeasible_stationary(&verdict.values()) {
+            return Some(Stop::Tolerance);
+        }
+        (settings.patience > 0 && self.stale >= settings.patience).then_some(Stop::NoiseFloor)
+    }
+
+    /// Whether the time for a judgement has come.
+    pub(crate) fn judge_is_due(&self) -> bool {
+        let every = self.settings.sampling.judge.every;
+        every > 0 && self.iteration > 0 && self.iteration.is_multiple_of(every)
+    }
+
+    /// The average of the last iterates, if one was asked for.
+    pub(crate) fn average_of_last(&self) -> Option<&Average> {
+        self.stochastic.as_ref().map(|work| &work.average)
+    }
+
+    pub(crate) fn restore_average(&mut self, average: &Average) {
+        if let Some(work) = &mut self.stochastic {
+            work.average = average.clone();
+        }
+    }
+}
