@@ -7,8 +7,11 @@ mod campaign;
 mod child;
 mod contender;
 mod error;
+pub mod figure;
 mod journal;
 pub mod paper;
+#[cfg(feature = "ipopt")]
+mod peer;
 mod record;
 mod residuals;
 mod sets;
