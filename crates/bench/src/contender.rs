@@ -10,6 +10,8 @@ pub struct Contender {
     pub label: String,
     /// Which solver.
     pub method: Method,
+    /// The level of Gaussian noise on gradient, constraints and Jacobian; 0 for exact functions. Peers know only these.
+    pub noise: f64,
 }
 
 /// Which solver.
@@ -30,13 +32,18 @@ pub const PEERS: [(&str, Method); 2] = [("ipopt", Method::IpoptFirstOrder), ("ip
 impl Contender {
     /// Tangor with these settings.
     pub fn tangor(label: impl Into<String>, settings: Settings) -> Self {
-        Contender { label: label.into(), method: Method::Tangor(Box::new(settings)) }
+        Contender { label: label.into(), method: Method::Tangor(Box::new(settings)), noise: 0.0 }
+    }
+
+    /// The same with noise on its functions.
+    pub fn noisy(self, noise: f64) -> Self {
+        Contender { noise, ..self }
     }
 
     /// A peer by its name.
     pub fn peer(name: &str) -> Option<Self> {
         let (label, method) = PEERS.into_iter().find(|(label, _)| *label == name)?;
-        Some(Contender { label: label.to_string(), method })
+        Some(Contender { label: label.to_string(), method, noise: 0.0 })
     }
 
     /// The tolerances that its points are classified with.

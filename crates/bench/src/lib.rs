@@ -5,6 +5,7 @@
 
 mod campaign;
 mod child;
+pub mod compare;
 mod contender;
 mod error;
 pub mod figure;
@@ -13,6 +14,8 @@ pub mod paper;
 #[cfg(feature = "ipopt")]
 mod peer;
 mod record;
+pub mod report;
+pub mod reproduce;
 mod residuals;
 mod sets;
 mod task;

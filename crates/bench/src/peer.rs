@@ -40,6 +40,7 @@ fn outcome(solution: Solution) -> Outcome {
         mu: solution.bound_multipliers,
         iterations: solution.iterations,
         counts: solution.counts,
+        samples: 0,
         hessians: solution.hessians,
         seconds: solution.seconds,
         trace: Vec::new(),

@@ -86,6 +86,10 @@ pub enum Ending {
     Evaluations,
     /// Stopped from outside.
     User,
+    /// More samples would not have made the point better.
+    NoiseFloor,
+    /// The limit on samples was reached.
+    Samples,
     /// The step became too small.
     StepTooSmall,
     /// A function failed.
@@ -108,6 +112,8 @@ impl From<Stop> for Ending {
             Stop::WallTime => Ending::WallTime,
             Stop::Evaluations => Ending::Evaluations,
             Stop::User => Ending::User,
+            Stop::NoiseFloor => Ending::NoiseFloor,
+            Stop::Samples => Ending::Samples,
             Stop::StepTooSmall => Ending::StepTooSmall,
             Stop::EvaluationFailed => Ending::EvaluationFailed,
             Stop::NumericalTrouble => Ending::NumericalTrouble,

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::{Counts, Problem};
-use tangor_solver::{Point, Row, Settings, Solver};
+use tangor_problem::{Counts, Noise, Noisy, Problem};
+use tangor_solver::{Observer, Point, Report, Row, Settings, Solver};
 
 use crate::contender::{Contender, Method};
 use crate::record::{Ending, Record, TracePoint, is_worse};
@@ -42,6 +42,7 @@ pub(crate) struct Outcome {
     pub mu: Vec<f64>,
     pub iterations: u64,
     pub counts: Counts,
+    pub samples: u64,
     pub hessians: u64,
     pub seconds: f64,
     pub trace: Vec<TracePoint>,
@@ -50,7 +51,7 @@ pub(crate) struct Outcome {
 impl Task {
     /// A fingerprint of all that shapes a row besides problem and seed.
     pub fn setup(&self) -> String {
-        let shape = (&self.contender.method, self.max_iterations, self.time_limit.to_bits(), env!("CARGO_PKG_VERSION"));
+        let shape = (&self.contender.method, self.contender.noise.to_bits(), self.max_iterations, self.time_limit.to_bits(), env!("CARGO_PKG_VERSION"));
         // FNV-1a: short, and the same on every machine.
         let bytes = serde_json::to_vec(&shape).unwrap_or_default();
         let hash = bytes.iter().fold(0xcbf29ce484222325u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100000001b3));
@@ -87,21 +88,14 @@ impl Task {
         let mut settings = settings.clone();
         settings.limits.iterations = self.max_iterations;
         settings.limits.seconds = Some(self.time_limit);
-        let refused = |error: tangor_solver::Error| Error::Refused(error.to_string());
-        let mut solver = Solver::new(self.member.source.open()?, settings).map_err(refused)?;
+        settings.sampling.seed = self.seed;
         let mut trace = Vec::new();
-        let report = solver.run(&mut |row: &Row, _: &[f64]| {
+        let report = self.report(settings, &mut |row: &Row, _: &[f64]| {
             if self.trace {
-                let visible = |value: f64| value.is_finite().then_some(value as f32);
-                trace.push((
-                    row.iteration,
-                    visible(row.stationarity),
-                    visible(row.feasibility),
-                    visible(row.complementarity),
-                ));
+                trace.push(trace_point(row));
             }
             ControlFlow::Continue(())
-        });
+        })?;
         Ok(Outcome {
             stop: report.stop.into(),
             claimed: report.point,
@@ -111,10 +105,22 @@ impl Task {
             mu: report.bound_multipliers,
             iterations: report.iterations,
             counts: report.evaluations,
+            samples: report.samples.total(),
             hessians: 0,
             seconds: report.seconds,
             trace: thinned(trace),
         })
+    }
+
+    fn report(&self, settings: Settings, observer: &mut dyn Observer) -> Result<Report, Error> {
+        let refused = |error: tangor_solver::Error| Error::Refused(error.to_string());
+        let problem = self.member.source.open()?;
+        if self.contender.noise == 0.0 {
+            return Ok(Solver::new(problem, settings).map_err(refused)?.run(observer));
+        }
+        let noisy =
+            Noisy::new(problem, Noise::level(self.contender.noise)).map_err(|error| Error::Refused(error.to_string()))?;
+        Ok(Solver::sampled(noisy, settings).map_err(refused)?.run(observer))
     }
 
     #[cfg(feature = "ipopt")]
@@ -137,6 +143,7 @@ impl Task {
         record.constraint_evaluations = outcome.counts.constraints;
         record.jacobian_evaluations = outcome.counts.jacobian;
         record.hessian_evaluations = outcome.hessians;
+        record.samples = outcome.samples;
         record.seconds = outcome.seconds;
         record.trace = outcome.trace;
         match judge(problem, Candidate { x: &outcome.x, y: &outcome.y, mu: &outcome.mu }) {
@@ -156,6 +163,11 @@ impl Task {
         }
         record
     }
+}
+
+fn trace_point(row: &Row) -> TracePoint {
+    let visible = |value: f64| value.is_finite().then_some(value as f32);
+    (row.iteration, visible(row.stationarity), visible(row.feasibility), visible(row.complementarity))
 }
 
 /// At most [`TRACE_POINTS`], evenly, with first and last.
@@ -196,6 +208,7 @@ mod tests {
             mu: vec![0.0; 4],
             iterations: 1,
             counts: Counts::default(),
+            samples: 0,
             hessians: 0,
             seconds: 0.0,
             trace: Vec::new(),

@@ -4,6 +4,7 @@ mod boxes;
 mod canvas;
 mod steps;
 
+pub(crate) use canvas::escaped;
 pub use boxes::{BoxFigure, BoxPanel, LabelledBox, Summary};
 pub use steps::{Curve, StepFigure};
 
