@@ -97,7 +97,8 @@ pub unsafe extern "C" fn jacobian(
     let entries = entries as usize;
     if values.is_null() {
         let (rows, columns) = unsafe { (from_raw_parts_mut(rows, entries), from_raw_parts_mut(columns, entries)) };
-        let meta = functions.derivatives.problem().meta();
+        let problem = functions.derivatives.problem();
+        let meta = problem.meta();
         fill_pattern(&meta.jacobian, meta.n(), rows, columns);
         return 1;
     }

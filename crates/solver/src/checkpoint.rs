@@ -59,6 +59,41 @@ struct Noisy {
     average: Average,
 }
 
+/// What an iteration changes before its step is taken. A run that ends within an iteration is saved as it was when that iteration
+/// began, so that the resumed run can do it again exactly.
+pub struct Beginning {
+    /// None: before the first iteration.
+    iteration: Option<u64>,
+    counts: Counts,
+    samples: Samples,
+    normal_multipliers: Vec<f64>,
+    tangent_multipliers: Vec<f64>,
+    lipschitz: Option<Estimates>,
+    rho: f64,
+    events: [u64; Event::ALL.len()],
+    judge: Option<[Stream; 3]>,
+    judged_at: Option<u64>,
+    stale: u64,
+}
+
+impl Beginning {
+    pub fn new(m: usize) -> Self {
+        Beginning {
+            iteration: None,
+            counts: Counts::default(),
+            samples: Samples::default(),
+            normal_multipliers: vec![0.0; m],
+            tangent_multipliers: vec![0.0; m],
+            lipschitz: None,
+            rho: 0.0,
+            events: Default::default(),
+            judge: None,
+            judged_at: None,
+            stale: 0,
+        }
+    }
+}
+
 impl Checkpoint {
     /// Writes the file whole or not at all: a kill at any moment leaves the old one or the new one.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
@@ -84,11 +119,26 @@ impl Checkpoint {
 }
 
 impl<S: SampledProblem> Solver<S> {
-    /// The state between two iterations.
+    /// Keeps what this iteration will change before its step is taken.
+    pub(crate) fn remember_beginning(&mut self) {
+        let beginning = &mut self.beginning;
+        beginning.iteration = Some(self.iteration);
+        beginning.counts = self.oracle.counts();
+        beginning.samples = self.oracle.samples();
+        beginning.normal_multipliers.copy_from_slice(&self.normal.y);
+        beginning.tangent_multipliers.copy_from_slice(&self.tangent.lambda);
+        beginning.lipschitz = Some(self.lipschitz);
+        beginning.rho = self.rho;
+        beginning.events = self.events;
+        beginning.judge = self.judge.as_ref().map(|judge| judge.streams());
+        (beginning.judged_at, beginning.stale) = (self.judged_at, self.stale);
+    }
+
+    /// The state between two iterations; after a run has ended, that before the iteration in which it did.
     pub fn checkpoint(&self) -> Checkpoint {
         let meta = self.oracle.meta();
         let standard = &self.oracle.standard;
-        Checkpoint {
+        let mut checkpoint = Checkpoint {
             version: VERSION,
             problem: meta.name.clone(),
             n: meta.n(),
@@ -109,7 +159,21 @@ impl<S: SampledProblem> Solver<S> {
             best: self.best.clone(),
             events: self.events,
             noisy: self.save_noisy(),
+        };
+        let beginning = &self.beginning;
+        if let (true, Some(lipschitz)) = (beginning.iteration == Some(self.iteration), beginning.lipschitz) {
+            checkpoint.counts = beginning.counts;
+            checkpoint.samples = beginning.samples;
+            checkpoint.normal_multipliers.clone_from(&beginning.normal_multipliers);
+            checkpoint.tangent_multipliers.clone_from(&beginning.tangent_multipliers);
+            checkpoint.lipschitz = lipschitz;
+            checkpoint.rho = beginning.rho;
+            checkpoint.events = beginning.events;
+            if let (Some(noisy), Some(judge)) = (&mut checkpoint.noisy, beginning.judge) {
+                (noisy.judge, noisy.judged_at, noisy.stale) = (judge, beginning.judged_at, beginning.stale);
+            }
         }
+        checkpoint
     }
 
     /// Goes on where a checkpoint was taken; exact functions are evaluated there again, which is not counted.

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use tangor_problem::{Exact, Problem, SampledProblem};
 
 use crate::best::Best;
+use crate::checkpoint::Beginning;
 use crate::clock::Clock;
 use crate::frame::{Frame, Room};
 use crate::iterate::Iterate;
@@ -45,6 +46,7 @@ pub struct Solver<S> {
     pub(crate) failure: Option<EvaluationFailure>,
     /// How often each event happened.
     pub(crate) events: [u64; Event::ALL.len()],
+    pub(crate) beginning: Beginning,
     pub(crate) search: crate::search::Work,
     /// What only a noisy run needs.
     pub(crate) stochastic: Option<crate::stochastic::Work>,
@@ -133,6 +135,7 @@ impl<S: SampledProblem> Solver<S> {
             stop: None,
             failure: None,
             events: Default::default(),
+            beginning: Beginning::new(m),
             search: crate::search::Work::new(m, columns),
             own_mapping,
             stochastic: None,
@@ -161,6 +164,7 @@ impl<S: SampledProblem> Solver<S> {
         if self.stop.is_some() {
             return self.stop;
         }
+        self.remember_beginning();
         let mut unusual = Unusual::default();
         let kernel_iterations = self.find_steps(&mut unusual);
         self.kkt.judge(&self.current, &self.tangent, &self.oracle.standard);

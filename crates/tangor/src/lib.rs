@@ -1,1 +1,4 @@
-//! TODO
+#![doc = include_str!("../../../README.md")]
+
+pub use tangor_problem::*;
+pub use tangor_solver::*;

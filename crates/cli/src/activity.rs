@@ -1,0 +1,105 @@
+//! Which constraints and bounds hold the point, and which it violates.
+
+use tangor_problem::{INFINITE, Meta};
+use tangor_solver::Report;
+
+/// Where a value stands between its bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Lower and upper bound are the same.
+    Equality,
+    /// At the lower bound.
+    Lower,
+    /// At the upper bound.
+    Upper,
+}
+
+/// A constraint or bound that holds the point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Active {
+    /// Its name.
+    pub name: String,
+    /// Which of its bounds.
+    pub side: Side,
+    /// That bound.
+    pub bound: f64,
+    /// The value there.
+    pub value: f64,
+    /// Its multiplier.
+    pub multiplier: f64,
+}
+
+/// The active constraints: inequalities before equalities, large multipliers first.
+pub fn rows(meta: &Meta, report: &Report) -> Vec<Active> {
+    let bounds = Bounds { lower: &meta.c_lower, upper: &meta.c_upper };
+    let mut active = bounds.active(&report.constraints, &report.row_multipliers, tolerance(report), |i| meta.row_name(i));
+    active.sort_by(|a, b| {
+        let equality_last = (a.side == Side::Equality).cmp(&(b.side == Side::Equality));
+        equality_last.then(b.multiplier.abs().total_cmp(&a.multiplier.abs()))
+    });
+    active
+}
+
+/// The active bounds on variables that are not fixed, large multipliers first.
+pub fn variables(meta: &Meta, report: &Report) -> Vec<Active> {
+    let bounds = Bounds { lower: &meta.x_lower, upper: &meta.x_upper };
+    let mut active = bounds.active(&report.x, &report.bound_multipliers, tolerance(report), |i| meta.variable_name(i));
+    active.retain(|active| active.side != Side::Equality);
+    active.sort_by(|a, b| b.multiplier.abs().total_cmp(&a.multiplier.abs()));
+    active
+}
+
+fn tolerance(report: &Report) -> f64 {
+    report.settings.tolerance.feasibility
+}
+
+struct Bounds<'a> {
+    lower: &'a [f64],
+    upper: &'a [f64],
+}
+
+impl Bounds<'_> {
+    /// Active means within the tolerance, which is relative for large bounds.
+    fn active(&self, values: &[f64], multipliers: &[f64], tolerance: f64, name: impl Fn(usize) -> String) -> Vec<Active> {
+        let near = |value: f64, bound: f64| bound.abs() < INFINITE && (value - bound).abs() <= tolerance * bound.abs().max(1.0);
+        let bounds = self.lower.iter().zip(self.upper);
+        let values = values.iter().zip(multipliers);
+        let held = bounds.zip(values).enumerate().filter_map(|(i, ((&lower, &upper), (&value, &multiplier)))| {
+            let (side, bound) = match (near(value, lower), near(value, upper)) {
+                (true, _) | (_, true) if lower == upper => (Side::Equality, lower),
+                (true, _) => (Side::Lower, lower),
+                (_, true) => (Side::Upper, upper),
+                _ => return None,
+            };
+            Some(Active { name: name(i), side, bound, value, multiplier })
+        });
+        held.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_holds_a_value_is_found() {
+        let cases = [
+            (0.0, 1.0, 0.0, Some((Side::Lower, 0.0))),
+            (0.0, 1.0, 1.0 + 5e-7, Some((Side::Upper, 1.0))),
+            (0.0, 1.0, 0.5, None),
+            (2.0, 2.0, 2.0 - 5e-7, Some((Side::Equality, 2.0))),
+            (2.0, 2.0, 3.0, None),
+            (-f64::INFINITY, f64::INFINITY, 0.0, None),
+            (-1e20, 1e20, 1e20, None),
+            (1e6, 2e6, 1e6 + 0.5, Some((Side::Lower, 1e6))),
+            (0.0, 1.0, f64::NAN, None),
+        ];
+        for (lower, upper, value, expected) in cases {
+            let bounds = Bounds { lower: &[lower], upper: &[upper] };
+            let active = bounds.active(&[value], &[7.0], 1e-6, |_| "name".to_string());
+            let found = active.first().map(|active| (active.side, active.bound));
+            assert_eq!(found, expected, "{value} in [{lower}, {upper}]");
+            assert!(active.iter().all(|active| active.multiplier == 7.0 && active.value == value));
+        }
+    }
+}

@@ -1,0 +1,148 @@
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+use tangor_problem::{Evaluation, Meta, Problem};
+
+use crate::error::Error;
+use crate::number::readable;
+use crate::problem_source::ProblemArguments;
+use crate::screen::{Color, Screen};
+use crate::style::{DIM, TITLE};
+use crate::{exit, point_source};
+
+const EXAMPLES: &str = "\
+Examples:
+  tangor eval HS71                                 at the start, for people
+  tangor eval HS71.SIF --at point.json --json      for a program: n, m, names, x, f, g, c, J";
+
+/// How many values a person wants to see of each kind.
+const SHOWN: usize = 20;
+
+/// Evaluate a problem's functions and derivatives at a point
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Eval {
+    #[command(flatten)]
+    problem: ProblemArguments,
+
+    /// Where: a file with a JSON list of numbers, or a result of `tangor solve --json`; the start if none is given
+    #[arg(long, value_name = "POINT.json")]
+    at: Option<PathBuf>,
+
+    /// Print JSON, with numbers that read back to the same bits
+    #[arg(long)]
+    json: bool,
+
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t)]
+    color: Color,
+}
+
+/// All values at a point.
+#[derive(Serialize)]
+struct Values {
+    n: usize,
+    m: usize,
+    names: Names,
+    x: Vec<f64>,
+    f: f64,
+    g: Vec<f64>,
+    c: Vec<f64>,
+    #[serde(rename = "J")]
+    jacobian: Triplets,
+}
+
+#[derive(Serialize)]
+struct Names {
+    x: Vec<String>,
+    c: Vec<String>,
+}
+
+/// Entries of a matrix, counted from 0, by rows.
+#[derive(Default, Serialize)]
+struct Triplets {
+    row: Vec<usize>,
+    col: Vec<usize>,
+    val: Vec<f64>,
+}
+
+impl Eval {
+    /// Evaluates and prints.
+    pub fn run(self) -> Result<u8, Error> {
+        let mut problem = self.problem.open()?.problem;
+        let meta = problem.meta().clone();
+        meta.validate().map_err(|cause| Error::Evaluation { name: meta.name.clone(), cause: cause.into() })?;
+        let x = match &self.at {
+            Some(path) => point_source::read(path, &meta)?,
+            None => meta.x0.clone(),
+        };
+        let values = evaluate(&mut *problem, &meta, x).map_err(|cause| Error::Evaluation { name: meta.name.clone(), cause })?;
+        let mut out = self.color.screen();
+        match self.json {
+            true => writeln!(out, "{}", serde_json::to_string(&values)?)?,
+            false => print(&mut out, &meta, &values)?,
+        }
+        Ok(exit::SOLVED)
+    }
+}
+
+fn evaluate(problem: &mut dyn Problem, meta: &Meta, x: Vec<f64>) -> Evaluation<Values> {
+    let (n, m) = (meta.n(), meta.m());
+    let (mut f, mut g, mut c) = (0.0, vec![0.0; n], vec![0.0; m]);
+    let mut entries = vec![0.0; meta.jacobian_len()];
+    if meta.has_objective {
+        f = problem.objective(&x)?;
+        problem.gradient(&x, &mut g)?;
+    }
+    if m > 0 {
+        problem.constraints(&x, &mut c)?;
+        problem.jacobian(&x, &mut entries)?;
+    }
+    let names = Names { x: (0..n).map(|i| meta.variable_name(i)).collect(), c: (0..m).map(|i| meta.row_name(i)).collect() };
+    Ok(Values { n, m, names, x, f, g, c, jacobian: triplets(meta, &entries) })
+}
+
+/// Sorted by rows; an entry named twice is added up.
+fn triplets(meta: &Meta, entries: &[f64]) -> Triplets {
+    let mut places: BTreeMap<(usize, usize), f64> = BTreeMap::new();
+    for (k, value) in entries.iter().enumerate() {
+        *places.entry(meta.jacobian.place(k, meta.n())).or_default() += value;
+    }
+    let mut triplets = Triplets::default();
+    for ((row, col), val) in places {
+        triplets.row.push(row);
+        triplets.col.push(col);
+        triplets.val.push(val);
+    }
+    triplets
+}
+
+fn print(out: &mut Screen, meta: &Meta, values: &Values) -> Result<(), Error> {
+    writeln!(out, "{TITLE}{}{TITLE:#}: f = {}", meta.name, readable(values.f))?;
+    let width = 16;
+    writeln!(out, "\n{TITLE}{:<width$} {:>16} {:>16}{TITLE:#}", "variable", "x", "gradient")?;
+    for (i, name) in values.names.x.iter().enumerate().take(SHOWN) {
+        writeln!(out, "{name:<width$} {:>16} {:>16}", readable(values.x[i]), readable(values.g[i]))?;
+    }
+    cut(out, values.n)?;
+    if values.m > 0 {
+        writeln!(out, "\n{TITLE}{:<width$} {:>16} {:>16} {:>16}{TITLE:#}", "constraint", "c", "lower", "upper")?;
+        for (i, name) in values.names.c.iter().enumerate().take(SHOWN) {
+            let (lower, upper) = (readable(meta.c_lower[i]), readable(meta.c_upper[i]));
+            writeln!(out, "{name:<width$} {:>16} {lower:>16} {upper:>16}", readable(values.c[i]))?;
+        }
+        cut(out, values.m)?;
+        writeln!(out, "\nThe Jacobian has {} entries; --json shows them.", values.jacobian.val.len())?;
+    }
+    Ok(())
+}
+
+fn cut(out: &mut Screen, all: usize) -> Result<(), Error> {
+    match all.saturating_sub(SHOWN) {
+        0 => Ok(()),
+        more => Ok(writeln!(out, "{DIM}and {more} more; --json shows all{DIM:#}")?),
+    }
+}

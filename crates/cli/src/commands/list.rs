@@ -1,0 +1,94 @@
+use std::io::Write;
+
+use clap::Args;
+use serde::Serialize;
+use tangor_collection::{Entry, Kind, What, entries};
+use tangor_problem::Problem;
+
+use crate::error::Error;
+use crate::exit;
+use crate::number::{counted, readable};
+use crate::screen::Color;
+use crate::style::{DIM, TITLE, UNUSUAL};
+
+const EXAMPLES: &str = "\
+Examples:
+  tangor list                 all of them
+  tangor list equalities      those with this word in their name, kind or title
+  tangor list --json          for a program";
+
+/// Show the embedded problems with their sizes and kinds
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct List {
+    /// Show only those with this word in their name, kind or title
+    word: Option<String>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t)]
+    color: Color,
+}
+
+/// A line of the list.
+#[derive(Serialize)]
+struct Line {
+    name: &'static str,
+    variables: usize,
+    constraints: usize,
+    kind: Kind,
+    objective: Option<f64>,
+    known: What,
+    title: &'static str,
+    source: &'static str,
+    note: &'static str,
+}
+
+impl List {
+    /// Prints the list.
+    pub fn run(self) -> Result<u8, Error> {
+        let lines: Vec<Line> = entries().iter().filter(|entry| self.wants(entry)).map(line).collect();
+        let mut out = self.color.screen();
+        if self.json {
+            writeln!(out, "{}", serde_json::to_string_pretty(&lines)?)?;
+            return Ok(exit::SOLVED);
+        }
+        let titles = ("name", "variables", "constraints", "kind", "best known");
+        let (name, variables, constraints, kind, objective) = titles;
+        writeln!(out, "{TITLE}{name:<12} {variables:>9} {constraints:>11}  {kind:<13} {objective:>14}  what{TITLE:#}")?;
+        for line in &lines {
+            let Line { name, variables, constraints, kind, title, .. } = line;
+            let objective = line.objective.map_or("-".to_string(), readable);
+            let remark = if line.known == What::Infeasible { " (infeasible)" } else { "" };
+            write!(out, "{name:<12} {variables:>9} {constraints:>11}  {kind:<13} {objective:>14}  ")?;
+            writeln!(out, "{DIM}{title}{DIM:#}{UNUSUAL}{remark}{UNUSUAL:#}")?;
+        }
+        writeln!(out, "{DIM}{}{DIM:#}", counted(lines.len() as u64, "problem"))?;
+        Ok(exit::SOLVED)
+    }
+
+    fn wants(&self, entry: &Entry) -> bool {
+        let Some(word) = &self.word else { return true };
+        let word = word.to_lowercase();
+        [entry.name, entry.title, &entry.kind.to_string()].iter().any(|text| text.to_lowercase().contains(&word))
+    }
+}
+
+fn line(entry: &Entry) -> Line {
+    let problem = (entry.build)();
+    let meta = problem.meta();
+    Line {
+        name: entry.name,
+        variables: meta.n(),
+        constraints: meta.m(),
+        kind: entry.kind,
+        objective: entry.known.objective,
+        known: entry.known.what,
+        title: entry.title,
+        source: entry.source,
+        note: entry.known.note,
+    }
+}

@@ -1,0 +1,60 @@
+//! The commands, one file each.
+
+mod check;
+mod completions;
+mod eval;
+mod info;
+mod list;
+mod man;
+mod options;
+mod solve;
+
+use clap::{Parser, Subcommand};
+
+use crate::error::Error;
+use crate::exit;
+
+const EXAMPLES: &str = "\
+Examples:
+  tangor list                              the embedded problems
+  tangor solve HS71                        solve one of them
+  tangor solve HS71 --plot hs71.svg        and draw how it went
+  tangor solve HS71 --json > hs71.json     the whole result for a program
+  tangor options merit                     the settings around the merit parameter";
+
+/// Minimises f(x) subject to cl <= c(x) <= cu and xl <= x <= xu, where f and c may be nonconvex.
+#[derive(Debug, Parser)]
+#[command(name = "tangor", version, after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{}", exit::HELP))]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Solve(solve::Solve),
+    List(list::List),
+    Info(info::Info),
+    Eval(eval::Eval),
+    Check(check::Check),
+    Options(options::Options),
+    Completions(completions::Completions),
+    Man(man::Man),
+}
+
+impl Arguments {
+    /// Carries out the command and gives the exit code.
+    pub fn run(self) -> Result<u8, Error> {
+        match self.command {
+            Command::Solve(command) => command.run(),
+            Command::List(command) => command.run(),
+            Command::Info(command) => command.run(),
+            Command::Eval(command) => command.run(),
+            Command::Check(command) => command.run(),
+            Command::Options(command) => command.run(),
+            Command::Completions(command) => command.run(),
+            Command::Man(command) => command.run(),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use tangor_problem::{Exact, Meta, Problem};
+use tangor_solver::{Checkpoint, Report, Settings, Solver};
+
+use crate::error::Error;
+use crate::plot::Plot;
+use crate::problem_source::{Opened, ProblemArguments};
+use crate::progress::Progress;
+use crate::screen::{Color, Listener};
+use crate::settings_source::SettingsArguments;
+use crate::style::{DIM, TITLE};
+use crate::summary::Summary;
+use crate::table::{Detail, Table};
+use crate::trace::Trace;
+use crate::watch::Watch;
+use crate::{duration, exit, files, interrupt, number};
+
+const EXAMPLES: &str = "\
+Examples:
+  tangor solve HS71
+  tangor solve HS71 --tolerance 1e-8 --time-limit 10s
+  tangor solve CHAIN.SIF --param N=100            a file, with another value for one of its parameters
+  tangor solve HS71 --set normal.variant=bounded --set metric.kind=identity
+  tangor solve HS71 --quiet --trace hs71.csv --plot hs71.svg
+  tangor solve HS71 --checkpoint hs71.state       Ctrl-C ends the run in order, and then
+  tangor solve HS71 --resume hs71.state           goes on as if nothing had happened";
+
+/// Solve a problem
+///
+/// Ctrl-C ends the run in order: the best point found so far is reported and all files are complete. A second Ctrl-C ends it at
+/// once.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{}", exit::HELP))]
+pub struct Solve {
+    #[command(flatten)]
+    problem: ProblemArguments,
+
+    /// No iteration table, only the summary
+    #[arg(short, long, help_heading = "Output", conflicts_with = "verbose")]
+    quiet: bool,
+
+    /// Every iteration with all columns
+    #[arg(short, long, help_heading = "Output")]
+    verbose: bool,
+
+    /// Print the whole result as JSON and nothing else
+    #[arg(long, help_heading = "Output", conflicts_with = "verbose")]
+    json: bool,
+
+    /// Write every iteration into a file: JSON lines (.jsonl, .json) or CSV (.csv)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    trace: Option<PathBuf>,
+
+    /// Draw residuals, merit parameter and stepsize against iterations
+    #[arg(long, value_name = "FILE.svg", help_heading = "Output")]
+    plot: Option<PathBuf>,
+
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
+    color: Color,
+
+    /// Save the state of the run into a file, every so often and at the end
+    #[arg(long, value_name = "FILE", help_heading = "Interrupting and going on")]
+    checkpoint: Option<PathBuf>,
+
+    /// How often the state is saved
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration::parse)]
+    #[arg(help_heading = "Interrupting and going on", requires = "checkpoint")]
+    checkpoint_every: Duration,
+
+    /// Go on from a saved state, with its settings; limits and tolerances may be changed. A trace is continued
+    #[arg(long, value_name = "FILE", help_heading = "Interrupting and going on")]
+    resume: Option<PathBuf>,
+
+    #[command(flatten)]
+    settings: SettingsArguments,
+}
+
+type Run = Solver<Exact<Box<dyn Problem + Send>>>;
+
+impl Solve {
+    /// Solves the problem and tells about it.
+    pub fn run(self) -> Result<u8, Error> {
+        let Opened { problem, entry, .. } = self.problem.open()?;
+        let meta = problem.meta().clone();
+        let (mut solver, settings) = self.start(problem)?;
+        solver.interrupt(interrupt::flag()?);
+        let mut watch = self.watch(&settings)?;
+        // A first state, before any iteration, shows at once whether the file can be written.
+        self.save(&solver)?;
+        if !self.json {
+            self.title(&mut watch.listener, &meta)?;
+        }
+        self.advance_to_the_end(&mut solver, &mut watch)?;
+        let report = solver.report();
+        watch.finish(&report)?;
+        if self.json {
+            writeln!(watch.listener, "{}", serde_json::to_string_pretty(&report)?)?;
+        } else {
+            let longest_list = if self.verbose { 100 } else { 10 };
+            let known = entry.map(|entry| entry.known);
+            Summary { meta: &meta, report: &report, known, longest_list }.print(&mut watch.listener)?;
+            self.name_files(&mut watch.listener, &report)?;
+        }
+        watch.listener.flush()?;
+        Ok(exit::of(&report))
+    }
+
+    fn start(&self, problem: Box<dyn Problem + Send>) -> Result<(Run, Settings), Error> {
+        match &self.resume {
+            None => {
+                let settings = self.settings.fresh()?;
+                Ok((Solver::new(problem, settings.clone())?, settings))
+            }
+            Some(path) => {
+                let mut checkpoint = Checkpoint::read(path)?;
+                checkpoint.settings = self.settings.resumed(checkpoint.settings)?;
+                let settings = checkpoint.settings.clone();
+                Ok((Solver::resume(problem, checkpoint)?, settings))
+            }
+        }
+    }
+
+    /// Opens all outputs, so that a wrong path is refused before the first iteration.
+    fn watch(&self, settings: &Settings) -> Result<Watch, Error> {
+        files::all_different(&[self.trace.as_ref(), self.plot.as_ref(), self.checkpoint.as_ref()])?;
+        let silent = self.quiet || self.json;
+        let detail = match (silent, self.verbose) {
+            (true, _) => Detail::Quiet,
+            (false, true) => Detail::Verbose,
+            (false, false) => Detail::Normal,
+        };
+        Ok(Watch {
+            listener: Listener::new(self.color.screen()),
+            table: Table::new(detail, settings.tolerance.clone()),
+            progress: silent.then(|| Progress::new(settings)),
+            trace: self.trace.as_deref().map(|path| Trace::create(path, self.resume.is_some())).transpose()?,
+            plot: self.plot.as_deref().map(Plot::create).transpose()?,
+            failure: None,
+        })
+    }
+
+    fn advance_to_the_end(&self, solver: &mut Run, watch: &mut Watch) -> Result<(), Error> {
+        let mut saved = Instant::now();
+        while solver.advance(watch).is_none() {
+            if self.checkpoint.is_some() && saved.elapsed() >= self.checkpoint_every {
+                self.save(solver)?;
+                saved = Instant::now();
+            }
+        }
+        self.save(solver)
+    }
+
+    fn save(&self, solver: &Run) -> Result<(), Error> {
+        match &self.checkpoint {
+            Some(path) => Ok(solver.checkpoint().write(path)?),
+            None => Ok(()),
+        }
+    }
+
+    fn name_files(&self, out: &mut Listener, report: &Report) -> Result<(), Error> {
+        let files = [("trace", &self.trace), ("plot", &self.plot), ("state", &self.checkpoint)];
+        for (what, path) in files {
+            if let Some(path) = path {
+                writeln!(out, "  {DIM}{what} in {}{DIM:#}", path.display())?;
+            }
+        }
+        if let (Some(path), exit::LIMIT | exit::STOPPED) = (&self.checkpoint, exit::of(report)) {
+            writeln!(out, "  to go on: tangor solve {} --resume {}", self.problem, path.display())?;
+        }
+        Ok(())
+    }
+
+    fn title(&self, out: &mut Listener, meta: &Meta) -> Result<(), Error> {
+        let variables = number::counted(meta.n() as u64, "variable");
+        let constraints = number::counted(meta.m() as u64, "constraint");
+        let gap = if self.quiet { "" } else { "\n" };
+        Ok(writeln!(out, "{TITLE}{}{TITLE:#}: {variables}, {constraints}{gap}", meta.name)?)
+    }
+}

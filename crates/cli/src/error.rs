@@ -1,0 +1,96 @@
+use std::io;
+use std::path::PathBuf;
+
+/// Why a command could not be carried out, as a sentence.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No problem has this name.
+    #[error("{unknown}; `tangor list` shows all of them, {hint}")]
+    UnknownProblem {
+        /// The nearest names.
+        unknown: tangor_collection::Unknown,
+        /// Where else a problem may come from.
+        hint: String,
+    },
+    /// A file of a kind that is not read.
+    #[error("the file {0} cannot be opened: problems are read from files that end in .SIF")]
+    NoReader(String),
+    /// A SIF file is wrong.
+    #[error("{0}")]
+    Sif(#[from] tangor_sif::SifError),
+    /// Parameters for a problem that has none.
+    #[error("the embedded problem {0} has no parameters: --param is for SIF files")]
+    NoParameters(&'static str),
+    /// A file could not be read.
+    #[error("the file {} cannot be read: {cause}", path.display())]
+    Unreadable {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        cause: io::Error,
+    },
+    /// A file could not be written.
+    #[error("the file {} cannot be written: {cause}", path.display())]
+    Unwritable {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        cause: io::Error,
+    },
+    /// A file of this kind is not written.
+    #[error("the file {} must end in {expected}", path.display())]
+    Extension {
+        /// Which file.
+        path: PathBuf,
+        /// What would be right.
+        expected: &'static str,
+    },
+    /// Two outputs would overwrite each other.
+    #[error("the file {} is named twice as an output", .0.display())]
+    NamedTwice(PathBuf),
+    /// A file of settings is wrong.
+    #[error("the settings in {} cannot be used: {message}", path.display())]
+    Config {
+        /// Which file.
+        path: PathBuf,
+        /// Where and why.
+        message: String,
+    },
+    /// A point does not fit.
+    #[error("the point in {} cannot be used: {message}", path.display())]
+    Point {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        message: String,
+    },
+    /// A function has no value.
+    #[error("the functions of {name} cannot be evaluated: {cause}")]
+    Evaluation {
+        /// Which problem.
+        name: String,
+        /// Why not.
+        cause: tangor_problem::Failure,
+    },
+    /// A setting is wrong.
+    #[error("{0}")]
+    Setting(String),
+    /// No setting contains this text.
+    #[error("no setting contains {0:?}; `tangor options` without a word shows all of them")]
+    NoSuchOption(String),
+    /// No command has this name.
+    #[error("there is no command {0:?}; `tangor --help` shows all of them")]
+    UnknownCommand(String),
+    /// The run could not be done.
+    #[error("{0}")]
+    Solver(#[from] tangor_solver::Error),
+    /// Ctrl-C could not be caught.
+    #[error("interrupts cannot be caught: {0}")]
+    Interrupt(#[from] ctrlc::Error),
+    /// The result could not be put into JSON.
+    #[error("the result cannot be written as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// The screen, or where the output was sent instead, takes no more.
+    #[error("the output cannot be written: {0}")]
+    Screen(#[from] io::Error),
+}

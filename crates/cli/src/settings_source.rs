@@ -1,0 +1,120 @@
+//! The settings of a run: defaults, or a file, or those of a checkpoint; then the arguments, the most specific last.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use tangor_solver::Settings;
+
+use crate::error::Error;
+use crate::{duration, settings_tree};
+
+/// The arguments that choose settings.
+#[derive(Debug, Args)]
+pub struct SettingsArguments {
+    /// Read settings from a TOML file; `tangor options --format toml` writes one to start from
+    #[arg(long, value_name = "FILE.toml", help_heading = "Settings", conflicts_with = "resume")]
+    pub config: Option<PathBuf>,
+
+    /// Set one setting by its path, as in merit.rho0=1; may be repeated. `tangor options` shows all
+    #[arg(long = "set", value_name = "PATH=VALUE", help_heading = "Settings", value_parser = assignment)]
+    pub assignments: Vec<(String, String)>,
+
+    /// Tolerance of all three residuals
+    #[arg(long, value_name = "EPS", help_heading = "Settings")]
+    pub tolerance: Option<f64>,
+
+    /// Most iterations
+    #[arg(long, value_name = "N", help_heading = "Settings")]
+    pub max_iterations: Option<u64>,
+
+    /// Most wall time, as in 10s, 5m or 1h30m
+    #[arg(long, value_name = "DURATION", help_heading = "Settings", value_parser = duration::parse)]
+    pub time_limit: Option<Duration>,
+}
+
+impl SettingsArguments {
+    /// The settings for a new run.
+    pub fn fresh(&self) -> Result<Settings, Error> {
+        let base = self.config.as_deref().map_or_else(|| Ok(Settings::default()), read)?;
+        self.applied_to(base)
+    }
+
+    /// The settings for a run that goes on with those it had. What shapes the state of a run can no longer be changed.
+    pub fn resumed(&self, settings: Settings) -> Result<Settings, Error> {
+        match self.assignments.iter().find(|(path, _)| !path.starts_with("limits.") && !path.starts_with("tolerance.")) {
+            Some((path, _)) => Err(Error::Setting(format!(
+                "the setting {path} cannot be changed in a resumed run: only limits and tolerances can"
+            ))),
+            None => self.applied_to(settings),
+        }
+    }
+
+    fn applied_to(&self, mut settings: Settings) -> Result<Settings, Error> {
+        if let Some(tolerance) = self.tolerance {
+            settings.tolerance.stationarity = tolerance;
+            settings.tolerance.feasibility = tolerance;
+            settings.tolerance.complementarity = tolerance;
+        }
+        if let Some(iterations) = self.max_iterations {
+            settings.limits.iterations = iterations;
+        }
+        if let Some(time) = self.time_limit {
+            settings.limits.seconds = Some(time.as_secs_f64());
+        }
+        for (path, value) in &self.assignments {
+            settings.set(path, value).map_err(|error| explained(path, error))?;
+        }
+        settings.validate().map_err(|error| Error::Setting(error.to_string()))?;
+        Ok(settings)
+    }
+}
+
+fn read(path: &Path) -> Result<Settings, Error> {
+    let text = std::fs::read_to_string(path).map_err(|cause| Error::Unreadable { path: path.to_owned(), cause })?;
+    Settings::from_toml(&text)
+        .map_err(|error| Error::Config { path: path.to_owned(), message: error.to_string().trim_end().to_string() })
+}
+
+fn assignment(text: &str) -> Result<(String, String), String> {
+    let (path, value) = text.split_once('=').ok_or("an equals sign is missing; write for example merit.rho0=1")?;
+    Ok((path.trim().to_string(), value.trim().to_string()))
+}
+
+/// A wrong value keeps the solver's message; a wrong path gets the nearest right ones.
+fn explained(path: &str, error: tangor_solver::SettingsError) -> Error {
+    let known = settings_tree::paths();
+    if known.iter().any(|known| path == known || path.starts_with(&format!("{known}."))) {
+        return Error::Setting(error.to_string());
+    }
+    let nearest = nearest(path, &known).join(", ");
+    Error::Setting(format!("there is no setting {path}; the nearest are {nearest} (`tangor options` shows all of them)"))
+}
+
+fn nearest<'a>(path: &str, known: &'a [String]) -> Vec<&'a str> {
+    const SHOWN: usize = 3;
+    let mut paths: Vec<&str> = known.iter().map(String::as_str).collect();
+    // A forgotten group (`rho0` for `merit.rho0`) is as likely as a slip of the finger.
+    let distance = |known: &str| {
+        let last = known.rsplit('.').next().unwrap_or(known);
+        strsim::damerau_levenshtein(path, known).min(strsim::damerau_levenshtein(path, last))
+    };
+    let inside = |known: &str| known.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
+    paths.sort_by_cached_key(|known| if inside(known) { 0 } else { distance(known) });
+    paths.truncate(SHOWN);
+    paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_settings_are_named() {
+        let known = settings_tree::paths();
+        for (wrong, right) in [("merit.rho1", "merit.rho0"), ("rho0", "merit.rho0"), ("stepsise.tau", "stepsize.tau")] {
+            assert_eq!(nearest(wrong, &known)[0], right);
+        }
+        assert!(nearest("limits", &known).iter().all(|path| path.starts_with("limits.")));
+    }
+}

@@ -1,0 +1,202 @@
+//! What a person wants to know when a run has ended.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+use tangor_collection::{Known, What};
+use tangor_problem::Meta;
+use tangor_solver::{Point, Report, Stop};
+
+use crate::activity::{self, Active, Side};
+use crate::number::{counted, readable, scientific};
+use crate::style::{BAD, DIM, GOOD, TITLE, UNUSUAL};
+use crate::{duration, style};
+
+/// The end of a run, ready to be told.
+pub struct Summary<'a> {
+    /// The problem's data.
+    pub meta: &'a Meta,
+    /// The result.
+    pub report: &'a Report,
+    /// What is known of the problem.
+    pub known: Option<Known>,
+    /// How many names a list may show.
+    pub longest_list: usize,
+}
+
+impl Summary<'_> {
+    /// Tells it.
+    pub fn print(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.verdict(out)?;
+        self.objective(out)?;
+        self.residuals(out)?;
+        self.violated(out)?;
+        self.active(out, "active constraints", activity::rows(self.meta, self.report))?;
+        self.active(out, "active bounds", activity::variables(self.meta, self.report))?;
+        self.unusual(out)?;
+        self.effort(out)
+    }
+
+    fn verdict(&self, out: &mut dyn Write) -> io::Result<()> {
+        let point = self.report.point;
+        let (word, style, meaning) = match point {
+            Point::EpsKkt => ("Solved", GOOD.bold(), point.to_string()),
+            Point::EpsInfeasibleStationary => {
+                ("Infeasible", BAD, "the constraints are violated, and no small change reduces the violation".to_string())
+            }
+            Point::Feasible | Point::Nothing => ("Not solved", BAD, point.to_string()),
+        };
+        writeln!(out, "\n{style}{word}{style:#}: {meaning}.")?;
+        writeln!(out, "  The run ended because {}.", because(self.report))?;
+        if let Some(failure) = &self.report.failure {
+            let place = failure.place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
+            writeln!(out, "  {BAD}The {} failed{place}{BAD:#}: {}", failure.function, failure.message)?;
+        }
+        writeln!(out)
+    }
+
+    fn objective(&self, out: &mut dyn Write) -> io::Result<()> {
+        if !self.meta.has_objective {
+            return writeln!(out, "  {:<18} none: only constraints to satisfy", "objective");
+        }
+        let objective = self.report.objective;
+        let Some((best, what)) = self.known.and_then(|known| known.objective.map(|best| (best, known.what))) else {
+            return writeln!(out, "  {:<18} {}", "objective", exact(objective));
+        };
+        let difference = scientific(objective - best, 1);
+        let place = if what == What::SolutionWithoutMultipliers { ", where no multipliers exist" } else { "" };
+        let remark = format!("best known {}{place}, difference {difference}", readable(best));
+        writeln!(out, "  {:<18} {:<22}{DIM}{remark}{DIM:#}", "objective", exact(objective))
+    }
+
+    fn residuals(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (report, tolerance) = (self.report, &self.report.settings.tolerance);
+        let mut residuals = vec![
+            ("stationarity", report.stationarity, tolerance.stationarity),
+            ("feasibility", report.feasibility, tolerance.feasibility),
+            ("complementarity", report.complementarity, tolerance.complementarity),
+        ];
+        if report.point == Point::EpsInfeasibleStationary {
+            let relative = tolerance.infeasible * report.feasibility.min(1.0);
+            residuals.push(("slope of violation", report.infeasible_stationarity, relative));
+        }
+        for (name, value, tolerance) in residuals {
+            if value.is_nan() {
+                writeln!(out, "  {name:<18} unknown")?;
+                continue;
+            }
+            let (verdict, style) = if value <= tolerance { ("within", GOOD) } else { ("above", UNUSUAL) };
+            let value = scientific(value, 2);
+            writeln!(out, "  {name:<18} {value:<22}{style}{verdict} {}{style:#}", readable_tolerance(tolerance))?;
+        }
+        Ok(())
+    }
+
+    fn violated(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.report.worst_rows.is_empty() {
+            return Ok(());
+        }
+        self.list_title(out, "violated constraints, worst first", BAD)?;
+        let width = name_width(self.report.worst_rows.iter().map(|row| row.name.as_str()));
+        for row in self.report.worst_rows.iter().take(self.longest_list) {
+            let (value, bound, by) = (readable(row.value), readable(row.bound), scientific(row.violation, 2));
+            writeln!(
+                out,
+                "    {:<width$}  is {value}, should be {} {bound}: off by {by}",
+                row.name,
+                self.relation(row.index, row.value)
+            )?;
+        }
+        Ok(())
+    }
+
+    fn relation(&self, row: usize, value: f64) -> &'static str {
+        match (self.meta.c_lower.get(row), self.meta.c_upper.get(row)) {
+            (Some(lower), Some(upper)) if lower == upper => "=",
+            (Some(lower), _) if value < *lower => ">=",
+            _ => "<=",
+        }
+    }
+
+    fn active(&self, out: &mut dyn Write, title: &str, active: Vec<Active>) -> io::Result<()> {
+        if active.is_empty() {
+            return Ok(());
+        }
+        let remark = match active.iter().filter(|active| active.side == Side::Equality).count() {
+            0 => String::new(),
+            equalities if equalities == active.len() => ", all of them equalities".to_string(),
+            equalities => format!(", {equalities} of them equalities"),
+        };
+        self.list_title(out, &format!("{title}: {}{remark}", active.len()), TITLE)?;
+        let shown = &active[..active.len().min(self.longest_list)];
+        let width = name_width(shown.iter().map(|active| active.name.as_str()));
+        for active in shown {
+            let relation = match active.side {
+                Side::Equality => "=",
+                Side::Lower => "at lower bound",
+                Side::Upper => "at upper bound",
+            };
+            let multiplier = readable(active.multiplier);
+            writeln!(out, "    {:<width$}  {relation} {}, multiplier {multiplier}", active.name, readable(active.bound))?;
+        }
+        match active.len() - shown.len() {
+            0 => Ok(()),
+            more => writeln!(out, "    {DIM}and {more} more; --json shows all{DIM:#}"),
+        }
+    }
+
+    fn list_title(&self, out: &mut dyn Write, title: &str, style: Style) -> io::Result<()> {
+        writeln!(out, "\n  {style}{title}{style:#}")
+    }
+
+    fn unusual(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.report.unusual.is_empty() {
+            return Ok(());
+        }
+        self.list_title(out, "unusual", style::UNUSUAL)?;
+        for (event, count) in &self.report.unusual {
+            writeln!(out, "    {event}: in {}", counted(*count, "iteration"))?;
+        }
+        Ok(())
+    }
+
+    fn effort(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (report, counts) = (self.report, &self.report.evaluations);
+        let iterations = counted(report.iterations, "iteration");
+        let evaluations = [
+            counted(counts.objective, "objective"),
+            counted(counts.gradient, "gradient"),
+            counted(counts.constraints, "constraint value"),
+            counted(counts.jacobian, "Jacobian"),
+        ];
+        writeln!(out, "\n  {iterations} in {}: {}", duration::readable(report.seconds), evaluations.join(", "))
+    }
+}
+
+/// All digits, without long rows of zeros.
+fn exact(value: f64) -> String {
+    let ordinary = value == 0.0 || (1e-4..1e12).contains(&value.abs());
+    if ordinary { value.to_string() } else { format!("{value:e}") }
+}
+
+/// `1e-6`, or two digits when it is not round.
+fn readable_tolerance(tolerance: f64) -> String {
+    let short = format!("{tolerance:e}");
+    if short.len() <= 6 { short } else { scientific(tolerance, 2) }
+}
+
+fn name_width<'a>(names: impl Iterator<Item = &'a str>) -> usize {
+    names.map(|name| name.chars().count()).max().unwrap_or(0)
+}
+
+/// The reason as the end of a sentence.
+fn because(report: &Report) -> String {
+    match report.stop {
+        Stop::Tolerance if report.point == Point::EpsInfeasibleStationary => {
+            "the violation is stationary within its tolerance".to_string()
+        }
+        Stop::User => "it was stopped by the user".to_string(),
+        Stop::NumericalTrouble => "of numerical trouble in the linear algebra".to_string(),
+        stop => stop.to_string(),
+    }
+}

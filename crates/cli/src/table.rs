@@ -1,0 +1,162 @@
+//! The iteration table: aligned, a line every so often, the header again from time to time.
+
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use anstyle::Style;
+use tangor_solver::{Row, Tolerance};
+
+use crate::number::scientific;
+use crate::style::{GOOD, TITLE, UNUSUAL};
+
+/// Lines between two headers.
+const HEADER_EVERY: u64 = 25;
+/// In a slow run a line comes at least this often.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How much of the iterations is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Nothing.
+    Quiet,
+    /// The main columns, a line every so often.
+    Normal,
+    /// All columns, every iteration.
+    Verbose,
+}
+
+/// Prints rows as they come.
+pub struct Table {
+    detail: Detail,
+    tolerance: Tolerance,
+    columns: Vec<Column>,
+    lines: u64,
+    last_line: Instant,
+    /// The newest row, when it was not worth a line yet.
+    waiting: Option<Row>,
+}
+
+struct Column {
+    title: &'static str,
+    width: usize,
+    cell: fn(&Row, &Tolerance) -> (String, Style),
+}
+
+impl Table {
+    /// An empty table.
+    pub fn new(detail: Detail, tolerance: Tolerance) -> Self {
+        let columns = if detail == Detail::Verbose { all_columns() } else { main_columns() };
+        Table { detail, tolerance, columns, lines: 0, last_line: Instant::now(), waiting: None }
+    }
+
+    /// Takes a row and prints it if it is due.
+    pub fn row(&mut self, out: &mut dyn Write, row: &Row) -> io::Result<()> {
+        let due = match self.detail {
+            Detail::Quiet => return Ok(()),
+            Detail::Verbose => true,
+            Detail::Normal => is_round(row.iteration) || self.last_line.elapsed() >= PATIENCE,
+        };
+        if due {
+            return self.line(out, row);
+        }
+        self.waiting = Some(*row);
+        Ok(())
+    }
+
+    /// Prints the last row if it was not yet.
+    pub fn finish(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        match self.waiting.take() {
+            Some(row) => self.line(out, &row),
+            None => Ok(()),
+        }
+    }
+
+    fn line(&mut self, out: &mut dyn Write, row: &Row) -> io::Result<()> {
+        if self.lines.is_multiple_of(HEADER_EVERY) {
+            self.header(out)?;
+        }
+        for column in &self.columns {
+            let (text, style) = (column.cell)(row, &self.tolerance);
+            write!(out, "{style}{text:>width$}{style:#} ", width = column.width)?;
+        }
+        match row.unusual.is_empty() {
+            true => writeln!(out)?,
+            false => writeln!(out, " {UNUSUAL}{}{UNUSUAL:#}", row.unusual)?,
+        }
+        self.lines += 1;
+        self.last_line = Instant::now();
+        self.waiting = None;
+        Ok(())
+    }
+
+    fn header(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.lines > 0 {
+            writeln!(out)?;
+        }
+        for column in &self.columns {
+            write!(out, "{TITLE}{:>width$}{TITLE:#} ", column.title, width = column.width)?;
+        }
+        writeln!(out)
+    }
+}
+
+/// 0 to 10, then tens to 100, then hundreds, and so on: about ten lines for each power of ten.
+fn is_round(iteration: u64) -> bool {
+    iteration.checked_ilog10().is_none_or(|digits| iteration.is_multiple_of(10u64.pow(digits)))
+}
+
+fn plain(text: String) -> (String, Style) {
+    (text, Style::new())
+}
+
+fn residual(value: f64, tolerance: f64) -> (String, Style) {
+    (scientific(value, 2), if value <= tolerance { GOOD } else { Style::new() })
+}
+
+/// From the last row no step is taken.
+fn stepsize(eta: f64) -> String {
+    if eta == 0.0 { "-".to_string() } else { scientific(eta, 2) }
+}
+
+fn main_columns() -> Vec<Column> {
+    vec![
+        Column { title: "iter", width: 7, cell: |row, _| plain(row.iteration.to_string()) },
+        Column { title: "objective", width: 16, cell: |row, _| plain(scientific(row.objective, 8)) },
+        Column { title: "stationary", width: 10, cell: |row, eps| residual(row.stationarity, eps.stationarity) },
+        Column { title: "feasible", width: 9, cell: |row, eps| residual(row.feasibility, eps.feasibility) },
+        Column { title: "complem.", width: 9, cell: |row, eps| residual(row.complementarity, eps.complementarity) },
+        Column { title: "rho", width: 9, cell: |row, _| plain(scientific(row.rho, 2)) },
+        Column { title: "eta", width: 9, cell: |row, _| plain(stepsize(row.eta)) },
+    ]
+}
+
+fn all_columns() -> Vec<Column> {
+    let mut columns = main_columns();
+    columns.extend([
+        Column { title: "|normal|", width: 9, cell: |row, _| plain(scientific(row.normal, 2)) },
+        Column { title: "|tangent|", width: 9, cell: |row, _| plain(scientific(row.tangent, 2)) },
+        Column { title: "theta", width: 9, cell: |row, _| plain(scientific(row.theta, 2)) },
+        Column { title: "L_f", width: 9, cell: |row, _| plain(scientific(row.lipschitz_objective, 2)) },
+        Column { title: "L_c", width: 9, cell: |row, _| plain(scientific(row.lipschitz_constraints, 2)) },
+        Column { title: "metric", width: 9, cell: |row, _| plain(scientific(row.metric, 2)) },
+        Column { title: "kernel", width: 6, cell: |row, _| plain(row.kernel_iterations.to_string()) },
+        Column { title: "f", width: 6, cell: |row, _| plain(row.evaluations.objective.to_string()) },
+        Column { title: "grad", width: 6, cell: |row, _| plain(row.evaluations.gradient.to_string()) },
+        Column { title: "c", width: 6, cell: |row, _| plain(row.evaluations.constraints.to_string()) },
+        Column { title: "Jac", width: 6, cell: |row, _| plain(row.evaluations.jacobian.to_string()) },
+        Column { title: "seconds", width: 9, cell: |row, _| plain(format!("{:.3}", row.seconds)) },
+    ]);
+    columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_round;
+
+    #[test]
+    fn lines_get_rarer() {
+        let shown: Vec<u64> = (0..=2000).filter(|&iteration| is_round(iteration)).collect();
+        assert_eq!(shown[..13], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 30]);
+        assert_eq!(shown.len(), 10 + 9 + 9 + 2);
+    }
+}

@@ -1,0 +1,123 @@
+use std::fs;
+use std::io::Read;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::{code, refusal, run, run_json, tangor};
+
+/// A report without what differs between any two runs.
+fn comparable(mut report: Value) -> Value {
+    report["seconds"] = Value::Null;
+    report["settings"]["limits"] = Value::Null;
+    report
+}
+
+#[test]
+fn a_resumed_run_equals_an_uninterrupted_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let state = folder.path().join("state");
+    let state = state.to_str().expect("a path");
+    for name in ["HS71", "HS6", "MARATOS"] {
+        let (whole, whole_code) = run_json(&["solve", name, "--json"]);
+        assert_eq!(code(&run(&["solve", name, "--quiet", "--max-iterations", "3", "--checkpoint", state])), 3, "{name}");
+        let (resumed, resumed_code) = run_json(&["solve", name, "--json", "--resume", state, "--max-iterations", "3000"]);
+        assert_eq!(resumed_code, whole_code);
+        assert_eq!(comparable(resumed), comparable(whole), "{name}");
+    }
+}
+
+#[test]
+fn a_resumed_trace_is_continued() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (state, trace) = (folder.path().join("state"), folder.path().join("trace.csv"));
+    let (state, trace) = (state.to_str().expect("a path"), trace.to_str().expect("a path"));
+    run(&["solve", "HS71", "--quiet", "--max-iterations", "3", "--checkpoint", state, "--trace", trace]);
+    run(&["solve", "HS71", "--quiet", "--max-iterations", "5", "--resume", state, "--trace", trace]);
+    let rows = fs::read_to_string(trace).expect("a trace");
+    let iterations: Vec<&str> = rows.lines().filter_map(|line| line.split(',').next()).collect();
+    assert_eq!(iterations, ["iteration", "0", "1", "2", "3", "3", "4", "5"]);
+}
+
+#[test]
+fn a_state_belongs_to_its_problem_and_its_settings() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let state = folder.path().join("state");
+    let state = state.to_str().expect("a path");
+    run(&["solve", "HS71", "--quiet", "--max-iterations", "3", "--checkpoint", state]);
+    let message = refusal(&["solve", "HS6", "--resume", state]);
+    assert!(message.contains("HS71") && message.contains("HS6"), "{message}");
+    let message = refusal(&["solve", "HS71", "--resume", state, "--set", "scaling=none"]);
+    assert!(message.contains("the setting scaling cannot be changed in a resumed run"), "{message}");
+    fs::write(state, "{\"version\": 1").expect("a broken file");
+    let message = refusal(&["solve", "HS71", "--resume", state]);
+    assert!(message.contains(state), "{message}");
+    let message = refusal(&["solve", "HS71", "--resume", "no/such/state"]);
+    assert!(message.contains("no/such/state"), "{message}");
+}
+
+/// Settings under which no run ends by itself for a long while.
+const ENDLESS: [&str; 10] = [
+    "solve",
+    "HS71",
+    "--tolerance",
+    "1e-300",
+    "--set",
+    "stepsize.smallest=1e-300",
+    "--set",
+    "limits.iterations=1000000000",
+    "--set",
+    "metric.kind=identity",
+];
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_the_run_in_order() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (state, trace) = (folder.path().join("state"), folder.path().join("trace.jsonl"));
+    let (state, trace) = (state.to_str().expect("a path"), trace.to_str().expect("a path"));
+    let mut arguments = ENDLESS.to_vec();
+    arguments.extend(["--json", "--trace", trace, "--checkpoint", state, "--time-limit", "60s"]);
+    let child = tangor(&arguments).stdout(Stdio::piped()).spawn().expect("the program can be started");
+    // The trace fills as soon as the run is on its way.
+    let started = std::time::Instant::now();
+    while fs::metadata(trace).map_or(0, |data| data.len()) == 0 && started.elapsed().as_secs() < 30 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(sent.success());
+    let output = child.wait_with_output().expect("the program ends");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("a whole report");
+    assert_eq!(report["stop"], "user");
+    assert_eq!(code(&output), 4);
+    let rows = fs::read_to_string(trace).expect("a trace");
+    assert!(rows.ends_with("}\n"));
+    assert_eq!(rows.lines().count() as u64, report["iterations"].as_u64().expect("a count") + 1);
+    let (resumed, _) = run_json(&["solve", "HS71", "--json", "--resume", state, "--tolerance", "1e-6"]);
+    assert_eq!(resumed["problem"], "HS71");
+}
+
+#[test]
+fn a_closed_pipe_ends_the_run_without_a_word() {
+    let mut arguments = ENDLESS.to_vec();
+    arguments.extend(["--verbose", "--time-limit", "60s"]);
+    let mut child =
+        tangor(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program can be started");
+    let mut beginning = [0; 64];
+    child.stdout.take().expect("a pipe").read_exact(&mut beginning).expect("some output");
+    let output = child.wait_with_output().expect("the program ends");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(code(&output), 4);
+}
+
+#[test]
+fn lists_may_be_cut_off() {
+    for arguments in [&["list"][..], &["options"], &["man"], &["completions", "bash"], &["list", "--json"]] {
+        let mut child =
+            tangor(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program can be started");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("the program ends");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
+        assert_eq!(code(&output), 0, "{arguments:?}");
+    }
+}

@@ -1,0 +1,111 @@
+use serde_json::Value;
+use tangor_solver::{REPORT_VERSION, Report};
+
+use crate::{code, run, run_json, stdout, tangor};
+
+#[test]
+fn a_solved_problem_exits_with_0_and_tells_all() {
+    let output = run(&["solve", "HS71"]);
+    assert_eq!(code(&output), 0);
+    let text = stdout(&output);
+    for expected in [
+        "HS71: 4 variables, 2 constraints",
+        "iter",
+        "Solved: a KKT point within the tolerances.",
+        "The run ended because the tolerances are met.",
+        "objective          17.0140",
+        "best known 17.014017",
+        "within 1e-6",
+        "active constraints: 2, 1 of them equalities",
+        "active bounds: 1",
+        "at lower bound 1, multiplier 1.08",
+    ] {
+        assert!(text.contains(expected), "{expected:?} is missing from\n{text}");
+    }
+    assert!(!text.contains('\u{1b}'), "a pipe gets no colours");
+}
+
+#[test]
+fn names_may_be_in_lower_case() {
+    assert_eq!(code(&run(&["solve", "hs71", "--quiet"])), 0);
+}
+
+#[test]
+fn json_is_a_whole_report_and_nothing_else() {
+    let (json, code) = run_json(&["solve", "HS71", "--json"]);
+    assert_eq!(code, 0);
+    let keys = ["stop", "point", "objective", "x", "stationarity", "feasibility", "complementarity", "iterations", "settings"];
+    for key in keys {
+        assert!(!json[key].is_null(), "{key} is missing");
+    }
+    assert_eq!((&json["stop"], &json["point"]), (&Value::from("tolerance"), &Value::from("eps_kkt")));
+    let report: Report = serde_json::from_value(json).expect("the report can be read back");
+    assert_eq!(report.version, REPORT_VERSION);
+    assert!((report.objective - 17.0140173).abs() < 1e-5);
+}
+
+#[test]
+fn every_end_has_its_exit_code() {
+    assert_eq!(code(&run(&["solve", "CIRCLELINE", "--quiet"])), 2);
+    assert_eq!(code(&run(&["solve", "HS71", "--quiet", "--max-iterations", "2"])), 3);
+    assert_eq!(code(&run(&["solve", "HS71", "--quiet", "--set", "limits.evaluations=4"])), 3);
+    assert_eq!(code(&run(&["solve", "HS71", "--quiet", "--time-limit", "0.000001"])), 3);
+    assert_eq!(code(&run(&["solve", "HS71", "--quiet", "--set", "stepsize.smallest=1e9"])), 5);
+}
+
+#[test]
+fn a_run_that_is_cut_short_says_so_and_gives_its_best_point() {
+    let output = run(&["solve", "HS71", "--quiet", "--max-iterations", "2"]);
+    let text = stdout(&output);
+    assert!(text.contains("Not solved: "), "{text}");
+    assert!(text.contains("The run ended because the limit on iterations was reached."), "{text}");
+    assert!(text.contains("above 1e-6"), "{text}");
+    assert!(text.contains("2 iterations in "), "{text}");
+}
+
+#[test]
+fn an_infeasible_problem_names_what_is_violated() {
+    let text = stdout(&run(&["solve", "CIRCLELINE"]));
+    assert!(text.contains("Infeasible: "), "{text}");
+    assert!(text.contains("violated constraints, worst first"), "{text}");
+    assert!(text.contains("off by "), "{text}");
+}
+
+#[test]
+fn quiet_leaves_out_the_table_and_verbose_shows_every_row() {
+    let table_lines = |arguments: &[&str]| {
+        let text = stdout(&run(arguments));
+        text.lines().filter(|line| line.split_whitespace().next().is_some_and(|word| word.parse::<u64>().is_ok())).count()
+    };
+    // The line of counts at the end begins with a number too.
+    assert_eq!(table_lines(&["solve", "HS71", "--quiet"]), 1);
+    let (report, _) = run_json(&["solve", "HS71", "--json"]);
+    let iterations = report["iterations"].as_u64().expect("a count") as usize;
+    assert_eq!(table_lines(&["solve", "HS71", "--verbose"]), iterations + 2);
+    let shown = table_lines(&["solve", "HS71"]);
+    assert!(shown > 2 && shown <= iterations + 2);
+}
+
+#[test]
+fn the_columns_line_up() {
+    let text = stdout(&run(&["solve", "HS71", "--verbose"]));
+    let header = text.lines().find(|line| line.contains("iter")).expect("a header");
+    let ends = |line: &str| {
+        line.char_indices().filter(|(i, c)| *c != ' ' && line[i + 1..].starts_with(' ')).map(|(i, _)| i).collect::<Vec<_>>()
+    };
+    let columns = ends(&format!("{header} "));
+    let first = text.lines().find(|line| line.trim_start().starts_with("0 ")).expect("the first row");
+    assert_eq!(columns, ends(&format!("{first} "))[..columns.len()]);
+}
+
+#[test]
+fn colours_come_when_asked_for() {
+    let colored = |arguments: &[&str], variable: Option<&str>| {
+        let mut command = tangor(arguments);
+        variable.map(|name| command.env(name, "1"));
+        stdout(&command.output().expect("the program can be started")).contains('\u{1b}')
+    };
+    assert!(colored(&["solve", "HS71", "--color", "always"], None));
+    assert!(!colored(&["solve", "HS71", "--color", "never"], Some("CLICOLOR_FORCE")));
+    assert!(!colored(&["solve", "HS71"], Some("NO_COLOR")));
+}
