@@ -25,7 +25,7 @@ pub enum Derivatives<'a> {
 }
 
 impl Derivatives<'_> {
-    pub fn problem(&mut self) -> &mut dyn Problem {
+    pub(crate) fn problem(&mut self) -> &mut dyn Problem {
         match self {
             Derivatives::First(problem) => *problem,
             Derivatives::Second(problem) => *problem,

@@ -28,6 +28,13 @@ impl Comparison {
         out
     }
 
+    /// How many problems each solver solved.
+    pub fn counts(&self) -> String {
+        let mut out = String::new();
+        let _ = self.write_counts(&mut out);
+        out
+    }
+
     fn width(&self) -> usize {
         self.entrants.iter().map(|entrant| entrant.label.chars().count()).max().unwrap_or(0).max(10)
     }

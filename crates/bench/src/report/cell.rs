@@ -104,6 +104,26 @@ impl Cell {
 }
 
 impl Table {
+    /// For a terminal.
+    pub fn text(&self) -> String {
+        let length = |text: &str| text.chars().count();
+        let widths = self.columns.iter().enumerate().map(|(k, column)| {
+            let cells = self.rows.iter().filter_map(|row| row.get(k)).map(|cell| length(&cell.text));
+            cells.max().unwrap_or(0).max(length(&column.title))
+        });
+        let widths: Vec<usize> = widths.collect();
+        let line = |cells: Vec<&str>| {
+            let aligned = cells.iter().zip(&widths).zip(&self.columns).map(|((text, &width), column)| match column.numeric {
+                true => format!("{text:>width$}"),
+                false => format!("{text:<width$}"),
+            });
+            format!("  {}\n", aligned.collect::<Vec<_>>().join("  "))
+        };
+        let header = line(self.columns.iter().map(|column| column.title.as_str()).collect());
+        let rows = self.rows.iter().map(|row| line(row.iter().map(|cell| cell.text.as_str()).collect()));
+        std::iter::once(header).chain(rows).collect()
+    }
+
     pub(super) fn html(&self) -> String {
         let mut out = String::from("<div class=\"table\">");
         if self.filter {

@@ -39,6 +39,11 @@ pub struct Section {
 }
 
 impl Report {
+    /// An empty report.
+    pub fn new(title: impl Into<String>) -> Self {
+        Report { title: title.into(), ..Report::default() }
+    }
+
     /// Keeps the courses of these runs, so that cells can show them.
     pub fn keep_traces(&mut self, records: &[Record]) {
         for record in records.iter().filter(|record| !record.trace.is_empty()) {
@@ -109,7 +114,7 @@ mod tests {
     fn nothing_in_the_data_can_break_the_page() {
         let mut record = Record::failed("</script>&", "tangor", 0, "", Ending::Tolerance, String::new());
         record.trace = vec![(0, Some(1e-3), Some(0.0), None)];
-        let mut report = Report { title: "a & b".into(), ..Report::default() };
+        let mut report = Report::new("a & b");
         report.keep_traces(&[record.clone(), record]);
         let html = report.html();
         assert!(html.contains("<title>a &amp; b</title>"));

@@ -77,7 +77,7 @@ impl Laboratory<'_> {
     /// done again.
     pub fn reproduce(&self, experiments: &[Experiment]) -> Result<Reproduction, Error> {
         std::fs::create_dir_all(&self.folder).map_err(|cause| Error::unwritable(&self.folder, cause))?;
-        let mut report = Report { title: "Tangor: the paper's experiments".into(), ..Report::default() };
+        let mut report = Report::new("Tangor: the paper's experiments");
         report.origin = vec![format!(
             "tangor {}, at most {} iterations and {} s for each run, {} runs at the same time, default settings unless stated.",
             env!("CARGO_PKG_VERSION"),

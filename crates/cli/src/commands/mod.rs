@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod bench;
 mod check;
 mod completions;
 mod eval;
@@ -7,6 +8,7 @@ mod info;
 mod list;
 mod man;
 mod options;
+mod reproduce;
 mod solve;
 
 use clap::{Parser, Subcommand};
@@ -39,6 +41,8 @@ enum Command {
     Eval(eval::Eval),
     Check(check::Check),
     Options(options::Options),
+    Bench(bench::Bench),
+    Reproduce(reproduce::Reproduce),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -53,6 +57,8 @@ impl Arguments {
             Command::Eval(command) => command.run(),
             Command::Check(command) => command.run(),
             Command::Options(command) => command.run(),
+            Command::Bench(command) => command.run(),
+            Command::Reproduce(command) => command.run(),
             Command::Completions(command) => command.run(),
             Command::Man(command) => command.run(),
         }
