@@ -7,13 +7,13 @@ use std::thread;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::Error;
 use crate::child::{self, Program};
 use crate::contender::Contender;
 use crate::journal::{Journal, write_csv};
 use crate::record::Record;
 use crate::sets::Member;
 use crate::task::Task;
-use crate::Error;
 
 /// What is to be run: every problem with every solver and every seed.
 #[derive(Clone, Debug)]

@@ -10,9 +10,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::Error;
 use crate::record::{Ending, Record};
 use crate::task::Task;
-use crate::Error;
 
 /// How the program that carries out single runs is started; it must call [`serve`].
 #[derive(Clone, Debug)]

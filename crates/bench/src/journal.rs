@@ -5,9 +5,9 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use crate::Error;
 use crate::record::Record;
 use crate::task::Task;
-use crate::Error;
 
 /// The rows of finished runs.
 #[derive(Debug)]

@@ -3,10 +3,10 @@
 use tangor_ipopt::{Derivatives, Options, Solution, solve};
 use tangor_solver::Point;
 
+use crate::Error;
 use crate::contender::Method;
 use crate::record::Ending;
 use crate::task::{Outcome, Task};
-use crate::Error;
 
 /// Ipopt's default.
 const SCALED: f64 = 1e-8;

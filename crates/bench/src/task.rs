@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use tangor_problem::{Counts, Noise, Noisy, Problem};
 use tangor_solver::{Observer, Point, Report, Row, Settings, Solver};
 
+use crate::Error;
 use crate::contender::{Contender, Method};
 use crate::record::{Ending, Record, TracePoint, is_worse};
 use crate::residuals::{Candidate, judge};
 use crate::sets::Member;
-use crate::Error;
 
 /// Points of a trace that are kept: more nobody sees in a small picture.
 const TRACE_POINTS: usize = 120;
@@ -51,7 +51,13 @@ pub(crate) struct Outcome {
 impl Task {
     /// A fingerprint of all that shapes a row besides problem and seed.
     pub fn setup(&self) -> String {
-        let shape = (&self.contender.method, self.contender.noise.to_bits(), self.max_iterations, self.time_limit.to_bits(), env!("CARGO_PKG_VERSION"));
+        let shape = (
+            &self.contender.method,
+            self.contender.noise.to_bits(),
+            self.max_iterations,
+            self.time_limit.to_bits(),
+            env!("CARGO_PKG_VERSION"),
+        );
         // FNV-1a: short, and the same on every machine.
         let bytes = serde_json::to_vec(&shape).unwrap_or_default();
         let hash = bytes.iter().fold(0xcbf29ce484222325u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100000001b3));

@@ -41,8 +41,7 @@ fn run(folder: &Path, plan: &Plan, interrupt: &AtomicBool) -> Result<Results, Er
     let row = serde_json::to_string(&plan.tasks()[0].failed(Ending::Tolerance, "Done.")).unwrap();
     let row = row.replace(&format!("\"problem\":\"{}\"", plan.members[0].name), "\"problem\":\"NAME\"");
     let script = format!("cd '{}'\nROW='{row}'\n{SCRIPT}", folder.display());
-    let program =
-        Program { path: "sh".into(), arguments: vec!["-c".into(), script], grace: Duration::from_millis(800) };
+    let program = Program { path: "sh".into(), arguments: vec!["-c".into(), script], grace: Duration::from_millis(800) };
     let campaign = Campaign { program, jobs: 2, interrupt, progress: false };
     campaign.run(plan, &mut Journal::open(&folder.join("rows.jsonl"))?, Some(&folder.join("rows.csv")))
 }

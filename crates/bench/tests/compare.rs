@@ -82,7 +82,10 @@ fn files_that_are_no_tables_are_refused() {
     let path = folder.path().join("other.csv");
     std::fs::write(&path, "a,b\n1,2\n").unwrap();
     let error = Comparison::of_files(&[&path], 1e-6).unwrap_err().to_string();
-    assert!(error.ends_with("it needs the columns problem and status, or problem, stationarity and feasibility, or all of Tangor's"));
+    assert!(
+        error
+            .ends_with("it needs the columns problem and status, or problem, stationarity and feasibility, or all of Tangor's")
+    );
     let missing = Comparison::of_files(&[folder.path().join("none.csv")], 1e-6).unwrap_err().to_string();
     assert!(missing.contains("cannot be read"));
 }

@@ -11,17 +11,8 @@ pub type Bool = c_int;
 pub type Objective = unsafe extern "C" fn(Index, *mut c_double, Bool, *mut c_double, *mut c_void) -> Bool;
 pub type Gradient = unsafe extern "C" fn(Index, *mut c_double, Bool, *mut c_double, *mut c_void) -> Bool;
 pub type Constraints = unsafe extern "C" fn(Index, *mut c_double, Bool, Index, *mut c_double, *mut c_void) -> Bool;
-pub type Jacobian = unsafe extern "C" fn(
-    Index,
-    *mut c_double,
-    Bool,
-    Index,
-    Index,
-    *mut Index,
-    *mut Index,
-    *mut c_double,
-    *mut c_void,
-) -> Bool;
+pub type Jacobian =
+    unsafe extern "C" fn(Index, *mut c_double, Bool, Index, Index, *mut Index, *mut Index, *mut c_double, *mut c_void) -> Bool;
 pub type Hessian = unsafe extern "C" fn(
     Index,
     *mut c_double,

@@ -69,7 +69,14 @@ pub unsafe extern "C" fn gradient(n: Index, x: *mut c_double, _: Bool, g: *mut c
     evaluated(g, |g| problem.gradient(x, g))
 }
 
-pub unsafe extern "C" fn constraints(n: Index, x: *mut c_double, _: Bool, m: Index, c: *mut c_double, data: *mut c_void) -> Bool {
+pub unsafe extern "C" fn constraints(
+    n: Index,
+    x: *mut c_double,
+    _: Bool,
+    m: Index,
+    c: *mut c_double,
+    data: *mut c_void,
+) -> Bool {
     if m == 0 {
         return 1;
     }

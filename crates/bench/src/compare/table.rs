@@ -7,8 +7,8 @@ use std::path::Path;
 use csv::StringRecord;
 use tangor_solver::Point;
 
-use crate::record::Record;
 use crate::Error;
+use crate::record::Record;
 
 /// What is known of one run on one problem.
 #[derive(Clone, Debug, PartialEq)]
@@ -123,7 +123,11 @@ fn by_word(row: &Columns) -> Entry {
 /// The solvers among rows, in the order in which they come.
 pub fn of_records(records: &[Record]) -> Vec<Entrant> {
     let mut labels: Vec<&str> = Vec::new();
-    records.iter().for_each(|row| if !labels.contains(&row.solver.as_str()) { labels.push(&row.solver) });
+    records.iter().for_each(|row| {
+        if !labels.contains(&row.solver.as_str()) {
+            labels.push(&row.solver)
+        }
+    });
     let entrant = |label: &str| {
         let mut runs: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
         for row in records.iter().filter(|row| row.solver == label) {

@@ -1,7 +1,7 @@
 //! Box plots of positive numbers on a logarithmic scale, as in the paper.
 
-use super::canvas::{Anchor, Canvas, power_of_ten};
 use super::COLORS;
+use super::canvas::{Anchor, Canvas, power_of_ten};
 
 /// What is smaller is drawn here: rounding has no finer meaning, and zero has no logarithm.
 const FLOOR: f64 = 1e-17;

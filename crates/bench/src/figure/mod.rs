@@ -4,8 +4,8 @@ mod boxes;
 mod canvas;
 mod steps;
 
-pub(crate) use canvas::escaped;
 pub use boxes::{BoxFigure, BoxPanel, LabelledBox, Summary};
+pub(crate) use canvas::escaped;
 pub use steps::{Curve, StepFigure};
 
 /// Colours that colour-blind readers can tell apart (Okabe and Ito), dark enough for white paper.

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::canvas::{Anchor, Canvas};
 use super::COLORS;
+use super::canvas::{Anchor, Canvas};
 
 const WIDTH: f64 = 620.0;
 const LEFT: f64 = 58.0;
@@ -118,8 +118,7 @@ mod tests {
     fn a_curve_rises_where_it_should() {
         let curve = Curve { label: "a".into(), rises: vec![1.0, 4.0, f64::INFINITY], problems: 4 };
         assert_eq!([0.5, 1.0, 3.9, 4.0, 1e9].map(|x| curve.share(x)), [0.0, 0.25, 0.25, 0.5, 0.5]);
-        let figure =
-            StepFigure { title: "t".into(), x_label: "x".into(), x_first: 1.0, x_last: 16.0, curves: vec![curve] };
+        let figure = StepFigure { title: "t".into(), x_label: "x".into(), x_first: 1.0, x_last: 16.0, curves: vec![curve] };
         // From a quarter at the left edge to half of the height at x = 4, the middle of a scale from 1 to 16.
         assert_eq!(figure.path(&figure.curves[0]), "M58 268.0H329.0V198.0H600.0");
         assert!(figure.draw().contains("a: 2 of 4 solved"));

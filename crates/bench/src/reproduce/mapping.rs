@@ -3,11 +3,11 @@
 use tangor_solver::{Mapping, MetricKind, NormalVariant, Settings};
 
 use super::{FEASIBILITY, Laboratory, Outcome, STATIONARITY, figure, panel, solved_within};
+use crate::Error;
 use crate::contender::Contender;
 use crate::record::Record;
 use crate::report::{Cell, Column, Section, Table, trace_key};
 use crate::sets::Member;
-use crate::Error;
 
 const MAPPINGS: [(&str, Mapping); 3] = [
     ("linearised ALM", Mapping::AugmentedLagrangian { alpha: 1.0 }),

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use tangor_solver::Point;
 
+use crate::Error;
 use crate::campaign::{Campaign, Plan};
 use crate::contender::Contender;
 use crate::figure::{BoxFigure, BoxPanel, LabelledBox};
@@ -15,7 +16,6 @@ use crate::journal::Journal;
 use crate::record::Record;
 use crate::report::{Report, Section};
 use crate::sets::Member;
-use crate::Error;
 
 /// Which experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,8 +69,7 @@ struct Quantity {
 
 const STATIONARITY: Quantity = Quantity { title: "stationarity error", value: |record| record.stationarity };
 const FEASIBILITY: Quantity = Quantity { title: "feasibility error", value: |record| record.feasibility };
-const COMPLEMENTARITY: Quantity =
-    Quantity { title: "complementary slackness error", value: |record| record.complementarity };
+const COMPLEMENTARITY: Quantity = Quantity { title: "complementary slackness error", value: |record| record.complementarity };
 
 impl Laboratory<'_> {
     /// Runs the experiments and writes data, pictures and `report.html` into the folder. What an interrupted call has done is not

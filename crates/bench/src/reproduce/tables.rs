@@ -3,12 +3,12 @@
 use tangor_solver::{Point, Settings};
 
 use super::{COMPLEMENTARITY, FEASIBILITY, Laboratory, Outcome, Quantity, Runs, STATIONARITY, figure, solved_within, verdict};
+use crate::Error;
 use crate::contender::Contender;
 use crate::figure::{BoxPanel, LabelledBox};
 use crate::paper::{self, PaperRow};
 use crate::record::Record;
 use crate::report::{Cell, Column, Section, Table, trace_key};
-use crate::Error;
 
 impl Laboratory<'_> {
     /// Both sets with the defaults; the two experiments share these runs.
@@ -87,11 +87,8 @@ fn beside(quantity: Quantity, records: &[&Record], rows: &[PaperRow]) -> BoxPane
 
 fn thresholds(records: &[Record]) -> Table {
     let sets = [paper::equality(), paper::inequality()].map(|rows| (rows, of_table(records, rows)));
-    let mut table = Table {
-        caption: "Problems with all residuals at most".into(),
-        columns: vec![Column::words("")],
-        ..Table::default()
-    };
+    let mut table =
+        Table { caption: "Problems with all residuals at most".into(), columns: vec![Column::words("")], ..Table::default() };
     for (name, (rows, _)) in ["equality", "inequality"].into_iter().zip(&sets) {
         table.columns.push(Column::numbers(&format!("{name}: the paper, of {}", rows.len())));
         table.columns.push(Column::numbers(&format!("{name}: Tangor")));
@@ -115,16 +112,8 @@ fn thresholds(records: &[Record]) -> Table {
 
 fn table(caption: &str, rows: &[PaperRow], records: &[Record]) -> Table {
     let mut columns = vec![Column::words("problem")];
-    let numbers = [
-        "dim.",
-        "constraints",
-        "stationarity: paper",
-        "ours",
-        "feasibility: paper",
-        "ours",
-        "complementarity: paper",
-        "ours",
-    ];
+    let numbers =
+        ["dim.", "constraints", "stationarity: paper", "ours", "feasibility: paper", "ours", "complementarity: paper", "ours"];
     columns.extend(numbers.map(Column::numbers));
     columns.push(Column::words("verdict"));
     columns.extend(["objective", "iterations", "evaluations", "seconds"].map(Column::numbers));

@@ -3,11 +3,11 @@
 use tangor_solver::{Batch, Estimation, Estimator, Settings};
 
 use super::{FEASIBILITY, Laboratory, Outcome, STATIONARITY, figure, panel};
+use crate::Error;
 use crate::contender::Contender;
 use crate::figure::Summary;
 use crate::record::Record;
 use crate::report::{Cell, Column, Section, Table};
-use crate::Error;
 
 const LEVELS: [f64; 4] = [1e-8, 1e-6, 1e-4, 1e-2];
 /// Two independent samples at one point, or one sample at two points: the same price.
@@ -33,7 +33,10 @@ impl Laboratory<'_> {
         let groups: Vec<Group> = LEVELS.iter().flat_map(|level| [group(*level, 0), group(*level, 1)]).collect();
         let pictures = [STATIONARITY, FEASIBILITY].map(|quantity| {
             let title = format!("Figure 2: {}, noise on all three functions", quantity.title);
-            (format!("variance-{}", quantity.title.split(' ').next().unwrap_or_default()), figure(&title, vec![panel(quantity, &groups)]))
+            (
+                format!("variance-{}", quantity.title.split(' ').next().unwrap_or_default()),
+                figure(&title, vec![panel(quantity, &groups)]),
+            )
         });
         let section = Section {
             title: "Variance".into(),
