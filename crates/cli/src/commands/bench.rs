@@ -216,7 +216,9 @@ fn summarise(out: &mut dyn Write, records: &[Record]) -> Result<(), Error> {
         ("claimed, but not verified", listed(&|record| record.claimed == Point::EpsKkt && record.point != Point::EpsKkt)),
     ];
     for (what, list) in lists.iter().filter(|(_, list)| !list.is_empty()) {
-        writeln!(out, "{what}: {}", list.join(", "))?;
+        const SHOWN: usize = 12;
+        let more = if list.len() > SHOWN { ", ..." } else { "" };
+        writeln!(out, "{what}: {} runs: {}{more}", list.len(), list[..list.len().min(SHOWN)].join(", "))?;
     }
     let seconds: f64 = records.iter().map(|record| record.seconds).sum();
     writeln!(out, "{} runs, {} of solver time", records.len(), duration::readable(seconds))?;

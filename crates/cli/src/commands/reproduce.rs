@@ -12,7 +12,7 @@ use crate::{exit, interrupt};
 const EXAMPLES: &str = "\
 Examples:
   tangor reproduce all --out results             everything; needs the SIF files (MASTSIF)
-  tangor reproduce mapping --out results         Figure 1 only
+  tangor reproduce mapping tables --out results  Figure 1 and both tables, in one report
   tangor reproduce variance --out results --seeds 5";
 
 /// Run the paper's experiments and make a report
@@ -21,9 +21,9 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Reproduce {
-    /// Which of them
-    #[arg(value_enum)]
-    what: What,
+    /// Which of them; several make one report
+    #[arg(value_enum, required = true)]
+    what: Vec<What>,
 
     /// The folder
     #[arg(long, value_name = "FOLDER", default_value = "results")]
@@ -59,16 +59,22 @@ enum What {
     All,
 }
 
-impl Reproduce {
-    /// Runs the experiments.
-    pub fn run(self) -> Result<u8, Error> {
-        let experiments: &[Experiment] = match self.what {
+impl What {
+    fn experiments(self) -> &'static [Experiment] {
+        match self {
             What::Mapping => &[Experiment::Mapping],
             What::Variance => &[Experiment::Variance],
             What::Inequality => &[Experiment::Inequality],
             What::Tables => &[Experiment::Tables],
             What::All => &[Experiment::Mapping, Experiment::Variance, Experiment::Inequality, Experiment::Tables],
-        };
+        }
+    }
+}
+
+impl Reproduce {
+    /// Runs the experiments.
+    pub fn run(self) -> Result<u8, Error> {
+        let experiments: Vec<Experiment> = self.what.iter().flat_map(|what| what.experiments()).copied().collect();
         let flag = interrupt::flag()?;
         let laboratory = Laboratory {
             campaign: self.effort.campaign(&flag)?,
@@ -79,7 +85,7 @@ impl Reproduce {
             seeds: self.seeds,
             fresh: self.fresh,
         };
-        let done = laboratory.reproduce(experiments)?;
+        let done = laboratory.reproduce(&experiments)?;
         let mut out = self.color.screen();
         for section in done.report.sections.iter().filter(|section| !section.tables.is_empty()) {
             for table in section.tables.iter().filter(|table| !table.filter) {
