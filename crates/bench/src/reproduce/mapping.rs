@@ -2,7 +2,7 @@
 
 use tangor_solver::{Mapping, MetricKind, NormalVariant, Settings};
 
-use super::{FEASIBILITY, Laboratory, Outcome, STATIONARITY, figure, panel, solved_within};
+use super::{Experiment, FEASIBILITY, Laboratory, Outcome, STATIONARITY, figure, panel, solved_within};
 use crate::Error;
 use crate::contender::Contender;
 use crate::record::Record;
@@ -27,7 +27,7 @@ impl Laboratory<'_> {
         }
         let used = members.len();
         let contenders = MAPPINGS.map(|(label, mapping)| Contender::tangor(label, settings(mapping))).to_vec();
-        let runs = self.run("mapping", members, contenders, 1)?;
+        let runs = self.run(Experiment::Mapping, members, contenders, 1)?;
         let groups: Vec<(String, usize, Vec<&Record>)> = MAPPINGS
             .iter()
             .enumerate()

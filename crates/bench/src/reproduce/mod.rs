@@ -30,6 +30,17 @@ pub enum Experiment {
     Tables,
 }
 
+impl Experiment {
+    /// The name of its rows; two experiments show the same ones.
+    fn runs(self) -> &'static str {
+        match self {
+            Experiment::Mapping => "mapping",
+            Experiment::Variance => "variance",
+            Experiment::Inequality | Experiment::Tables => "tables",
+        }
+    }
+}
+
 /// Where and how the experiments are run.
 #[derive(Debug)]
 pub struct Laboratory<'a> {
@@ -88,6 +99,11 @@ impl Laboratory<'_> {
             "All residuals are recomputed from the returned point and multipliers, unscaled, 2-norm. Click a problem to see its course."
                 .into(),
         );
+        if self.fresh {
+            for experiment in experiments {
+                Journal::open(&self.folder.join(format!("{}.jsonl", experiment.runs())))?.clear()?;
+            }
+        }
         let mut missing = 0;
         for experiment in experiments {
             let (sections, records, left) = match experiment {
@@ -115,12 +131,10 @@ impl Laboratory<'_> {
         Ok(path)
     }
 
-    /// Runs every member with every contender; rows go to `NAME.jsonl` and `NAME.csv`.
-    fn run(&self, name: &str, members: Vec<Member>, contenders: Vec<Contender>, seeds: u64) -> Result<Runs, Error> {
+    /// Runs every member with every contender; rows go to the experiment's JSON lines and CSV.
+    fn run(&self, experiment: Experiment, members: Vec<Member>, contenders: Vec<Contender>, seeds: u64) -> Result<Runs, Error> {
+        let name = experiment.runs();
         let mut journal = Journal::open(&self.folder.join(format!("{name}.jsonl")))?;
-        if self.fresh {
-            journal.clear()?;
-        }
         let (max_iterations, time_limit) = (self.max_iterations, self.time_limit);
         let plan = Plan { members, contenders, seeds, max_iterations, time_limit, trace: seeds == 1 };
         let results = self.campaign.run(&plan, &mut journal, Some(&self.folder.join(format!("{name}.csv"))))?;

@@ -2,7 +2,9 @@
 
 use tangor_solver::{Point, Settings};
 
-use super::{COMPLEMENTARITY, FEASIBILITY, Laboratory, Outcome, Quantity, Runs, STATIONARITY, figure, solved_within, verdict};
+use super::{
+    COMPLEMENTARITY, Experiment, FEASIBILITY, Laboratory, Outcome, Quantity, Runs, STATIONARITY, figure, solved_within, verdict,
+};
 use crate::Error;
 use crate::contender::Contender;
 use crate::figure::{BoxPanel, LabelledBox};
@@ -14,7 +16,7 @@ impl Laboratory<'_> {
     /// Both sets with the defaults; the two experiments share these runs.
     fn both_sets(&self) -> Result<Runs, Error> {
         let contender = Contender::tangor("tangor", Settings::default());
-        self.run("tables", self.members("paper")?, vec![contender], 1)
+        self.run(Experiment::Tables, self.members("paper")?, vec![contender], 1)
     }
 
     pub(super) fn inequality(&self) -> Result<Outcome, Error> {

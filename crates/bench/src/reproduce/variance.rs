@@ -2,7 +2,7 @@
 
 use tangor_solver::{Batch, Estimation, Estimator, Settings};
 
-use super::{FEASIBILITY, Laboratory, Outcome, STATIONARITY, figure, panel};
+use super::{Experiment, FEASIBILITY, Laboratory, Outcome, STATIONARITY, figure, panel};
 use crate::Error;
 use crate::contender::Contender;
 use crate::figure::Summary;
@@ -24,7 +24,7 @@ impl Laboratory<'_> {
                 Contender::tangor(label(name, *level), settings(estimator, batch)).noisy(*level)
             })
         });
-        let runs = self.run("variance", members, contenders.collect(), self.seeds)?;
+        let runs = self.run(Experiment::Variance, members, contenders.collect(), self.seeds)?;
         let group = |level: f64, k: usize| -> Group {
             let label = label(ESTIMATORS[k].0, level);
             let records = runs.records.iter().filter(|record| record.solver == label).collect();
