@@ -94,10 +94,11 @@ fn named(word: &str, sif_folder: Option<&Path>, may_be_embedded: bool) -> Result
     let mut parts = word.split(':');
     let name = parts.next().unwrap_or_default();
     let parameters: BTreeMap<String, f64> = parts.map(parameter).collect::<Result<_, _>>()?;
-    if may_be_embedded && parameters.is_empty() {
-        if let Ok(entry) = tangor_collection::find(name) {
-            return Ok(embedded(entry));
-        }
+    if may_be_embedded
+        && parameters.is_empty()
+        && let Ok(entry) = tangor_collection::find(name)
+    {
+        return Ok(embedded(entry));
     }
     let path = file(name, sif_folder)?;
     let stem = path.file_stem().map_or(name.into(), |stem| stem.to_string_lossy());

@@ -65,7 +65,7 @@ impl Cell {
     /// A number with three digits; a dash if there is none.
     pub fn number(value: Option<f64>) -> Self {
         match value {
-            Some(value) if value == 0.0 => Cell { text: "0".into(), sort: Some(0.0), ..Cell::default() },
+            Some(0.0) => Cell { text: "0".into(), sort: Some(0.0), ..Cell::default() },
             Some(value) => Cell { text: format!("{value:.2e}"), sort: Some(value), ..Cell::default() },
             None => Cell { text: "–".into(), sort: Some(f64::MAX), ..Cell::default() },
         }
