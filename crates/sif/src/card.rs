@@ -24,11 +24,20 @@ impl Number {
     }
 }
 
-/// Reads a number as Fortran does: blanks inside a field do not count, `D` is an exponent too.
+/// Reads a number as Fortran does: blanks inside a field do not count, `D` is an exponent too, and a sign alone also begins one.
 pub(crate) fn parse_number(text: &str) -> Option<f64> {
-    let compact: String = text.chars().filter(|c| *c != ' ').map(|c| if matches!(c, 'd' | 'D') { 'E' } else { c }).collect();
+    let mut compact = String::with_capacity(text.len() + 1);
+    for character in text.chars().filter(|character| *character != ' ') {
+        match character {
+            'd' | 'D' | 'e' => compact.push('E'),
+            '+' | '-' if compact.ends_with(|before: char| before == '.' || before.is_ascii_digit()) => {
+                compact.extend(['E', character]);
+            }
+            other => compact.push(other),
+        }
+    }
     // `inf` and `nan` are numbers for the standard library and not for the format.
-    if !compact.bytes().all(|b| matches!(b, b'0'..=b'9' | b'+' | b'-' | b'.' | b'E' | b'e')) {
+    if !compact.bytes().all(|b| matches!(b, b'0'..=b'9' | b'+' | b'-' | b'.' | b'E')) {
         return None;
     }
     compact.parse::<f64>().ok().filter(|value| value.is_finite())
@@ -191,8 +200,15 @@ mod tests {
 
     #[test]
     fn numbers_as_fortran_reads_them() {
-        let cases = [("1.0D+0", Some(1.0)), ("- 2.5", Some(-2.5)), (".5e1", Some(5.0)), ("1.", Some(1.0)), ("7", Some(7.0))];
-        let bad = [("inf", None), ("nan", None), ("1e999", None), ("x", None), ("", None), ("1-2", None)];
+        let cases = [
+            ("1.0D+0", Some(1.0)),
+            ("- 2.5", Some(-2.5)),
+            (".5e1", Some(5.0)),
+            ("1.", Some(1.0)),
+            ("7", Some(7.0)),
+            ("1.5-2", Some(0.015)),
+        ];
+        let bad = [("inf", None), ("nan", None), ("1e999", None), ("x", None), ("", None), ("1-2-3", None)];
         for (text, value) in cases.into_iter().chain(bad) {
             assert_eq!(parse_number(text), value, "{text}");
         }

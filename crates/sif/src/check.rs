@@ -62,13 +62,13 @@ fn compare(coded: &SifProblem, automatic: &SifProblem, x: &[f64], tolerance: f64
             let left = element_derivatives(coded, element, x, &mut scratch[0])?;
             let right = element_derivatives(automatic, element, x, &mut scratch[1])?;
             *value = left.value;
-            report(&left, &right, tolerance, "element", &coded.element_names[element], &mut differences);
+            report(&left, &right, tolerance, "element", coded.element_name(element), &mut differences);
         }
         for row in (0..coded.rows()).filter(|&row| coded.group_type[row] != TRIVIAL) {
             let alpha = coded.argument(row, x, &values);
             let left = group_derivatives(coded, row, alpha, &mut scratch[0])?;
             let right = group_derivatives(automatic, row, alpha, &mut scratch[1])?;
-            report(&left, &right, tolerance, "group", &coded.row_names[row], &mut differences);
+            report(&left, &right, tolerance, "group", coded.row_name(row), &mut differences);
         }
     }
     Ok(differences)

@@ -5,7 +5,7 @@ use crate::error::Complaint;
 use crate::loops::{Loop, Section, Step, sections};
 use crate::model::Model;
 use crate::names::{Lexicon, Name};
-use crate::options::Options;
+use crate::options::{Limits, Options};
 use crate::parameters::{Parameters, is_assignment};
 use crate::sections;
 use crate::source::Line;
@@ -55,12 +55,12 @@ pub(crate) struct Decoder {
     section: Section,
     loops: usize,
     cards_left: u64,
-    options: Options,
+    limits: Limits,
     buffer: String,
 }
 
-/// Decodes the lines of the data part.
-pub(crate) fn decode(lines: &[Line], options: &Options) -> Result<Model, Complaint> {
+/// Decodes the lines of the data part; with the name of a parameter that was to be replaced and is not there.
+pub(crate) fn decode(lines: &[Line], options: &Options) -> Result<(Model, Option<String>), Complaint> {
     let mut lexicon = Lexicon::default();
     let inner = lines.get(1..lines.len().saturating_sub(1)).unwrap_or_default();
     let sections = sections(entries(inner, &mut lexicon))?;
@@ -77,7 +77,7 @@ pub(crate) fn decode(lines: &[Line], options: &Options) -> Result<Model, Complai
         section: Section::Head,
         loops: 0,
         cards_left: options.limits.cards,
-        options: options.clone(),
+        limits: options.limits,
         buffer: String::new(),
     };
     for (section, steps) in &sections {
@@ -85,7 +85,8 @@ pub(crate) fn decode(lines: &[Line], options: &Options) -> Result<Model, Complai
         decoder.run(steps)?;
     }
     sections::finish(&mut decoder)?;
-    Ok(decoder.model)
+    let unknown = decoder.parameters.unused().map(String::from);
+    Ok((decoder.model, unknown))
 }
 
 /// The word after NAME.
@@ -111,7 +112,8 @@ impl Decoder {
         } else {
             sections::carry_out(self, self.section, card)?;
         }
-        let limit = self.options.limits.items;
+        // Numbers of things are kept in 32 bits.
+        let limit = self.limits.items.min(u64::from(u32::MAX) / 2);
         if (self.model.size() + self.parameters.len()) as u64 > limit {
             let message =
                 format!("the problem has more than {limit} variables, groups, elements and coefficients, which is the limit");
@@ -136,8 +138,8 @@ impl Decoder {
         }
         // In 128 bits the count cannot overflow.
         let count = ((last as i128 - first as i128) / step as i128 + 1) as u128;
-        if count > self.options.limits.cards as u128 {
-            let limit = self.options.limits.cards;
+        if count > self.limits.cards as u128 {
+            let limit = self.limits.cards;
             let message = format!("the loop over '{}' has {count} values, and the limit is {limit}", card.field2.text);
             return Err(card.complain(2, message));
         }
@@ -160,7 +162,7 @@ impl Decoder {
                 Ok(())
             }
             None => {
-                let limit = self.options.limits.cards;
+                let limit = self.limits.cards;
                 Err(card.complain(2, format!("the loops of the file carry out more than {limit} cards, which is the limit")))
             }
         }

@@ -3,11 +3,14 @@
 //! Large sides are cut into as many pieces as there are lanes, always at the same places: the values do not depend on how many
 //! threads take part.
 
+use std::array::from_fn;
+
 use tangor_problem::Evaluation;
 
+use crate::fortran::Compiled;
 use crate::side::{Scratch, Side, TRIVIAL};
 
-/// A side with fewer elements or rows than this is evaluated by one thread: to wake others would take longer.
+/// Fewer elements or rows than this are evaluated by one thread: to wake others would take longer.
 const WORTH_SHARING: usize = 8192;
 
 /// Into how many pieces a large side is cut; a power of two.
@@ -39,22 +42,29 @@ impl Evaluator {
 
     /// The values of all rows.
     pub fn values(&mut self, x: &[f64], rows: &mut [f64]) -> Evaluation {
-        self.side.fill_elements(x, 0, &mut self.element_values, None, &mut self.lanes)?;
-        self.side.fill_rows(x, 0, &self.element_values, rows, &mut self.lanes)
+        let lanes = shared(&mut self.lanes, self.side.elements());
+        self.side.fill_elements(x, 0, &mut self.element_values, None, lanes)?;
+        self.side.fill_rows(x, 0, &self.element_values, rows, shared(&mut self.lanes, self.side.rows()))
     }
 
     /// The gradients of all rows, in the order of the pattern.
     pub fn gradients(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
         self.elements(x)?;
         let known = Known { x, values: &self.element_values, gradients: &self.element_gradients };
-        self.side.fill_gradients(known, 0, self.side.rows(), values, &mut self.lanes)
+        self.side.fill_gradients(known, 0, self.side.rows(), values, shared(&mut self.lanes, self.side.rows()))
     }
 
     /// The values and gradients of all elements.
     pub fn elements(&mut self, x: &[f64]) -> Evaluation {
         let gradients = Some(self.element_gradients.as_mut_slice());
-        self.side.fill_elements(x, 0, &mut self.element_values, gradients, &mut self.lanes)
+        let lanes = shared(&mut self.lanes, self.side.elements());
+        self.side.fill_elements(x, 0, &mut self.element_values, gradients, lanes)
     }
+}
+
+/// The lanes that so many elements or rows are worth.
+fn shared(lanes: &mut [Scratch], work: usize) -> &mut [Scratch] {
+    if work < WORTH_SHARING { &mut lanes[..1] } else { lanes }
 }
 
 /// What the rows are made of.
@@ -102,20 +112,66 @@ impl Side {
         scratch: &mut Scratch,
     ) -> Evaluation {
         let mut gradients = gradients;
-        for (k, value) in values.iter_mut().enumerate() {
-            let (function, n, parameters) = self.element(first + k, x, scratch);
-            let (variables, work) = (&scratch.variables[..n], &mut scratch.element_work);
-            let result = match gradients.take() {
-                None => function.value(variables, parameters, work),
-                Some(all) => {
-                    let (own, others) = all.split_at_mut(n);
-                    gradients = Some(others);
-                    function.gradient(variables, parameters, work, own)
-                }
-            };
-            *value = self.blame_element(first + k, result)?;
+        let mut k = 0;
+        while k < values.len() {
+            let element = first + k;
+            let block = self.block_at(element, first + values.len());
+            let size = self.variables_at[element + block.max(1)] - self.variables_at[element];
+            let own = gradients.take().map(|all| {
+                let (own, others) = all.split_at_mut(size);
+                gradients = Some(others);
+                own
+            });
+            match block {
+                0 => values[k] = self.fill_element(x, element, own, scratch)?,
+                _ => self.fill_block(x, element, &mut values[k..k + block], own, scratch),
+            }
+            k += block.max(1);
         }
         Ok(())
+    }
+
+    fn fill_element(&self, x: &[f64], element: usize, gradient: Option<&mut [f64]>, scratch: &mut Scratch) -> Evaluation<f64> {
+        let (function, n, parameters) = self.element(element, x, scratch);
+        let (variables, work) = (&scratch.variables[..n], &mut scratch.element_work);
+        let result = match gradient {
+            Some(gradient) => function.gradient(variables, parameters, work, gradient),
+            None => function.value(variables, parameters, work),
+        };
+        self.blame_element(element, result)
+    }
+
+    /// How many elements from this one on can be evaluated together: a full block of one type, or none.
+    fn block_at(&self, element: usize, end: usize) -> usize {
+        let (block, element_type) = (Compiled::BLOCK, self.element_type[element]);
+        let full = element + block <= end && self.element_type[element..element + block].iter().all(|one| *one == element_type);
+        let able = full && self.functions.element_types[element_type as usize].block_registers().is_some();
+        if able { block } else { 0 }
+    }
+
+    /// Evaluates a block: gathers its variables and parameters, runs, and spreads the results.
+    fn fill_block(&self, x: &[f64], element: usize, values: &mut [f64], gradients: Option<&mut [f64]>, scratch: &mut Scratch) {
+        let function = &self.functions.element_types[self.element_type[element] as usize];
+        let n = self.variables_at[element + 1] - self.variables_at[element];
+        let p = self.parameters_at[element + 1] - self.parameters_at[element];
+        let variables = &self.variables[self.variables_at[element]..self.variables_at[element + values.len()]];
+        let parameters = &self.parameters[self.parameters_at[element]..self.parameters_at[element + values.len()]];
+        let registers = scratch.block.as_mut_slice();
+        for (i, register) in registers[..n].iter_mut().enumerate() {
+            *register = from_fn(|k| x[variables[k * n + i] as usize]);
+        }
+        for (i, register) in registers[n..n + p].iter_mut().enumerate() {
+            *register = from_fn(|k| parameters[k * p + i]);
+        }
+        let Some(results) = function.evaluate_block(gradients.is_some(), registers) else { return };
+        values.copy_from_slice(results.values(registers));
+        if let Some(gradients) = gradients {
+            for (i, derivatives) in results.derivatives(registers).enumerate() {
+                for (k, derivative) in derivatives.iter().enumerate() {
+                    gradients[k * n + i] = *derivative;
+                }
+            }
+        }
     }
 
     /// `alpha` of a row.
@@ -196,17 +252,14 @@ impl Side {
             );
             return left.and(right);
         }
-        let mut rest = out;
+        out.copy_from_slice(&self.linear_part[self.column_at[first]..self.column_at[last]]);
         for row in first..last {
-            let (own, others) = rest.split_at_mut(self.column_at[row + 1] - self.column_at[row]);
-            rest = others;
-            self.argument_gradient(row, known.gradients, own);
-            let mut factor = self.scale[row];
+            let start = self.column_at[row] - self.column_at[first];
+            let own = &mut out[start..][..self.column_at[row + 1] - self.column_at[row]];
+            self.add_element_gradients(row, known.gradients, own);
             if self.group_type[row] != TRIVIAL {
                 let alpha = self.argument(row, known.x, known.values);
-                factor *= self.group_slope(row, alpha, &mut lanes[0].group_work)?;
-            }
-            if factor != 1.0 {
+                let factor = self.scale[row] * self.group_slope(row, alpha, &mut lanes[0].group_work)?;
                 own.iter_mut().for_each(|entry| *entry *= factor);
             }
         }
@@ -216,14 +269,14 @@ impl Side {
     /// The gradient of `alpha` of a row.
     pub fn argument_gradient(&self, row: usize, element_gradients: &[f64], out: &mut [f64]) {
         out.copy_from_slice(&self.linear_part[self.column_at[row]..self.column_at[row + 1]]);
-        for k in self.use_at[row]..self.use_at[row + 1] {
-            let element = self.use_element[k] as usize;
-            let gradient = &element_gradients[self.variables_at[element]..self.variables_at[element + 1]];
-            let slots = &self.use_slot[self.use_slots_at[k]..self.use_slots_at[k + 1]];
-            let weight = self.use_weight[k];
-            for (&slot, &derivative) in slots.iter().zip(gradient) {
-                out[slot as usize] += weight * derivative;
-            }
+        self.add_element_gradients(row, element_gradients, out);
+    }
+
+    fn add_element_gradients(&self, row: usize, element_gradients: &[f64], out: &mut [f64]) {
+        let terms = self.term_at[row]..self.term_at[row + 1];
+        let sources = self.term_source[terms.clone()].iter().zip(&self.term_weight[terms.clone()]);
+        for (&slot, (&source, weight)) in self.term_slot[terms].iter().zip(sources) {
+            out[slot as usize] += weight * element_gradients[source as usize];
         }
     }
 }

@@ -40,8 +40,9 @@ struct Buffers {
 }
 
 impl SifProblem {
-    /// Adds second derivatives; refused when they would have more than `limit` entries.
-    pub fn with_hessian(self, limit: u64) -> Result<WithHessian, SifError> {
+    /// Adds second derivatives; refused when they would have more entries than [`Limits::hessian`](crate::Limits::hessian) allows.
+    pub fn with_hessian(self) -> Result<WithHessian, SifError> {
+        let limit = self.limits.hessian;
         let sides = [&self.objective.side, &self.constraints.side];
         let entries: u64 = sides.iter().map(|side| entries(side)).sum::<u64>() + self.quadratic.len() as u64;
         if entries > limit {
@@ -215,6 +216,7 @@ impl SecondOrder for WithHessian {
     }
 
     fn hessian(&mut self, x: &[f64], sigma: f64, y: &[f64], values: &mut [f64]) -> Evaluation {
+        self.problem.check(x, values.len() + y.len(), self.pattern.len(0, 0) + self.problem.meta().m())?;
         values.fill(0.0);
         for (&place, &(.., h)) in self.quadratic.iter().zip(&self.problem.quadratic) {
             values[place] += sigma * h;

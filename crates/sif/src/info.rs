@@ -1,16 +1,17 @@
 //! What a file is about, without its functions.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::card::parse_number;
-use crate::model::{GroupKind, Model, VariableKind};
+use crate::model::{Group, GroupKind, Model, VariableKind};
 use crate::problem::row_bounds;
 use crate::source::Line;
 
 /// Whether a parameter is an integer or a real number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParameterKind {
     /// Set by an `IE` card.
@@ -83,7 +84,7 @@ impl Info {
         let rows: Vec<_> = model.groups.iter().filter(|group| group.kind != GroupKind::Objective).map(row_bounds).collect();
         let mut nonlinear = vec![false; model.groups.len()];
         model.uses.iter().for_each(|&(group, ..)| nonlinear[group as usize] = true);
-        let linear = |(number, group): &(usize, &crate::model::Group)| {
+        let linear = |(number, group): &(usize, &Group)| {
             group.kind != GroupKind::Objective && group.group_type.is_none() && !nonlinear[*number]
         };
         Info {
@@ -124,6 +125,7 @@ fn classification(line: &Line) -> Option<String> {
 /// suggestions, also the ones that are commented out.
 pub(crate) fn parameters(lines: &[Line]) -> Vec<Parameter> {
     let mut found: Vec<Parameter> = Vec::new();
+    let mut numbers: HashMap<(&str, ParameterKind), usize> = HashMap::new();
     for line in lines {
         let (active, body) = match line.text.strip_prefix('*') {
             Some(body) => (false, body),
@@ -141,8 +143,7 @@ pub(crate) fn parameters(lines: &[Line]) -> Vec<Parameter> {
         if name.is_empty() || !(active || marked) {
             continue;
         }
-        let known = found.iter().position(|parameter| parameter.name == name && parameter.kind == kind);
-        let number = known.unwrap_or_else(|| {
+        let number = *numbers.entry((name, kind)).or_insert_with(|| {
             found.push(Parameter { name: name.to_string(), kind, value: None, suggested: Vec::new(), marked: false });
             found.len() - 1
         });

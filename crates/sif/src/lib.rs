@@ -28,7 +28,7 @@ mod check;
 mod decode;
 mod error;
 mod evaluate;
-pub mod fortran;
+mod fortran;
 mod hessian;
 mod info;
 mod loops;
@@ -41,6 +41,7 @@ mod sections;
 mod side;
 mod source;
 
+use std::mem::take;
 use std::path::{Path, PathBuf};
 
 pub use check::{Difference, check};
@@ -51,10 +52,10 @@ pub use info::{Info, Parameter, ParameterKind};
 pub use model::VariableKind;
 pub use options::{Limits, Options};
 pub use problem::SifProblem;
-pub use source::Line;
 
 use fortran::{compile_elements, compile_groups};
 use side::Functions;
+use source::Line;
 
 /// Reads a file.
 pub fn read(path: impl AsRef<Path>, options: &Options) -> Result<SifProblem, SifError> {
@@ -64,7 +65,8 @@ pub fn read(path: impl AsRef<Path>, options: &Options) -> Result<SifProblem, Sif
 }
 
 /// The text of a file; bytes that are not UTF-8 can only stand in comments and are replaced.
-pub(crate) fn load(path: &Path) -> Result<String, SifError> {
+pub fn load(path: impl AsRef<Path>) -> Result<String, SifError> {
+    let path = path.as_ref();
     match std::fs::read(path) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(cause) => Err(SifError {
@@ -81,8 +83,10 @@ pub fn parse(text: &str, file: &str, options: &Options) -> Result<SifProblem, Si
     let lines = source::lines(text);
     let parts = source::parts(&lines).map_err(|complaint| complaint.in_file(file))?;
     let parameters = info::parameters(parts.data);
-    refuse_unknown(file, &parameters, options)?;
-    let mut model = decode::decode(parts.data, options).map_err(|complaint| complaint.in_file(file))?;
+    let (mut model, unknown) = decode::decode(parts.data, options).map_err(|complaint| complaint.in_file(file))?;
+    if let Some(unknown) = unknown {
+        return Err(unknown_parameter(file, &parameters, &unknown));
+    }
     let info = Info::new(&model, &lines, parameters);
     model.drop_unused_types();
     let compile = |part: &[Line], types: &model::Types, compile: Compile| match types.list.is_empty() {
@@ -91,15 +95,15 @@ pub fn parse(text: &str, file: &str, options: &Options) -> Result<SifProblem, Si
     };
     let element_types = compile(parts.elements, &model.element_types, compile_elements)?;
     let group_types = compile(parts.groups, &model.group_types, compile_groups)?;
-    Ok(SifProblem::new(model, Functions { element_types, group_types }, info))
+    let (element_names, group_names) = (take(&mut model.element_names), take(&mut model.group_names));
+    let functions = Functions { element_types, group_types, element_names, group_names };
+    Ok(SifProblem::new(model, functions, info, options.limits))
 }
 
 type Compile = fn(&str, &[Line], &[Line], &[fortran::TypeDeclaration], Derivatives) -> Result<Vec<fortran::Compiled>, SifError>;
 
-fn refuse_unknown(file: &str, known: &[Parameter], options: &Options) -> Result<(), SifError> {
-    let Some(unknown) = options.parameters.keys().find(|name| !known.iter().any(|parameter| parameter.name == **name)) else {
-        return Ok(());
-    };
+/// A parameter was to be replaced that no `IE` or `RE` card outside loops sets.
+fn unknown_parameter(file: &str, known: &[Parameter], unknown: &str) -> SifError {
     let marked: Vec<&Parameter> = known.iter().filter(|parameter| parameter.marked).collect();
     let listed: Vec<&str> = match marked.is_empty() {
         true => known.iter().map(|parameter| parameter.name.as_str()).collect(),
@@ -107,7 +111,7 @@ fn refuse_unknown(file: &str, known: &[Parameter], options: &Options) -> Result<
     };
     let list = if listed.is_empty() { "none".to_string() } else { listed.join(", ") };
     let message = format!("there is no parameter '{unknown}' to replace; the file offers: {list}");
-    Err(SifError { file: file.to_string(), line: 0, column: 0, message })
+    SifError { file: file.to_string(), line: 0, column: 0, message }
 }
 
 /// Looks for a problem in a folder, which is usually the one that the variable `MASTSIF` names: `NAME.SIF`, in any case.

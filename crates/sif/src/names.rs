@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::hash::{BuildHasher, RandomState};
 
 /// Gives every text that occurs as a name in the file a number, so that parameters are looked up by index inside loops.
 #[derive(Debug, Default)]
@@ -79,31 +80,61 @@ impl Name {
 }
 
 /// The names of one kind of thing, numbered from 0 in the order of their first appearance.
+///
+/// There may be millions: all names stand in one text, and the table that finds them holds nothing but numbers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
-    numbers: HashMap<Box<str>, usize>,
-    list: Vec<Box<str>>,
+    text: String,
+    /// Where each name ends.
+    ends: Vec<usize>,
+    /// Open addressing; a power of two of places, at most half of them taken. 0 is free, else the number of a name plus one.
+    table: Vec<u32>,
+    hasher: RandomState,
 }
 
 impl Names {
     pub fn find(&self, name: &str) -> Option<usize> {
-        self.numbers.get(name).copied()
+        let mask = self.table.len().checked_sub(1)?;
+        let mut place = self.hasher.hash_one(name) as usize & mask;
+        while let Some(number) = (self.table[place] as usize).checked_sub(1) {
+            if self.get(number) == name {
+                return Some(number);
+            }
+            place = (place + 1) & mask;
+        }
+        None
     }
 
     /// Adds a name that is not there yet.
     pub fn add(&mut self, name: &str) -> usize {
-        let number = self.list.len();
-        self.numbers.insert(name.into(), number);
-        self.list.push(name.into());
+        let number = self.ends.len();
+        self.text.push_str(name);
+        self.ends.push(self.text.len());
+        if self.ends.len() * 2 > self.table.len() {
+            self.table = vec![0; (self.ends.len() * 4).next_power_of_two()];
+            (0..number).for_each(|earlier| self.enter(earlier));
+        }
+        self.enter(number);
         number
     }
 
-    pub fn get(&self, number: usize) -> &str {
-        &self.list[number]
+    /// Enters a name into the table.
+    fn enter(&mut self, number: usize) {
+        let mask = self.table.len() - 1;
+        let mut place = self.hasher.hash_one(self.get(number)) as usize & mask;
+        while self.table[place] != 0 {
+            place = (place + 1) & mask;
+        }
+        self.table[place] = number as u32 + 1;
     }
 
-    pub fn into_list(self) -> Vec<String> {
-        self.list.into_iter().map(String::from).collect()
+    pub fn get(&self, number: usize) -> &str {
+        let start = if number == 0 { 0 } else { self.ends[number - 1] };
+        &self.text[start..self.ends[number]]
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        (0..self.ends.len()).map(|number| self.get(number))
     }
 }
 
@@ -125,5 +156,19 @@ mod tests {
         assert_eq!(expanded, ["X-6,0,3", "Y", "Z-6,3", "W(", "X"]);
         values[lexicon.number("J")] = None;
         assert_eq!(names[0].expand(&values, &mut buffer), Err("J"));
+    }
+
+    #[test]
+    fn names_are_found_again() {
+        let mut names = Names::default();
+        assert_eq!(names.find("X0"), None);
+        for number in 0..1000 {
+            assert_eq!(names.add(&format!("X{number}")), number);
+        }
+        for number in 0..1000 {
+            assert_eq!(names.find(&format!("X{number}")), Some(number));
+        }
+        assert_eq!((names.get(999), names.find("X1000"), names.find("")), ("X999", None, None));
+        assert_eq!(names.iter().nth(7), Some("X7"));
     }
 }

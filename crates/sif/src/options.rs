@@ -45,7 +45,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// About ten seconds and a few gigabytes on a machine of 2025.
+    /// Less than a minute and a few gigabytes.
     fn default() -> Self {
         Limits { cards: 100_000_000, items: 20_000_000, hessian: 100_000_000 }
     }

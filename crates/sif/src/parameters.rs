@@ -13,8 +13,17 @@ pub(crate) struct Parameters {
     pub integers: Vec<Option<i64>>,
     /// By expanded name, so that the array item `A(I)` and the scalar `A3` are the same.
     reals: HashMap<Box<str>, f64>,
-    /// Values from outside, by number in the lexicon.
-    overrides: BTreeMap<usize, f64>,
+    overrides: Vec<Override>,
+}
+
+/// A value from outside.
+#[derive(Debug)]
+struct Override {
+    name: String,
+    /// In the lexicon.
+    number: usize,
+    value: f64,
+    used: bool,
 }
 
 /// True when field 1 says that the card gives a parameter its value. A single letter names a parameter without a value.
@@ -29,8 +38,19 @@ pub(crate) fn is_assignment(code: &str) -> bool {
 
 impl Parameters {
     pub fn new(lexicon: &mut Lexicon, overrides: &BTreeMap<String, f64>) -> Self {
-        let overrides = overrides.iter().map(|(name, value)| (lexicon.number(name), *value)).collect();
+        let replaced = |(name, value): (&String, &f64)| Override {
+            name: name.clone(),
+            number: lexicon.number(name),
+            value: *value,
+            used: false,
+        };
+        let overrides = overrides.iter().map(replaced).collect();
         Parameters { integers: vec![None; lexicon.len()], reals: HashMap::new(), overrides }
+    }
+
+    /// The first value from outside that no card asked for.
+    pub fn unused(&self) -> Option<&str> {
+        self.overrides.iter().find(|one| !one.used).map(|one| one.name.as_str())
     }
 
     /// How many real values are kept.
@@ -78,7 +98,10 @@ impl Parameters {
         }
         let mut outside = None;
         if !in_loop && matches!(&*card.code, "IE" | "RE") {
-            outside = self.overrides.get(&card.field2.number).copied();
+            for one in self.overrides.iter_mut().filter(|one| one.number == card.field2.number) {
+                one.used = true;
+                outside = Some(one.value);
+            }
         }
         if card.code.starts_with('I') {
             let value = match outside {

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use tangor_problem::{Evaluation, INFINITE, Meta, Pattern, Problem};
+use tangor_problem::{Evaluation, Failure, INFINITE, Meta, Pattern, Problem};
 
 use crate::evaluate::Evaluator;
 use crate::info::Info;
 use crate::model::{Group, GroupKind, Model};
+use crate::options::Limits;
 use crate::side::{Functions, Side};
 
 /// The problem of a SIF file.
@@ -19,6 +20,7 @@ pub struct SifProblem {
     meta: Meta,
     info: Info,
     multipliers: Vec<f64>,
+    pub(crate) limits: Limits,
     pub(crate) objective: Evaluator,
     pub(crate) constraints: Evaluator,
     /// `h_jk` with `j >= k`, each place once; those off the diagonal stand for two.
@@ -29,7 +31,7 @@ pub struct SifProblem {
 }
 
 impl SifProblem {
-    pub(crate) fn new(model: Model, functions: Functions, info: Info) -> Self {
+    pub(crate) fn new(model: Model, functions: Functions, info: Info, limits: Limits) -> Self {
         let functions = Arc::new(functions);
         let objective = Evaluator::new(Side::new(&model, Arc::clone(&functions), true));
         let constraints = Evaluator::new(Side::new(&model, functions, false));
@@ -45,14 +47,15 @@ impl SifProblem {
             jacobian: pattern(&constraints.side),
             has_objective: objective.side.rows() > 0 || !quadratic.is_empty(),
             linear_rows: (0..constraints.side.rows()).map(|row| constraints.side.is_linear(row)).collect(),
-            row_names: constraints.side.row_names.clone(),
-            variable_names: Vec::new(),
+            row_names: (0..constraints.side.rows()).map(|row| constraints.side.row_name(row).to_string()).collect(),
+            variable_names: model.variable_names.iter().map(String::from).collect(),
         };
         let multipliers = rows().map(|group| group.multiplier).collect();
         SifProblem {
-            meta: meta.name_variables(model.variable_names.into_list()),
+            meta,
             info,
             multipliers,
+            limits,
             rows: vec![0.0; objective.side.rows()],
             gradients: vec![0.0; objective.side.columns.len()],
             objective,
@@ -71,6 +74,19 @@ impl SifProblem {
         &self.multipliers
     }
 
+    /// A point or a result of the wrong length breaks the run; it does not take the program down.
+    pub(crate) fn check(&self, x: &[f64], given: usize, wanted: usize) -> Evaluation {
+        match x.len() == self.meta.n() && given == wanted {
+            true => Ok(()),
+            false => Err(Failure::broken(format!(
+                "{}: a point of {} numbers and a result of {given} were given, but {} and {wanted} are needed",
+                self.meta.name,
+                x.len(),
+                self.meta.n()
+            ))),
+        }
+    }
+
     /// How many element functions an evaluation of everything (objective and constraints) needs.
     pub fn elements(&self) -> usize {
         self.objective.side.elements() + self.constraints.side.elements()
@@ -83,6 +99,7 @@ impl Problem for SifProblem {
     }
 
     fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
+        self.check(x, 0, 0)?;
         self.objective.values(x, &mut self.rows)?;
         let mut f: f64 = self.rows.iter().sum();
         for &(j, k, h) in &self.quadratic {
@@ -93,6 +110,7 @@ impl Problem for SifProblem {
     }
 
     fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
+        self.check(x, g.len(), self.meta.n())?;
         self.objective.gradients(x, &mut self.gradients)?;
         g.fill(0.0);
         for (&column, &value) in self.objective.side.columns.iter().zip(&self.gradients) {
@@ -108,10 +126,12 @@ impl Problem for SifProblem {
     }
 
     fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
+        self.check(x, c.len(), self.meta.m())?;
         self.constraints.values(x, c)
     }
 
     fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
+        self.check(x, values.len(), self.meta.jacobian_len())?;
         self.constraints.gradients(x, values)
     }
 }

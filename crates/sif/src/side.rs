@@ -9,12 +9,15 @@ use tangor_problem::{Evaluation, Failure};
 
 use crate::fortran::Compiled;
 use crate::model::{GroupKind, Model};
+use crate::names::Names;
 
-/// The functions of a file, compiled.
+/// The functions of a file, compiled, and the names of what uses them.
 #[derive(Debug)]
 pub(crate) struct Functions {
     pub element_types: Vec<Compiled>,
     pub group_types: Vec<Compiled>,
+    pub element_names: Names,
+    pub group_names: Names,
 }
 
 /// Memory that one thread needs to evaluate an element or a group.
@@ -24,13 +27,16 @@ pub(crate) struct Scratch {
     /// For elements, which may find there what others left behind.
     pub element_work: Vec<f64>,
     pub group_work: Vec<f64>,
+    /// For several elements at once.
+    pub block: Vec<[f64; Compiled::BLOCK]>,
 }
 
 impl Scratch {
     pub fn new(functions: &Functions, widest: usize) -> Self {
         let work = |types: &[Compiled]| vec![0.0; types.iter().map(Compiled::scratch_len).max().unwrap_or(0)];
         let (element_work, group_work) = (work(&functions.element_types), work(&functions.group_types));
-        Scratch { variables: vec![0.0; widest], element_work, group_work }
+        let block = functions.element_types.iter().filter_map(Compiled::block_registers).max().unwrap_or(0);
+        Scratch { variables: vec![0.0; widest], element_work, group_work, block: vec![[0.0; Compiled::BLOCK]; block] }
     }
 }
 
@@ -42,7 +48,8 @@ pub(crate) struct Side {
     pub functions: Arc<Functions>,
 
     // Elements, with offsets into their variables and parameters (one more offset than elements).
-    pub element_names: Vec<String>,
+    /// The number of each in the file.
+    pub element_number: Vec<u32>,
     pub element_type: Vec<u32>,
     pub variables_at: Vec<usize>,
     pub variables: Vec<u32>,
@@ -50,7 +57,8 @@ pub(crate) struct Side {
     pub parameters: Vec<f64>,
 
     // Rows, with offsets into what belongs to each (one more offset than rows).
-    pub row_names: Vec<String>,
+    /// The number of the group of each in the file.
+    pub group_number: Vec<u32>,
     pub scale: Vec<f64>,
     pub constant: Vec<f64>,
     pub group_type: Vec<u32>,
@@ -62,10 +70,11 @@ pub(crate) struct Side {
     pub use_at: Vec<usize>,
     pub use_element: Vec<u32>,
     pub use_weight: Vec<f64>,
-    /// For each use, where the slots of its variables begin.
-    pub use_slots_at: Vec<usize>,
-    /// Where in its row of the Jacobian the derivative by each variable of an element goes.
-    pub use_slot: Vec<u32>,
+    /// What the elements add to a row of the Jacobian: where in the row, which entry of the gradients, and its weight.
+    pub term_at: Vec<usize>,
+    pub term_slot: Vec<u32>,
+    pub term_source: Vec<u32>,
+    pub term_weight: Vec<f64>,
     /// The Jacobian, row after row, columns in increasing order, with the linear coefficients as values.
     pub column_at: Vec<usize>,
     pub columns: Vec<u32>,
@@ -80,7 +89,7 @@ impl Side {
         for (number, group) in model.groups.iter().enumerate() {
             if (group.kind == GroupKind::Objective) == objective {
                 row_of[number] = side.scale.len() as u32;
-                side.row_names.push(model.group_names.get(number).to_string());
+                side.group_number.push(number as u32);
                 side.scale.push(group.scale);
                 side.constant.push(group.constant);
                 side.group_type.push(group.group_type.map_or(TRIVIAL, |number| number as u32));
@@ -90,20 +99,31 @@ impl Side {
         }
         side.add_linear(model, &row_of);
         side.add_uses(model, &row_of);
+        side.fold_scale();
         side.add_pattern();
         side
+    }
+
+    /// A row without a group type takes its scale into its terms; what is left to multiply are rows with a type.
+    fn fold_scale(&mut self) {
+        for row in (0..self.scale.len()).filter(|&row| self.group_type[row] == TRIVIAL) {
+            let scale = std::mem::replace(&mut self.scale[row], 1.0);
+            self.constant[row] *= scale;
+            self.linear_value[self.linear_at[row]..self.linear_at[row + 1]].iter_mut().for_each(|value| *value *= scale);
+            self.use_weight[self.use_at[row]..self.use_at[row + 1]].iter_mut().for_each(|weight| *weight *= scale);
+        }
     }
 
     fn empty(functions: Arc<Functions>) -> Self {
         Side {
             functions,
-            element_names: Vec::new(),
+            element_number: Vec::new(),
             element_type: Vec::new(),
             variables_at: vec![0],
             variables: Vec::new(),
             parameters_at: vec![0],
             parameters: Vec::new(),
-            row_names: Vec::new(),
+            group_number: Vec::new(),
             scale: Vec::new(),
             constant: Vec::new(),
             group_type: Vec::new(),
@@ -115,8 +135,10 @@ impl Side {
             use_at: vec![0],
             use_element: Vec::new(),
             use_weight: Vec::new(),
-            use_slots_at: vec![0],
-            use_slot: Vec::new(),
+            term_at: vec![0],
+            term_slot: Vec::new(),
+            term_source: Vec::new(),
+            term_weight: Vec::new(),
             column_at: vec![0],
             columns: Vec::new(),
             linear_part: Vec::new(),
@@ -149,7 +171,8 @@ impl Side {
         }
     }
 
-    /// The elements that the rows use, each once, in the order of the file.
+    /// The elements that the rows use, each once. Those of a type stand together, so that they can be evaluated in blocks, unless
+    /// the order of the file matters.
     fn add_uses(&mut self, model: &Model, row_of: &[u32]) {
         let mut uses: Vec<(u32, u32, f64)> = Vec::new();
         let mut element_of = vec![u32::MAX; model.elements.len()];
@@ -159,9 +182,13 @@ impl Side {
                 element_of[element as usize] = 0;
             }
         }
-        for (number, mark) in element_of.iter_mut().enumerate().filter(|(_, mark)| **mark == 0) {
-            *mark = self.element_type.len() as u32;
-            self.element_names.push(model.element_names.get(number).to_string());
+        let mut order: Vec<usize> = (0..element_of.len()).filter(|&number| element_of[number] == 0).collect();
+        if !self.carries_state() {
+            order.sort_by_key(|&number| model.elements[number].element_type);
+        }
+        for number in order {
+            element_of[number] = self.element_type.len() as u32;
+            self.element_number.push(number as u32);
             self.element_type.push(model.elements[number].element_type as u32);
             self.variables.extend_from_slice(model.variables_of(number));
             self.variables_at.push(self.variables.len());
@@ -199,12 +226,13 @@ impl Side {
             for (column, value) in linear.iter().zip(&self.linear_value[self.linear_at[row]..]) {
                 self.linear_part[from + slot(column) as usize] = *value;
             }
-            for &element in uses {
-                let element = element as usize;
-                let variables = &self.variables[self.variables_at[element]..self.variables_at[element + 1]];
-                self.use_slot.extend(variables.iter().map(slot));
-                self.use_slots_at.push(self.use_slot.len());
+            for (&element, &weight) in uses.iter().zip(&self.use_weight[self.use_at[row]..]) {
+                let sources = self.variables_at[element as usize]..self.variables_at[element as usize + 1];
+                self.term_slot.extend(self.variables[sources.clone()].iter().map(slot));
+                self.term_weight.extend(sources.clone().map(|_| weight));
+                self.term_source.extend(sources.map(|source| source as u32));
             }
+            self.term_at.push(self.term_slot.len());
             self.columns.extend_from_slice(&row_columns);
             self.column_at.push(self.columns.len());
         }
@@ -245,14 +273,22 @@ impl Side {
         (&self.functions.element_types[self.element_type[element] as usize], variables.len(), parameters)
     }
 
+    pub fn element_name(&self, element: usize) -> &str {
+        self.functions.element_names.get(self.element_number[element] as usize)
+    }
+
+    pub fn row_name(&self, row: usize) -> &str {
+        self.functions.group_names.get(self.group_number[row] as usize)
+    }
+
     /// Names the element in a failure.
     pub fn blame_element<T>(&self, element: usize, result: Evaluation<T>) -> Evaluation<T> {
-        result.map_err(|failure| blame(failure, "element", &self.element_names[element]))
+        result.map_err(|failure| blame(failure, "element", self.element_name(element)))
     }
 
     /// Names the group in a failure.
     pub fn blame_row<T>(&self, row: usize, result: Evaluation<T>) -> Evaluation<T> {
-        result.map_err(|failure| blame(failure, "group", &self.row_names[row]))
+        result.map_err(|failure| blame(failure, "group", self.row_name(row)))
     }
 }
 

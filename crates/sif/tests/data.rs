@@ -285,6 +285,15 @@ fn parameters_can_be_replaced() {
 }
 
 #[test]
+fn parameters_of_loops_cannot_be_replaced() {
+    let body = format!("{SIZES} DO I         1                        N\n RE P                   1.0\n ND\n");
+    let refused = read_with(&body, &Options::default().parameter("P", 4.0)).unwrap_err();
+    assert_eq!(refused.to_string(), "TEST.SIF: there is no parameter 'P' to replace; the file offers: N");
+    let free = read_with("FREE FORMAT\nIE N _3\nVARIABLES;_X\n", &Options::default().parameter("N", 4.0));
+    assert!(free.is_ok());
+}
+
+#[test]
 fn free_format_is_the_same_problem() {
     let free = read("FREE FORMAT\nGROUPS;N OBJ;E C\nVARIABLES;_X OBJ 2.0 C 1.0;_Y C -1.5 $ a comment\nBOUNDS;FR B X\nENDATA\n");
     assert_eq!(free.meta().variable_names, ["X", "Y"]);

@@ -84,7 +84,7 @@ fn second_derivatives_agree_with_differences_of_first() {
     for (reference, name) in collection.references().filter(|(_, name)| !UNFIT.contains(&name.as_str())) {
         let options = common::options(&reference).derivatives(Derivatives::Automatic);
         let problem = read(collection.file(&name), &options).unwrap_or_else(|error| panic!("{error}"));
-        let mut problem = problem.with_hessian(1_000_000).unwrap_or_else(|error| panic!("{error}"));
+        let mut problem = problem.with_hessian().unwrap_or_else(|error| panic!("{error}"));
         let x = point(&reference, 1);
         // Any multipliers and any direction will do, as long as they are neither zero nor all alike.
         let y: Vec<f64> = (0..problem.meta().m()).map(|i| ((i * 7 + 3) % 11) as f64 / 5.0 - 0.9).collect();

@@ -45,6 +45,10 @@ fn every_error_of_the_data_part_says_where_and_what() {
         ("ELEMENT USES\n Q  E         U\n", "8:2: field 1 of this section is T, V or P, alone or after X or Z, not 'Q'"),
         ("GROUP USES\n E  C         E\n", "8:15: there is no element 'E'"),
         ("GROUP USES\n T  C         S\n", "8:15: there is no group type 'S'"),
+        (
+            "GROUP TYPE\n GP S         P\nGROUP USES\n T  C         S\n P  C         P         1.0\n",
+            "8:15: the group type 'S' has no variable; a GV card names it",
+        ),
         ("GROUP USES\n P  C         S         1.0\n", "8:5: a group needs a type before it has parameters"),
         ("GROUP USES\n Q  C         S\n", "8:2: field 1 of this section is T, E or P, alone or after X or Z, not 'Q'"),
         ("OBJECT BOUND\n FX B                   1.0\n", "8:2: field 1 of this section is LO, UP, XL, XU, ZL or ZU, not 'FX'"),

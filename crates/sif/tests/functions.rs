@@ -1,7 +1,7 @@
 //! Elements and groups put together: weights, types, internal variables, second derivatives, the check of derivatives.
 
 use tangor_problem::{Pattern, Problem, SecondOrder};
-use tangor_sif::{Options, check, parse};
+use tangor_sif::{Limits, Options, check, parse};
 
 /// Elements: PROD(u, v) = p u v, and DIFF(a, b) = (a - b)^2 through one internal variable.
 const TEXT: &str = "\
@@ -86,7 +86,7 @@ fn values_and_first_derivatives() {
 
 #[test]
 fn second_derivatives() {
-    let mut problem = parse(TEXT, "PARTS.SIF", &Options::default()).unwrap().with_hessian(100).unwrap();
+    let mut problem = parse(TEXT, "PARTS.SIF", &Options::default()).unwrap().with_hessian().unwrap();
     let x = [2.0, 1.0, 5.0];
     let alpha = 5.0;
     let mut values = vec![0.0; problem.hessian_pattern().len(3, 3)];
@@ -103,8 +103,18 @@ fn second_derivatives() {
     ];
     assert_eq!(found, expected);
 
-    let refused = parse(TEXT, "PARTS.SIF", &Options::default()).unwrap().with_hessian(5).unwrap_err();
+    let limits = Limits { hessian: 5, ..Limits::default() };
+    let refused = parse(TEXT, "PARTS.SIF", &Options { limits, ..Options::default() }).unwrap().with_hessian().unwrap_err();
     assert_eq!(refused.to_string(), "PARTS: the Hessian of the Lagrangian has 15 entries, and the limit is 5");
+}
+
+#[test]
+fn a_point_of_the_wrong_length_is_refused() {
+    let mut problem = parse(TEXT, "PARTS.SIF", &Options::default()).unwrap();
+    let failure = problem.gradient(&[1.0, 2.0], &mut [0.0; 3]).unwrap_err();
+    assert!(failure.is_broken());
+    let expected = "PARTS: a point of 2 numbers and a result of 3 were given, but 3 and 3 are needed";
+    assert_eq!(failure.to_string(), expected);
 }
 
 #[test]
@@ -170,4 +180,58 @@ ENDATA
     };
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     assert_eq!(pool(1).install(evaluate), pool(3).install(evaluate));
+}
+
+/// A type that reads a temporary which only another type sets: elements are then evaluated in the order of the file, in which
+/// types alternate.
+#[test]
+fn elements_that_share_state_keep_their_order() {
+    let text = "\
+NAME          STATE
+ IE 1                   1
+ IE N                   20
+VARIABLES
+ DO I         1                        N
+ X  X(I)
+ ND
+GROUPS
+ DO I         1                        N
+ XE A(I)
+ XE B(I)
+ ND
+ELEMENT TYPE
+ EV SETS      U
+ EV READS     U
+ELEMENT USES
+ DO I         1                        N
+ XT S(I)      SETS
+ ZV S(I)      U                        X(I)
+ XT R(I)      READS
+ ZV R(I)      U                        X(I)
+ ND
+GROUP USES
+ DO I         1                        N
+ XE A(I)      S(I)
+ XE B(I)      R(I)
+ ND
+ENDATA
+ELEMENTS      STATE
+TEMPORARIES
+ R  KEPT
+INDIVIDUALS
+ T  SETS
+ A  KEPT                U * U
+ F                      KEPT
+ G  U                   U + U
+ T  READS
+ F                      U + KEPT
+ G  U                   1.0
+ENDATA
+";
+    let mut problem = parse(text, "STATE.SIF", &Options::default()).unwrap();
+    let x: Vec<f64> = (1..=20).map(f64::from).collect();
+    let mut c = vec![0.0; 40];
+    problem.constraints(&x, &mut c).unwrap();
+    let expected: Vec<f64> = x.iter().flat_map(|x| [x * x, x + x * x]).collect();
+    assert_eq!(c, expected);
 }

@@ -134,7 +134,7 @@ fn exercise(text: &str, coded: bool) -> bool {
     let options = Options { limits, derivatives, ..Options::default() };
     match parse(text, "FUZZ.SIF", &options) {
         Ok(problem) => {
-            evaluate(problem, limits.hessian);
+            evaluate(problem);
             true
         }
         Err(error) => {
@@ -145,7 +145,7 @@ fn exercise(text: &str, coded: bool) -> bool {
 }
 
 /// Values that do not exist are fine; only panics are not.
-fn evaluate(problem: SifProblem, limit: u64) {
+fn evaluate(problem: SifProblem) {
     let mut problem = problem;
     let meta = problem.meta().clone();
     let x = meta.x0.clone();
@@ -154,7 +154,7 @@ fn evaluate(problem: SifProblem, limit: u64) {
     let _ = problem.gradient(&x, &mut g);
     let _ = problem.constraints(&x, &mut c);
     let _ = problem.jacobian(&x, &mut values);
-    if let Ok(mut second) = problem.with_hessian(limit) {
+    if let Ok(mut second) = problem.with_hessian() {
         let mut hessian = vec![0.0; second.hessian_pattern().len(meta.n(), meta.n())];
         let _ = second.hessian(&x, 1.0, &vec![1.0; meta.m()], &mut hessian);
     }

@@ -2,10 +2,12 @@
 
 mod common;
 
+use std::time::{Duration, Instant};
+
 use common::{Collection, largest_difference};
 use serde_json::Value;
 use tangor_problem::{Pattern, Problem};
-use tangor_sif::SifProblem;
+use tangor_sif::{Options, SifProblem};
 
 /// Relative to the largest entry of the same kind.
 const TOLERANCE: f64 = 1e-12;
@@ -31,6 +33,22 @@ fn all_files_agree_with_the_reference() {
     println!("{compared} problems compared");
     assert!(compared >= 306, "only {compared} references were found");
     assert!(complaints.is_empty(), "{} complaints:\n{}", complaints.len(), complaints.join("\n"));
+}
+
+/// Reading alone, DEGENQP included, whose file decodes to 125,025 rows.
+#[test]
+fn all_files_are_read_in_ten_seconds() {
+    let Some(collection) = Collection::find() else { return };
+    let (clock, files) = (Instant::now(), collection.files());
+    for path in &files {
+        let problem = tangor_sif::read(path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        let large = path.file_stem().is_some_and(|stem| stem == "DEGENQP");
+        assert!(!large || problem.meta().m() == 125_025, "DEGENQP has {} rows", problem.meta().m());
+    }
+    let time = clock.elapsed();
+    println!("{} files read in {time:?}", files.len());
+    // What is asked for concerns an optimised build.
+    assert!(cfg!(debug_assertions) || time < Duration::from_secs(10), "{time:?}");
 }
 
 fn compare(mut problem: SifProblem, reference: &Value) -> Vec<String> {

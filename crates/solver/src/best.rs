@@ -5,6 +5,7 @@ use tangor_problem::{Meta, SampledProblem};
 
 use crate::iterate::Iterate;
 use crate::kkt::{Kkt, Residuals};
+use crate::number;
 use crate::oracle::Oracle;
 use crate::standard::Standard;
 use crate::vector::norm;
@@ -17,10 +18,12 @@ pub struct Best {
     #[serde(skip)]
     pub latest: Vec<f64>,
     pub x: Vec<f64>,
+    /// NaN until a point was judged.
+    #[serde(with = "number::vector")]
     pub c: Vec<f64>,
     /// Multipliers of the internal rows.
     pub y: Vec<f64>,
-    /// Multipliers of the bounds on the internal variables.
+    /// Multipliers of the bounds on the user's variables, fixed ones too.
     pub mu: Vec<f64>,
     /// `None` until a point was judged.
     pub values: Option<Values>,
@@ -40,13 +43,13 @@ pub struct Values {
 }
 
 impl Best {
-    pub fn new(standard: &Standard, meta: &Meta, n: usize) -> Self {
+    pub fn new(standard: &Standard, meta: &Meta) -> Self {
         Best {
             latest: standard.start.clone(),
             x: standard.start.clone(),
             c: vec![f64::NAN; meta.m()],
             y: vec![0.0; standard.rows.len()],
-            mu: vec![0.0; n],
+            mu: vec![0.0; meta.n()],
             values: None,
             verdict: None,
         }
@@ -62,7 +65,7 @@ impl Best {
         self.x.copy_from_slice(x);
         self.c.copy_from_slice(c);
         self.y.copy_from_slice(&kkt.y);
-        self.mu.copy_from_slice(&kkt.mu);
+        oracle.bound_multipliers(kkt, &mut self.mu);
         let objective = f / oracle.standard.objective_scale;
         self.values = Some(Values { objective, f, h, residuals: kkt.residuals });
     }
@@ -73,7 +76,7 @@ impl Best {
         self.x.copy_from_slice(x);
         self.c.copy_from_slice(c);
         self.y.copy_from_slice(&kkt.y);
-        self.mu.copy_from_slice(&kkt.mu);
+        oracle.bound_multipliers(kkt, &mut self.mu);
         self.values = Some(Values { objective: f64::NAN, f: 0.0, h: 0.0, residuals: verdict.values() });
         self.verdict = Some(verdict);
     }

@@ -94,6 +94,12 @@ impl Beginning {
     }
 }
 
+/// What every version has: it is read first, since the rest may have changed.
+#[derive(Deserialize)]
+struct Header {
+    version: u32,
+}
+
 impl Checkpoint {
     /// Writes the file whole or not at all: a kill at any moment leaves the old one or the new one.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
@@ -109,12 +115,11 @@ impl Checkpoint {
     pub fn read(path: &Path) -> Result<Self, Error> {
         let fail = |reason: String| Error::Checkpoint { file: path.display().to_string(), reason };
         let text = fs::read(path).map_err(|error| fail(error.to_string()))?;
-        let checkpoint: Checkpoint = serde_json::from_slice(&text).map_err(|error| fail(error.to_string()))?;
-        if checkpoint.version == VERSION {
-            Ok(checkpoint)
-        } else {
-            Err(fail(format!("its version is {}, this program reads version {VERSION}", checkpoint.version)))
+        let header: Header = serde_json::from_slice(&text).map_err(|error| fail(error.to_string()))?;
+        if header.version != VERSION {
+            return Err(fail(format!("its version is {}, this program reads version {VERSION}", header.version)));
         }
+        serde_json::from_slice(&text).map_err(|error| fail(error.to_string()))
     }
 }
 
@@ -207,11 +212,19 @@ impl<S: SampledProblem> Solver<S> {
             (saved.best.mu.len(), self.best.mu.len()),
             (saved.noisy.is_some() as usize, self.judge.is_some() as usize),
         ];
+        let refuse = |reason: &str| Error::Checkpoint { file: format!("of {}", saved.problem), reason: reason.to_string() };
         if lengths.iter().any(|(found, expected)| found != expected) || !self.metric.restore(&saved.metric) {
-            let reason = "the lengths of its vectors do not fit the problem".to_string();
-            return Err(Error::Checkpoint { file: saved.problem.clone(), reason });
+            return Err(refuse("the lengths of its vectors do not fit the problem"));
         }
-        self.oracle.standard.rescale(saved.objective_scale, &saved.row_scale);
+        let is_scale = |scale: &f64| *scale > 0.0 && scale.is_finite();
+        if !saved.row_scale.iter().chain([&saved.objective_scale, &saved.rho]).all(is_scale) {
+            return Err(refuse("its scales and its merit parameter are not all positive and finite"));
+        }
+        let standard = &mut self.oracle.standard;
+        standard.rescale(saved.objective_scale, &saved.row_scale);
+        if saved.z.iter().zip(&standard.lower).zip(&standard.upper).any(|((z, lower), upper)| !(lower..=upper).contains(&z)) {
+            return Err(refuse("its point lies outside of the bounds"));
+        }
         self.current.z.copy_from_slice(&saved.z);
         let evaluated = match &saved.noisy {
             Some(noisy) => {

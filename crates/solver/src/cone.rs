@@ -67,8 +67,9 @@ impl Program {
         }
     }
 
-    /// Adds `lower <= sum of terms(i) <= upper` for all `i` with finite bounds.
-    fn between(&mut self, room: (&[f64], &[f64]), terms: impl Fn(usize) -> Vec<(usize, f64)>) {
+    /// Adds `lower <= sum of terms(i) <= upper` for all `i` with finite bounds. Gives the `i` and the bound of each new row.
+    fn between(&mut self, room: (&[f64], &[f64]), terms: impl Fn(usize) -> Vec<(usize, f64)>) -> Vec<(usize, f64)> {
+        let mut added = Vec::new();
         for (bounds, sign) in [(room.1, 1.0), (room.0, -1.0)] {
             let finite: Vec<usize> = (0..bounds.len()).filter(|&i| bounds[i].is_finite()).collect();
             let first = self.open(finite.iter().map(|&i| sign * bounds[i]), NonnegativeConeT);
@@ -77,7 +78,9 @@ impl Program {
                     self.entry(first + row, column, sign * value);
                 }
             }
+            added.extend(finite.into_iter().map(|i| (i, bounds[i])));
         }
+        added
     }
 
     fn solve(self) -> Option<DefaultSolution<f64>> {
@@ -115,10 +118,17 @@ pub fn quadratic(problem: &Subproblem, s: &mut [f64], lambda: &mut [f64]) -> boo
         program.diagonal[s.len() + k] = 1.0 / problem.softness[i];
         program.entry(first + i, s.len() + k, -1.0);
     }
-    program.between((problem.lower, problem.upper), |i| vec![(i, 1.0)]);
+    let first_bound = program.right.len();
+    let bounds = program.between((problem.lower, problem.upper), |i| vec![(i, 1.0)]);
     let Some(solution) = program.solve() else { return false };
     for (i, s) in s.iter_mut().enumerate() {
         *s = solution.x[i].max(problem.lower[i]).min(problem.upper[i]);
+    }
+    // An interior point only comes near: where the multiplier is larger than the distance, the bound holds.
+    for (k, &(i, bound)) in bounds.iter().enumerate() {
+        if solution.z[first_bound + k] > solution.s[first_bound + k] {
+            s[i] = bound;
+        }
     }
     lambda.copy_from_slice(&solution.z[first..first + lambda.len()]);
     true

@@ -25,9 +25,9 @@ fn student(probability: f64, freedom: f64) -> f64 {
 
 /// The quantile of the normal distribution, by Newton's method on its integral.
 fn normal(probability: f64) -> f64 {
-    let mut z = 0.0;
+    let mut z: f64 = 0.0;
     for _ in 0..60 {
-        let density = (-0.5 * z * z as f64).exp() / (2.0 * std::f64::consts::PI).sqrt();
+        let density = (-0.5 * z * z).exp() / (2.0 * std::f64::consts::PI).sqrt();
         let step: f64 = (probability - cumulative(z)) / density;
         z += step.clamp(-1.0, 1.0);
         if step.abs() < 1e-14 {

@@ -247,3 +247,78 @@ impl Estimates {
         self.started = true;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Batch, Momentum};
+    use tangor_problem::{Noise, Noisy, Problem};
+
+    /// `f = 1/2 |x|^2`: the gradient is `x`.
+    struct Bowl(Meta);
+
+    impl Problem for Bowl {
+        fn meta(&self) -> &Meta {
+            &self.0
+        }
+        fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
+            Ok(0.5 * x.iter().map(|x| x * x).sum::<f64>())
+        }
+        fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
+            g.copy_from_slice(x);
+            Ok(())
+        }
+        fn constraints(&mut self, _x: &[f64], _c: &mut [f64]) -> Evaluation {
+            Ok(())
+        }
+        fn jacobian(&mut self, _x: &[f64], _values: &mut [f64]) -> Evaluation {
+            Ok(())
+        }
+    }
+
+    /// Mean and mean square of the error of the estimate, over moving points after a while.
+    fn errors(estimation: Estimation, level: f64) -> (f64, f64) {
+        let mut problem = Noisy::new(Bowl(Meta::new("bowl", vec![1.0; 4])), Noise::level(level)).expect("a valid level");
+        let sampling = Sampling { gradient: estimation, ..Sampling::default() };
+        let mut estimates = Estimates::new(problem.meta(), problem.accesses(), &sampling);
+        let (mut mean, mut square, mut count) = (0.0, 0.0, 0.0);
+        for iteration in 0..20_000 {
+            let x = [(iteration as f64 * 0.01).sin(), 1.0, 0.0, (iteration as f64 * 0.003).cos()];
+            let learning = Learning { iteration, objective: 1.0, constraints: 1.0, slope: 1.0, moved: 0.01, probe: false };
+            estimates.refresh(Source::Gradient, &mut problem, &x, learning).expect("defined");
+            estimates.finish(&x);
+            if iteration > 500 {
+                let error: Vec<f64> = estimates.gradient.values().iter().zip(x).map(|(g, x)| g - x).collect();
+                mean += error.iter().sum::<f64>();
+                square += error.iter().map(|error| error * error).sum::<f64>();
+                count += 1.0;
+            }
+        }
+        (mean / count / 4.0, square / count)
+    }
+
+    fn minibatch(size: usize) -> Estimation {
+        Estimation { estimator: Estimator::Minibatch, batch: Batch::Constant { size }, ..Estimation::default() }
+    }
+
+    #[test]
+    fn minibatches_are_unbiased_and_their_error_falls_as_one_over_the_root_of_their_size() {
+        let (mean, one) = errors(minibatch(1), 0.1);
+        let (_, sixteen) = errors(minibatch(16), 0.1);
+        assert!(mean.abs() < 4.0 * 0.05 / (4.0f64 * 19_500.0).sqrt(), "the mean error is {mean}");
+        let ratio = (one / sixteen).sqrt();
+        assert!((ratio - 4.0).abs() < 0.1, "sixteen times the samples gave {ratio} times the accuracy, expected 4");
+    }
+
+    #[test]
+    fn momentum_reaches_the_variance_that_its_recursion_predicts() {
+        // With additive noise, error_k = (1 - a) error_{k-1} + a noise_k: the variance tends to a / (2 - a) of that of a sample.
+        let (_, sample) = errors(minibatch(1), 0.1);
+        for a in [0.5, 0.1, 0.02] {
+            let momentum = Estimation { momentum: Momentum::Constant { a }, ..Estimation::default() };
+            let (_, square) = errors(momentum, 0.1);
+            let predicted = a / (2.0 - a) * sample;
+            assert!((square / predicted - 1.0).abs() < 0.2, "a = {a}: {square}, predicted {predicted}");
+        }
+    }
+}

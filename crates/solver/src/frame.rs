@@ -32,3 +32,39 @@ impl Room {
         }
     }
 }
+
+#[cfg(test)]
+pub mod by_hand {
+    use super::*;
+    use crate::matrix::{Jacobian, Matrix};
+    use crate::{Metric, MetricKind};
+
+    /// Two variables and dense rows, no slacks, the identity as metric, room for steps up to 10.
+    pub struct Place {
+        pub at: Iterate,
+        pub room: Room,
+        metric: CurrentMetric,
+        clock: Clock,
+    }
+
+    impl Place {
+        pub fn new(rows: &[[f64; 2]], h: &[f64], g: [f64; 2]) -> Self {
+            let a = Matrix { values: rows.concat(), ..Matrix::dense(rows.len(), 2) };
+            let mut at = Iterate::new(Jacobian { a, slack_rows: std::sync::Arc::from([]) });
+            at.h.copy_from_slice(h);
+            at.g.copy_from_slice(&g);
+            let metric = CurrentMetric::new(2, 2, &Metric { kind: MetricKind::Identity, ..Metric::default() });
+            let room = Room { lower: vec![-10.0; 2], upper: vec![10.0; 2] };
+            Place { at, room, metric, clock: Clock::new(None, 0.0) }
+        }
+
+        pub fn frame(&self) -> Frame<'_> {
+            Frame { at: &self.at, room: &self.room, metric: &self.metric, clock: &self.clock }
+        }
+    }
+
+    pub fn assert_near(found: &[f64], wanted: &[f64]) {
+        assert_eq!(found.len(), wanted.len());
+        assert!(found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-8), "{found:?}, not {wanted:?}");
+    }
+}

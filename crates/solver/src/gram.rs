@@ -20,7 +20,7 @@ pub enum Gram {
     /// Dense Cholesky in `R^m`.
     Dense(DenseGram),
     /// Sparse Cholesky in `R^m`.
-    Sparse(SparseGram),
+    Sparse(Box<SparseGram>),
     /// Dense Cholesky of `W^-1 + A^T D^-1 A`: for many more rows than columns.
     Primal(PrimalGram),
 }
@@ -33,7 +33,7 @@ impl Gram {
     /// Chooses a way by size and density, and allocates for it.
     pub fn new(a: &Matrix, wanted: Factorisation) -> Gram {
         let dense = || Gram::Dense(DenseGram::new(a));
-        let sparse = || a.structure.as_ref().and_then(|structure| SparseGram::new(a.m, structure));
+        let sparse = || a.structure.as_ref().and_then(|structure| SparseGram::new(a.m, structure).map(Box::new));
         match wanted {
             Factorisation::Dense => dense(),
             Factorisation::Primal => Gram::Primal(PrimalGram::new(a)),
@@ -241,5 +241,51 @@ fn add_row_square(a: &Matrix, i: usize, scale: f64, free: &[bool], matrix: &mut 
         for (l, other) in values.iter().enumerate().skip(k).filter(|&(l, _)| free[column(l)]) {
             matrix[place + column(l)] += scale * value * other;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::Structure;
+
+    /// A = [1 0 2; 1 3 0]
+    fn both() -> [Matrix; 2] {
+        let values = vec![1.0, 2.0, 1.0, 3.0];
+        let (structure, _) = Structure::new(2, 3, &[(0, 0), (0, 2), (1, 0), (1, 1)]);
+        let dense = Matrix { values: vec![1.0, 0.0, 2.0, 1.0, 3.0, 0.0], ..Matrix::dense(2, 3) };
+        [dense, Matrix { values, ..Matrix::sparse(2, 3, structure.into()) }]
+    }
+
+    #[test]
+    fn every_factorisation_by_hand() {
+        // W = (1, 2, 0) and D = (1, 1): A W A^T + D = [2 1; 1 20], which takes (1, 2) to (4, 41).
+        for a in both() {
+            for wanted in [Factorisation::Dense, Factorisation::Sparse, Factorisation::Primal] {
+                let mut gram = Gram::new(&a, wanted);
+                assert!(!gram.factorise(&a, &[1.0, 2.0, 0.0], &[1.0, 1.0]).unwrap());
+                let mut b = [4.0, 41.0];
+                gram.solve(&a, &mut b);
+                // The factorisation in the columns perturbs by 1e-9.
+                assert!((b[0] - 1.0).abs() < 1e-7 && (b[1] - 2.0).abs() < 1e-7, "{wanted:?}: {b:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn dependent_rows_are_told() {
+        let a = Matrix { values: vec![1.0, 2.0, 2.0, 4.0], ..Matrix::dense(2, 2) };
+        let mut gram = Gram::new(&a, Factorisation::Dense);
+        assert!(gram.factorise(&a, &[1.0, 1.0], &[1e-13, 1e-13]).unwrap());
+    }
+
+    #[test]
+    fn the_way_is_chosen_by_size_and_density() {
+        assert!(matches!(Gram::new(&both()[0], Factorisation::Automatic), Gram::Dense(_)));
+        let tall = Matrix::dense(200, 3);
+        assert!(matches!(Gram::new(&tall, Factorisation::Automatic), Gram::Primal(_)));
+        let places: Vec<(usize, usize)> = (0..200).flat_map(|i| [(i, i), (i, i + 1)]).collect();
+        let band = Matrix::sparse(200, 201, Structure::new(200, 201, &places).0.into());
+        assert!(matches!(Gram::new(&band, Factorisation::Automatic), Gram::Sparse(_)));
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::iterate::Iterate;
+use crate::number;
 use crate::standard::Standard;
 use crate::tangent_step::TangentStep;
 use crate::vector::norm;
@@ -11,12 +12,16 @@ use crate::vector::norm;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Residuals {
     /// `|g + J^T y - mu|`
+    #[serde(with = "number")]
     pub stationarity: f64,
     /// The violation of the constraints.
+    #[serde(with = "number")]
     pub feasibility: f64,
     /// The sum of |multiplier| times distance to the bound.
+    #[serde(with = "number")]
     pub complementarity: f64,
     /// The projected gradient of half the squared violation.
+    #[serde(with = "number")]
     pub infeasible: f64,
 }
 
@@ -117,5 +122,65 @@ impl Kkt {
             *work = x - (x - *work).max(standard.lower[i]).min(standard.upper[i]);
         }
         self.residuals.infeasible = norm(&self.work);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tangor_problem::Meta;
+
+    use super::*;
+    use crate::matrix::Jacobian;
+    use crate::{Kernel, Metric, metric::CurrentMetric};
+
+    fn multipliers(jacobian: &Jacobian, lambda: &[f64], mu: &[f64]) -> TangentStep {
+        let metric = CurrentMetric::new(2, jacobian.columns(), &Metric { largest_dense: 0, ..Metric::default() });
+        let mut tangent = TangentStep::new(jacobian, &metric, &Kernel::default());
+        tangent.lambda.copy_from_slice(lambda);
+        tangent.mu[..mu.len()].copy_from_slice(mu);
+        tangent
+    }
+
+    #[test]
+    fn residuals_by_hand() {
+        // c1 = 5 where 3 is wanted, c2 = 4 in [0, 3]; x = (1, 2) in [0, 4] x [0, 4].
+        let meta = Meta::new("by hand", vec![1.0, 2.0]).bounds(&[0.0; 2], &[4.0; 2]).rows(&[3.0, 0.0], &[3.0, 3.0]);
+        let (mut standard, jacobian) = Standard::new(&meta);
+        // All is given in the internal scale: the objective is doubled, the second row halved.
+        standard.rescale(2.0, &[1.0, 0.5]);
+        let mut at = Iterate::new(jacobian);
+        at.z = vec![1.0, 2.0, 1.5];
+        at.c = vec![5.0, 2.0];
+        at.h = vec![2.0, 0.5];
+        at.g = vec![6.0, 2.0, 0.0];
+        at.jacobian.a.values = vec![1.0, 1.0, 0.5, -0.5];
+        let tangent = multipliers(&at.jacobian, &[-2.0, 4.0], &[4.0, -3.0]);
+        let mut kkt = Kkt::new(2, 2);
+        kkt.judge(&at, &tangent, &standard);
+        assert_eq!(kkt.y, [-1.0, 1.0]);
+        assert_eq!(kkt.mu, [2.0, -1.5]);
+        // (6, 2) + (-2 + 2, -2 - 2) - (4, -3) = (2, 1), divided by 2.
+        assert_eq!(kkt.residuals.stationarity, 5f64.sqrt() / 2.0);
+        // The violations are 2 and 1.
+        assert_eq!(kkt.residuals.feasibility, 5f64.sqrt());
+        // The row: 1 * |4 - 3|; the bounds: 2 * (1 - 0) + 1.5 * (4 - 2).
+        assert_eq!(kkt.residuals.complementarity, 1.0 + 2.0 + 3.0);
+        // J^T v = (1, 1) * 2 + (1, -1) * 1 = (3, 1): x moves to (0, 1).
+        kkt.judge_infeasibility(&at, &standard);
+        assert_eq!(kkt.residuals.infeasible, 2f64.sqrt());
+    }
+
+    #[test]
+    fn a_multiplier_without_a_bound_is_none() {
+        let meta = Meta::new("by hand", vec![0.0, 0.0]).at_most(&[1.0]);
+        let (standard, jacobian) = Standard::new(&meta);
+        let mut at = Iterate::new(jacobian);
+        at.jacobian.a.values = vec![1.0, 0.0];
+        at.g = vec![-3.0, 0.0, 0.0];
+        let mut kkt = Kkt::new(1, 2);
+        kkt.judge(&at, &multipliers(&at.jacobian, &[-1.0], &[]), &standard);
+        assert_eq!((kkt.y[0], kkt.residuals.stationarity), (0.0, 3.0), "it could only push from below");
+        kkt.judge(&at, &multipliers(&at.jacobian, &[1.0], &[]), &standard);
+        assert_eq!((kkt.y[0], kkt.residuals.stationarity, kkt.residuals.complementarity), (1.0, 2.0, 1.0));
     }
 }

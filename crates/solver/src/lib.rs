@@ -18,6 +18,8 @@ mod error;
 mod estimator;
 mod frame;
 mod gram;
+#[doc(hidden)]
+pub mod internals;
 mod iterate;
 mod kkt;
 mod lipschitz;
@@ -32,6 +34,9 @@ mod oracle;
 mod projection;
 mod quasi_newton;
 mod random;
+#[cfg(test)]
+#[path = "../tests/support/random.rs"]
+mod random_problem;
 mod report;
 mod result;
 mod sampling;

@@ -33,6 +33,12 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// What the constant is at most, rounding included.
+    fn most(&self, (remainder, rounding): (f64, f64), square: f64) -> f64 {
+        let most = 2.0 * (remainder.abs() + rounding) / (self.eta * self.eta * square);
+        if most.is_finite() { most } else { f64::INFINITY }
+    }
+
     /// `2 remainder / (eta^2 |s|^2)`; `None` when rounding explains the remainder.
     fn constant(&self, (remainder, rounding): (f64, f64), square: f64) -> Option<f64> {
         let constant = 2.0 * remainder / (self.eta * self.eta * square);
@@ -82,9 +88,13 @@ impl Estimates {
         if self.given {
             return;
         }
-        let follow = |old: f64, measured: Option<f64>| measured.map_or(old, |new| new.max(old / 4.0));
-        self.objective = follow(self.objective, trial.constant(trial.objective, trial.square));
-        self.constraints = follow(self.constraints, trial.constant(trial.constraints, trial.square));
+        // A remainder that is nothing but rounding says not how large the constant is, but how large at most.
+        let follow = |old: f64, remainder: (f64, f64)| match trial.constant(remainder, trial.square) {
+            Some(new) => new.max(old / 4.0),
+            None => old.min(trial.most(remainder, trial.square).max(old / 4.0)),
+        };
+        self.objective = follow(self.objective, trial.objective);
+        self.constraints = follow(self.constraints, trial.constraints);
         if easy {
             self.merit /= 4.0;
         }
@@ -124,7 +134,7 @@ mod tests {
         let mut found = Estimates::new(Lipschitz::Found, 1.0);
         found.accept(&trial, true);
         assert_eq!(found.objective, 3.0);
-        assert_eq!(found.constraints, 1.0, "rounding is no information");
+        assert_eq!(found.constraints, 0.25, "a remainder of rounding only lets the estimate fall");
         assert_eq!(found.stepsize(1.0, 0.9, 1.0, 1.0), 1.0);
         found.reject(&trial, 0.9);
         assert_eq!(found.stepsize(1.0, 0.9, 1.0, 1.0), 0.25, "at most half of the rejected stepsize");

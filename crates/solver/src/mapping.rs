@@ -150,3 +150,50 @@ impl MappingWork {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::by_hand::{Place, assert_near};
+
+    /// J = diag(3, 4) and h = (1, 2): J J^T = diag(9, 16).
+    fn apply(mapping: Mapping, own: Option<&mut (dyn OwnMapping + '_)>) -> ([f64; 2], [f64; 2]) {
+        let place = Place::new(&[[3.0, 0.0], [0.0, 4.0]], &[1.0, 2.0], [0.0; 2]);
+        let mut u = [0.0; 2];
+        let spectrum = MappingWork::new(2).compute(&place.at, mapping, 7.0, own, &mut u);
+        (u, [spectrum.smallest, spectrum.largest])
+    }
+
+    #[test]
+    fn every_mapping_by_hand() {
+        let cases = [
+            (Mapping::AugmentedLagrangian { alpha: 0.1 }, [-0.3, -0.8], [0.9, 1.6]),
+            (Mapping::Sqp { alpha: 0.5 }, [-1.0 / 6.0, -0.25], [0.5, 0.5]),
+            (Mapping::Hybrid { alpha1: 0.1, alpha2: 0.5 }, [-0.3 - 1.0 / 6.0, -1.05], [1.4, 2.1]),
+            (Mapping::Regularised, [-3.0 / 16.0, -8.0 / 23.0], [9.0 / 16.0, 16.0 / 23.0]),
+        ];
+        for (mapping, u, spectrum) in cases {
+            let found = apply(mapping, None);
+            assert_near(&found.0, &u);
+            assert_near(&found.1, &spectrum);
+        }
+        // A = diag(1, 1/4)
+        let mut own = |gram: &[f64], h: &[f64], a: &mut [f64]| {
+            assert_eq!((gram, h), (&[9.0, 0.0, 0.0, 16.0][..], &[1.0, 2.0][..]));
+            a.copy_from_slice(&[1.0, 0.0, 0.0, 0.25]);
+        };
+        let found = apply(Mapping::Own, Some(&mut own));
+        assert_near(&found.0, &[-3.0, -2.0]);
+        assert_near(&found.1, &[4.0, 9.0]);
+    }
+
+    #[test]
+    fn dependent_rows_are_left_alone() {
+        // The second row is the first: J J^T = [1 1; 1 1], whose inverse on its range is J J^T / 4.
+        let place = Place::new(&[[1.0, 0.0], [1.0, 0.0]], &[1.0, 1.0], [0.0; 2]);
+        let mut u = [0.0; 2];
+        let spectrum = MappingWork::new(2).compute(&place.at, Mapping::Sqp { alpha: 1.0 }, 0.0, None, &mut u);
+        assert_near(&u, &[-1.0, 0.0]);
+        assert_near(&[spectrum.smallest, spectrum.largest], &[1.0, 1.0]);
+    }
+}

@@ -144,3 +144,71 @@ fn least_squares(
     };
     projection.solve(&subproblem, y, u, frame.clock)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::by_hand::{Place, assert_near};
+    use crate::{Kernel, Mapping};
+
+    fn step(place: &Place, lipschitz: f64, settings: Normal) -> NormalStep {
+        let mut projection = Projection::new(&place.at.jacobian, &Kernel::default());
+        let mut normal = NormalStep::new(place.at.h.len(), 2, &settings);
+        normal.compute(place.frame(), lipschitz, &settings, None, &mut projection, &mut Unusual::default());
+        normal
+    }
+
+    fn with(variant: NormalVariant) -> Normal {
+        Normal { variant, ..Normal::default() }
+    }
+
+    #[test]
+    fn linear_constraints_are_repaired_at_once() {
+        let place = Place::new(&[[1.0, 1.0]], &[2.0], [0.0; 2]);
+        for variant in
+            [NormalVariant::Majorised, NormalVariant::Bounded, NormalVariant::BoundedOneNorm, NormalVariant::Regularised]
+        {
+            let normal = step(&place, 0.0, with(variant));
+            assert_near(&normal.u, &[-1.0, -1.0]);
+            assert_near(&normal.target, &[-2.0]);
+            assert_near(&[normal.theta, normal.cap], &[1.0, 1.0]);
+        }
+    }
+
+    #[test]
+    fn the_majorised_step_is_shorter() {
+        // L_c |h| = 2: min 1/2 (2 + u1 + u2)^2 + |u|^2 has 2 + 4 u_i = 0.
+        let normal = step(&Place::new(&[[1.0, 1.0]], &[2.0], [0.0; 2]), 1.0, with(NormalVariant::Majorised));
+        assert_near(&normal.u, &[-0.5, -0.5]);
+        assert_near(&[normal.theta], &[0.5]);
+    }
+
+    #[test]
+    fn bounds_move_the_step_or_leave_a_residual() {
+        let mut place = Place::new(&[[1.0, 1.0]], &[2.0], [0.0; 2]);
+        place.room.lower[0] = -0.25;
+        assert_near(&step(&place, 0.0, with(NormalVariant::Majorised)).u, &[-0.25, -1.75]);
+        place.room.lower[1] = -0.75;
+        for variant in [NormalVariant::Majorised, NormalVariant::Bounded, NormalVariant::BoundedOneNorm] {
+            let normal = step(&place, 0.0, with(variant));
+            assert_near(&normal.u, &[-0.25, -0.75]);
+            assert_near(&[normal.theta], &[0.5]);
+        }
+    }
+
+    #[test]
+    fn a_mapping_reports_its_spectrum() {
+        // J J^T = 2 and A = 1/4: u = -J^T h / 4, beta = 1/2 and the cap is 2.
+        let mapping = Mapping::AugmentedLagrangian { alpha: 0.25 };
+        let settings = Normal { variant: NormalVariant::Mapping, mapping, ..Normal::default() };
+        let normal = step(&Place::new(&[[1.0, 1.0]], &[2.0], [0.0; 2]), 0.0, settings);
+        assert_near(&normal.u, &[-0.5, -0.5]);
+        assert_near(&[normal.theta, normal.cap], &[0.5, 2.0]);
+    }
+
+    #[test]
+    fn nothing_is_done_where_nothing_is_violated() {
+        let normal = step(&Place::new(&[[1.0, 1.0]], &[0.0], [1.0; 2]), 1.0, with(NormalVariant::Majorised));
+        assert_eq!((normal.u, normal.target, normal.theta), (vec![0.0; 2], vec![0.0], 1.0));
+    }
+}

@@ -6,6 +6,7 @@ use tangor_problem::{Counted, Counts, Failure, Function, Meta, SampledProblem, S
 
 use crate::estimator::{Estimates, Source};
 use crate::iterate::Iterate;
+use crate::kkt::Kkt;
 use crate::report::EvaluationFailure;
 use crate::standard::Standard;
 use crate::{Sampling, estimator::Learning};
@@ -68,6 +69,16 @@ impl<S: SampledProblem> Oracle<S> {
     /// The user's point and constraint values of the last evaluation.
     pub fn user_point(&self) -> (&[f64], &[f64]) {
         (&self.x, self.estimates.constraints.values())
+    }
+
+    /// The multipliers of the user's bounds at the point of the last derivatives. That of a fixed variable, which the method never
+    /// sees, is whatever makes the Lagrangian stationary: `grad f + J^T y`.
+    pub fn bound_multipliers(&self, kkt: &Kkt, mu: &mut [f64]) {
+        mu.copy_from_slice(self.estimates.gradient.values());
+        self.standard.add_fixed(self.estimates.jacobian.values(), &kkt.y, mu);
+        for (&i, known) in self.standard.columns.iter().zip(&kkt.mu) {
+            mu[i] = *known;
+        }
     }
 
     /// `f` and `c` at the iterate's variables, exactly, and `h` with its slacks; with `reset` the slacks move to where they violate

@@ -110,7 +110,7 @@ impl Projection {
                 Ok(dependent) => done.dependent |= dependent,
                 Err(_) => return done,
             }
-            t = self.line_search(problem, y);
+            t = self.line_search(problem, y, damping);
             damping = if t < 0.1 { (100.0 * damping).clamp(1e-6, 1e-1) } else { (1e-3 * damping).max(LEAST_DAMPING) };
             add(t, &self.dy, y);
             add(t, &self.dq, &mut self.q);
@@ -169,7 +169,8 @@ impl Projection {
     fn newton(&mut self, problem: &Subproblem, damping: f64) -> Result<bool, crate::gram::Indefinite> {
         let n = problem.jacobian.a.n;
         for ((diagonal, softness), full) in self.diagonal.iter_mut().zip(problem.softness).zip(&self.full) {
-            *diagonal = softness + damping * full;
+            // The multiplier of a row of zeros changes nothing: any positive number keeps the matrix definite.
+            *diagonal = if *full > 0.0 { softness + damping * full } else { 1.0 };
         }
         for (&row, weight) in problem.jacobian.slack_rows.iter().zip(&self.weights[n..]) {
             self.diagonal[row] += weight;
@@ -185,15 +186,16 @@ impl Projection {
     }
 
     /// The step along `dy` to where the slope of the convex, piecewise quadratic `psi` vanishes, nearly.
-    fn line_search(&self, problem: &Subproblem, y: &[f64]) -> f64 {
+    fn line_search(&self, problem: &Subproblem, y: &[f64], damping: f64) -> f64 {
         let soft = |a: &[f64]| problem.softness.iter().zip(a).zip(&self.dy).map(|((kappa, a), dy)| kappa * a * dy).sum::<f64>();
         let (fixed, curvature) = (dot(problem.target, &self.dy) + soft(y), soft(&self.dy));
         let slope = |t: f64| fixed + t * curvature - self.slope_of_step(problem, t);
         let start = dot(&self.residual, &self.dy);
         let enough = |slope: f64| slope.abs() <= 0.1 * start.abs();
 
-        let (mut low, mut high) = ((0.0, start), (1.0, slope(1.0)));
-        while high.1 < 0.0 && !enough(high.1) && high.0 < 1e12 {
+        let (first, last) = if self.is_blind(damping, start) { self.kinks(problem) } else { (1.0, 1e12) };
+        let (mut low, mut high) = ((0.0, start), (first, slope(first)));
+        while high.1 < 0.0 && !enough(high.1) && high.0 < last {
             low = high;
             high = (4.0 * high.0, slope(4.0 * high.0));
         }
@@ -216,6 +218,27 @@ impl Projection {
             }
         }
         if low.0 > 0.0 { low.0 } else { high.0 }
+    }
+
+    /// Whether the free columns hardly see the direction, so that its length means nothing: damping alone made it.
+    fn is_blind(&self, damping: f64, start: f64) -> bool {
+        let damped: f64 = self.full.iter().zip(&self.dy).map(|(full, dy)| full * dy * dy).sum();
+        damping * damped > 0.5 * start.abs()
+    }
+
+    /// Where along the direction the first and the last column meet a bound. Multipliers that went beyond the last one would only be
+    /// large, and inaccurate.
+    fn kinks(&self, problem: &Subproblem) -> (f64, f64) {
+        let (mut first, mut last) = (f64::INFINITY, 0.0f64);
+        for i in 0..self.q.len() {
+            for bound in [problem.lower[i], problem.upper[i]] {
+                let t = -(problem.metric[i] * bound + self.q[i]) / self.dq[i];
+                if t > 0.0 && t.is_finite() {
+                    (first, last) = (first.min(t), last.max(t));
+                }
+            }
+        }
+        if first <= last { (first, last) } else { (1.0, 1.0) }
     }
 
     /// `s(y + t dy)^T J^T dy`

@@ -110,20 +110,24 @@ impl QuasiNewton {
         let n = self.size();
         let diagonal = (0..n).map(|i| self.learnt.b[i * n + i]);
         let (least, most) = diagonal.fold((f64::INFINITY, 0.0f64), |(least, most), b| (least.min(b), most.max(b)));
-        self.learnt.delta = (4.0 * self.learnt.delta).min(0.5 * least);
-        while !self.factorise() {
-            if !most.is_finite() || !least.is_finite() {
-                self.learnt.steps = 0;
-                self.learnt.b.fill(0.0);
-                (0..n).for_each(|i| self.learnt.b[i * n + i] = 1.0);
-                self.learnt.delta = 1.0;
+        self.learnt.delta = (4.0 * self.learnt.delta).min(0.5 * least).max(FLATTEST * most);
+        for _ in 0..40 {
+            if self.factorise() {
+                return;
             }
             // The smallest eigenvalue is kept above a share of the largest entry: a flat direction must not spoil the others.
-            if self.learnt.delta < FLATTEST * most {
+            if self.learnt.delta < 4.0 * FLATTEST * most {
                 (0..n).for_each(|i| self.learnt.b[i * n + i] += 4.0 * FLATTEST * most);
             }
-            self.learnt.delta = 0.25 * self.learnt.delta.abs().max(FLATTEST * most);
+            self.learnt.delta = (0.25 * self.learnt.delta).max(FLATTEST * most);
         }
+        // Rounding has made nonsense of it.
+        self.learnt.steps = 0;
+        let sigma = if most.is_finite() && most > 0.0 { most } else { 1.0 };
+        self.learnt.b.fill(0.0);
+        (0..n).for_each(|i| self.learnt.b[i * n + i] = sigma);
+        self.learnt.delta = 0.5 * sigma;
+        self.factorise();
     }
 
     /// The rows of `V^T`. The lower factor by columns is the upper one by rows.

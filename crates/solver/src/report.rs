@@ -30,8 +30,10 @@ pub struct Report {
     #[serde(with = "number")]
     pub objective: f64,
     /// The point.
+    #[serde(with = "number::vector")]
     pub x: Vec<f64>,
     /// `c(x)`.
+    #[serde(with = "number::vector")]
     pub constraints: Vec<f64>,
     /// `|g + J^T y - mu|`, unscaled, 2-norm.
     #[serde(with = "number")]
@@ -46,8 +48,10 @@ pub struct Report {
     #[serde(with = "number")]
     pub infeasible_stationarity: f64,
     /// Multipliers of the constraints.
+    #[serde(with = "number::vector")]
     pub row_multipliers: Vec<f64>,
     /// Multipliers of the bounds.
+    #[serde(with = "number::vector")]
     pub bound_multipliers: Vec<f64>,
     /// The most violated constraints, worst first, at most ten; empty when all hold within the tolerance.
     pub worst_rows: Vec<WorstRow>,

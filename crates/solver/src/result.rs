@@ -63,10 +63,6 @@ impl<S: SampledProblem> Solver<S> {
         for (&i, y) in standard.rows.iter().zip(&self.best.y) {
             row_multipliers[i] = *y;
         }
-        let mut bound_multipliers = vec![0.0; meta.n()];
-        for (&i, mu) in standard.columns.iter().zip(&self.best.mu) {
-            bound_multipliers[i] = *mu;
-        }
         let failure = self.failure.clone().filter(|_| stop == Stop::EvaluationFailed || stop == Stop::StepTooSmall);
         let cause = failure.as_ref().map(|failure| format!(" ({})", failure.message)).unwrap_or_default();
         Report {
@@ -84,7 +80,7 @@ impl<S: SampledProblem> Solver<S> {
             complementarity: residuals.complementarity,
             infeasible_stationarity: residuals.infeasible,
             row_multipliers,
-            bound_multipliers,
+            bound_multipliers: self.best.mu.clone(),
             worst_rows: worst_rows(meta, &self.best.c, self.settings.tolerance.feasibility),
             iterations: self.iteration,
             evaluations: self.oracle.counts(),

@@ -117,7 +117,9 @@ impl<S: SampledProblem> Solver<S> {
         if !moved.is_finite() {
             return Err(Stop::NumericalTrouble);
         }
-        if moved <= self.settings.stepsize.smallest * (1.0 + norm(&self.current.z)) {
+        // Estimates change even where the point does not.
+        let exact = self.judge.is_none();
+        if exact && moved <= self.settings.stepsize.smallest * (1.0 + norm(&self.current.z)) {
             return Err(Stop::StepTooSmall);
         }
         if self.clock.is_interrupted() {
@@ -206,5 +208,94 @@ impl<S: SampledProblem> Solver<S> {
             self.search.d[i] += self.trial.z[i] - (self.current.z[i] + eta * self.tangent.s[i]);
         }
         self.place_trial(eta, true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
+
+    use super::*;
+    use crate::matrix::Matrix;
+    use crate::random_problem::{RandomProblem, problem};
+    use crate::{Lipschitz, MetricKind, NormalVariant, Row, Scaling, Settings};
+    use tangor_problem::Exact;
+
+    /// `s^T H s`, from what the metric was before it learnt from the step.
+    fn square(solver: &Solver<Exact<RandomProblem>>, rows: Option<&Matrix>) -> f64 {
+        let s = &solver.tangent.s;
+        let diagonal: f64 = solver.metric.diagonal.iter().zip(s).map(|(h, s)| h * s * s).sum();
+        let along = |rows: &Matrix, i: usize| (0..rows.n).map(|j| rows.values[i * rows.n + j] * s[j]).sum::<f64>();
+        diagonal + rows.map_or(0.0, |rows| (0..rows.m).map(|i| along(rows, i).powi(2)).sum::<f64>())
+    }
+
+    /// Runs, and checks each accepted step: inside the bounds, `rho` no smaller, and the inequality of the proof. Gives the number of
+    /// steps.
+    fn check_steps(problem: RandomProblem, settings: Settings) -> Result<u64, TestCaseError> {
+        let tau = settings.stepsize.tau;
+        let mut solver = Solver::new(problem, settings).unwrap();
+        loop {
+            let (rho, rows) = (solver.rho, solver.metric.rows().cloned());
+            let mut eta = 0.0;
+            let stop = solver.advance(&mut |row: &Row, _: &[f64]| {
+                eta = row.eta;
+                ControlFlow::Continue(())
+            });
+            prop_assert!(solver.rho >= rho, "rho fell from {rho} to {}", solver.rho);
+            if eta > 0.0 {
+                // Accepted: the two iterates were swapped.
+                let (old, new, rho) = (&solver.trial, &solver.current, solver.rho);
+                let merit = |f: f64, h: &[f64]| f + rho * h.iter().map(|h| h * h).sum::<f64>().sqrt();
+                let (before, after) = (merit(old.f, &old.h), merit(new.f, &new.h));
+                let needed = 0.5 * eta * (1.0 - tau) * square(&solver, rows.as_ref());
+                let rounding = ROUNDING * (old.f.abs() + rho * (norm(&old.c) + norm(&old.h)));
+                // The sums here are done in another order than in the search.
+                let allowed = rounding + 1e-12 * needed + f64::EPSILON * before.abs();
+                prop_assert!(after <= before - needed + allowed, "{after} is not {needed} below {before}; eta = {eta}");
+                let standard = &solver.oracle.standard;
+                let inside = |i: usize| standard.lower[i] <= new.z[i] && new.z[i] <= standard.upper[i];
+                prop_assert!((0..new.z.len()).all(inside), "outside of the bounds, slacks included");
+            }
+            if stop.is_some() {
+                return Ok(solver.iteration);
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 300, rng_seed: RngSeed::Fixed(2), failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn every_accepted_step_descends(problem in problem(), kind in 0..3, correction: bool, slack_reset: bool) {
+            let mut settings = Settings::default();
+            settings.metric.kind = [MetricKind::Identity, MetricKind::Spectral, MetricKind::QuasiNewton][kind as usize];
+            settings.stepsize.correction = correction;
+            settings.stepsize.slack_reset = slack_reset;
+            settings.limits.iterations = 300;
+            check_steps(problem, settings)?;
+        }
+
+        /// With constants that are right, the theory promises the same without any test.
+        #[test]
+        fn given_constants_make_every_step_descend(problem in problem(), majorised: bool) {
+            let (objective, constraints) = problem.lipschitz();
+            let mut settings = Settings { scaling: Scaling::None, ..Settings::default() };
+            settings.metric.kind = MetricKind::Identity;
+            settings.normal.variant = if majorised { NormalVariant::Majorised } else { NormalVariant::Bounded };
+            settings.stepsize.lipschitz = Lipschitz::Given { objective, constraints };
+            settings.limits.iterations = 100;
+            check_steps(problem, settings)?;
+        }
+    }
+
+    #[test]
+    fn steps_are_looked_at() {
+        let mut runner = proptest::test_runner::TestRunner::deterministic();
+        let tree = problem().new_tree(&mut runner).unwrap();
+        let steps = check_steps(proptest::strategy::ValueTree::current(&tree), Settings::default()).unwrap();
+        assert!(steps > 0);
     }
 }

@@ -131,7 +131,7 @@ impl<S: SampledProblem> Solver<S> {
             lipschitz: Estimates::new(settings.stepsize.lipschitz, settings.merit.rho0),
             rho: settings.merit.rho0,
             iteration: 0,
-            best: Best::new(&standard, meta, n),
+            best: Best::new(&standard, meta),
             stop: None,
             failure: None,
             events: Default::default(),

@@ -30,6 +30,8 @@ pub struct Standard {
     pub upper: Vec<f64>,
     /// Where each value of the user's Jacobian goes.
     places: Vec<usize>,
+    /// The values of the user's Jacobian in columns of fixed variables: which value, its internal row, the user's column.
+    fixed: Vec<(usize, usize, usize)>,
     /// The user's point with fixed variables in place and the others projected into their bounds.
     pub start: Vec<f64>,
     pub row_scale: Vec<f64>,
@@ -53,11 +55,12 @@ impl Standard {
         let (lower, upper) = (bounds(&meta.x_lower, &meta.c_lower), bounds(&meta.x_upper, &meta.c_upper));
         let start = (0..meta.n()).map(|i| meta.x0[i].max(meta.x_lower[i]).min(meta.x_upper[i])).collect();
         let (matrix, places) = matrix(meta, &columns, &rows);
+        let fixed = fixed_entries(meta, &rows);
         let slack_rows: Arc<[usize]> = slack_rows.into();
         let jacobian = Jacobian { a: matrix, slack_rows: slack_rows.clone() };
         let row_scale = vec![1.0; rows.len()];
         let standard =
-            Standard { columns, rows, slack_rows, shift, lower, upper, places, start, row_scale, objective_scale: 1.0 };
+            Standard { columns, rows, slack_rows, shift, lower, upper, places, fixed, start, row_scale, objective_scale: 1.0 };
         (standard, jacobian)
     }
 
@@ -96,6 +99,13 @@ impl Standard {
         }
     }
 
+    /// `mu += J^T y` for the fixed variables, with the values of the user's Jacobian.
+    pub fn add_fixed(&self, values: &[f64], y: &[f64], mu: &mut [f64]) {
+        for &(k, row, column) in &self.fixed {
+            mu[column] += values[k] * y[row];
+        }
+    }
+
     /// Puts the user's gradient into the internal one, whose slack part is zero.
     pub fn gradient(&self, user: &[f64], g: &mut [f64]) {
         for (g, &i) in g.iter_mut().zip(&self.columns) {
@@ -120,6 +130,16 @@ impl Standard {
             matrix.values[range].iter_mut().for_each(|value| *value *= scale);
         }
     }
+}
+
+/// The values of the user's Jacobian in kept rows and columns of fixed variables.
+fn fixed_entries(meta: &Meta, rows: &[usize]) -> Vec<(usize, usize, usize)> {
+    let place = |k: usize| {
+        let (row, column) = meta.jacobian.place(k, meta.n());
+        let is_fixed = meta.x_lower[column] >= meta.x_upper[column];
+        rows.binary_search(&row).ok().filter(|_| is_fixed).map(|row| (k, row, column))
+    };
+    (0..meta.jacobian_len()).filter_map(place).collect()
 }
 
 /// A bound of 1e20 or beyond is none.
@@ -155,5 +175,59 @@ fn matrix(meta: &Meta, columns: &[usize], rows: &[usize]) -> (Matrix, Vec<usize>
             let places = all.map(|place| place.and_then(|_| positions.next()).unwrap_or(NOWHERE)).collect();
             (Matrix::sparse(m, n, Arc::new(structure)), places)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INFINITY: f64 = f64::INFINITY;
+
+    /// Three variables, the second fixed; an equality, a free row, and a range.
+    fn meta() -> Meta {
+        Meta::new("by hand", vec![9.0, 0.0, 1.0])
+            .bounds(&[0.0, 2.0, -1e20], &[4.0, 2.0, INFINITY])
+            .rows(&[5.0, -INFINITY, -1.0], &[5.0, INFINITY, 1.0])
+    }
+
+    #[test]
+    fn variables_and_rows_are_sorted_out() {
+        let (standard, jacobian) = Standard::new(&meta());
+        assert_eq!((standard.columns.as_slice(), standard.rows.as_slice()), (&[0, 2][..], &[0, 2][..]));
+        assert_eq!((&*standard.slack_rows, standard.shift.as_slice()), (&[1][..], &[5.0, 0.0][..]));
+        assert_eq!(standard.lower, [0.0, -INFINITY, -1.0]);
+        assert_eq!(standard.upper, [4.0, INFINITY, 1.0]);
+        assert_eq!(standard.start, [4.0, 2.0, 1.0], "projected into the bounds");
+        assert_eq!((jacobian.rows(), jacobian.columns()), (2, 3));
+        assert!(!standard.only_equalities());
+    }
+
+    #[test]
+    fn derivatives_find_their_places_in_either_pattern() {
+        let dense = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
+        let places = [(2, 2), (2, 1), (0, 0), (0, 1), (0, 2), (2, 0), (2, 2)];
+        let sparse = [4.0, 8.0, 1.0, 2.0, 3.0, 7.0, 5.0];
+        for (meta, values) in [(meta(), &dense[..]), (meta().sparse(places), &sparse)] {
+            let (mut standard, mut jacobian) = Standard::new(&meta);
+            standard.rescale(2.0, &[1.0, 10.0]);
+            standard.jacobian(values, &mut jacobian.a);
+            assert_eq!(jacobian.a.values, [1.0, 3.0, 70.0, 90.0]);
+            assert_eq!((standard.lower[2], standard.upper[2]), (-10.0, 10.0), "a slack has the scale of its row");
+            let mut g = [0.0; 3];
+            standard.gradient(&[1.0, 2.0, 3.0], &mut g);
+            assert_eq!(g, [2.0, 6.0, 0.0]);
+            let mut mu = [0.0; 3];
+            standard.add_fixed(values, &[10.0, 100.0], &mut mu);
+            assert_eq!(mu, [0.0, 820.0, 0.0], "2 * 10 + 8 * 100");
+        }
+    }
+
+    #[test]
+    fn large_derivatives_are_scaled_down() {
+        let (mut standard, mut jacobian) = Standard::new(&meta());
+        standard.jacobian(&[1000.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0], &mut jacobian.a);
+        standard.scale(&[200.0, 0.0], &jacobian.a);
+        assert_eq!((standard.objective_scale, standard.row_scale), (0.5, vec![0.1, 1.0]));
     }
 }

@@ -117,6 +117,14 @@ impl TangentStep {
         projected.iterations
     }
 
+    /// The rows of the last subproblem, those of the metric included: matrix, target and softness.
+    pub fn rows<'a>(&'a self, jacobian: &'a Jacobian, target: &'a [f64]) -> (&'a Jacobian, &'a [f64], &'a [f64]) {
+        match &self.extended {
+            Some(extended) => (&extended.jacobian, &extended.target, &extended.softness),
+            None => (jacobian, target, &self.hard),
+        }
+    }
+
     /// `mu = H s + g + J^T lambda` where a bound holds the step.
     fn find_bound_multipliers(&mut self, at: &Iterate, lower: &[f64], upper: &[f64]) {
         self.mu.copy_from_slice(&at.g);
@@ -130,5 +138,45 @@ impl TangentStep {
                 (false, false) => 0.0,
             };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::by_hand::{Place, assert_near};
+
+    fn step(place: &Place, target: f64) -> TangentStep {
+        let kernel = Kernel::default();
+        let mut projection = Projection::new(&place.at.jacobian, &kernel);
+        let mut tangent = TangentStep::new(&place.at.jacobian, place.frame().metric, &kernel);
+        tangent.compute(place.frame(), &[target], false, &mut projection, &mut Unusual::default());
+        tangent
+    }
+
+    #[test]
+    fn the_gradient_is_projected() {
+        // s = -(g + lambda), and s1 + s2 = r gives lambda = -(r + g1 + g2) / 2.
+        let place = Place::new(&[[1.0, 1.0]], &[0.0], [1.0, 2.0]);
+        let tangent = step(&place, 0.0);
+        assert_near(&tangent.s, &[0.5, -0.5]);
+        assert_near(&tangent.lambda, &[-1.5]);
+        assert_eq!(tangent.mu, [0.0, 0.0]);
+        assert_near(&step(&place, 1.0).s, &[1.0, 0.0]);
+    }
+
+    #[test]
+    fn bounds_get_multipliers_with_the_right_signs() {
+        // s2 = -0.1 is held from below: s1 = 0.1, lambda = -(s1 + g1) = -1.1 and mu2 = s2 + g2 + lambda = 0.8.
+        let mut place = Place::new(&[[1.0, 1.0]], &[0.0], [1.0, 2.0]);
+        place.room.lower[1] = -0.1;
+        let tangent = step(&place, 0.0);
+        assert_near(&tangent.s, &[0.1, -0.1]);
+        assert_near(&tangent.lambda, &[-1.1]);
+        assert_near(&tangent.mu, &[0.0, 0.8]);
+        // s1 = 0.2 is held from above: lambda = -(s2 + g2) = -1.8 and mu1 = 0.2 + 1 - 1.8 = -0.6.
+        let mut place = Place::new(&[[1.0, 1.0]], &[0.0], [1.0, 2.0]);
+        place.room.upper[0] = 0.2;
+        assert_near(&step(&place, 0.0).mu, &[-0.6, 0.0]);
     }
 }

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use super::control::Block;
 use super::expression::{Argument, Expression};
-use super::machine::{Code, DEEPEST_CALL};
+use super::machine::{Code, DEEPEST_CALL, Window};
 use super::operation::{Binary, Unary};
 
 use super::symbolic::unknown;
 use super::text::{Fault, Name, Parsed, Place};
-use super::typing::{Emitter, Kind, Value, emit, emit_number};
+use super::typing::{Emitter, Kind, Value, emit, place_of};
 use super::unit::{Dimension, Subprogram};
 
 /// More cells than this are refused.
@@ -39,6 +39,8 @@ pub(super) enum Address {
     Cell(u32),
     /// The cell has the address.
     Computed(u32),
+    /// The index in the cell, of an array with this number among the windows.
+    Window(u32, u32),
 }
 
 /// A subprogram that can be called.
@@ -77,6 +79,7 @@ pub(super) struct Assembler<'a> {
     /// The code of each subprogram, by number.
     pub finished: Vec<Vec<Code>>,
     pub commons: HashMap<String, (u32, usize)>,
+    pub windows: Vec<Window>,
 }
 
 impl<'a> Assembler<'a> {
@@ -90,6 +93,7 @@ impl<'a> Assembler<'a> {
             linked: HashMap::new(),
             finished: Vec::new(),
             commons: HashMap::new(),
+            windows: Vec::new(),
         }
     }
 
@@ -127,112 +131,15 @@ impl<'a> Assembler<'a> {
         scope.registers[scope.used - 1]
     }
 
+    /// True for a register of the present statement.
+    pub fn is_register(&self, cell: u32) -> bool {
+        self.scope.registers[..self.scope.used].contains(&cell)
+    }
+
     /// The value of an expression that must be constant.
     pub fn constant_value(&mut self, expression: &Expression, place: Place) -> Parsed<f64> {
         let value = emit(self, expression)?;
         self.known(value.handle).ok_or_else(|| Fault::new(place, "expected an expression of constants"))
-    }
-
-    /// How many elements an array has; nothing when its last dimension is `*`.
-    pub fn size(&mut self, dimensions: &[Dimension], place: Place) -> Parsed<Option<usize>> {
-        let mut size = 1.0;
-        for dimension in dimensions {
-            let Some(high) = &dimension.high else { return Ok(None) };
-            let low = self.constant_value(&dimension.low, place)?;
-            size *= (self.constant_value(high, place)? - low + 1.0).max(0.0);
-        }
-        Ok(Some(size.min(1e12) as usize))
-    }
-
-    fn extent(&mut self, dimension: &Dimension) -> Parsed<Option<(u32, u32)>> {
-        let low = emit_number(self, &dimension.low)?;
-        let Some(high) = &dimension.high else { return Ok(None) };
-        let high = emit_number(self, high)?;
-        let span = self.binary(Binary::Subtract, high, low);
-        let one = self.constant(1.0);
-        Ok(Some((low, self.binary(Binary::Add, span, one))))
-    }
-
-    /// The address of an element: of the one that the arguments name, in an array assignment of the one whose turn it is.
-    pub fn element(&mut self, name: &Name, variable: &Variable, arguments: Option<&[Argument]>) -> Parsed<Address> {
-        let rank = variable.dimensions.len();
-        if arguments.is_some_and(|arguments| arguments.len() != rank) {
-            return Err(Fault::new(name.place, format!("array {} has {rank} dimensions", name.text)));
-        }
-        let mut counters = self.scope.counters.clone().into_iter();
-        let mut offset = self.constant(0.0);
-        let mut stride = self.constant(1.0);
-        let mut bounded = true;
-        for (k, dimension) in variable.dimensions.iter().enumerate() {
-            let extent = self.extent(dimension)?;
-            let low = emit_number(self, &dimension.low)?;
-            let index = match arguments.map(|arguments| &arguments[k]) {
-                Some(Argument::Value(index)) => {
-                    let index = emit_number(self, index)?;
-                    self.binary(Binary::Subtract, index, low)
-                }
-                section => {
-                    let counter = counters.next().ok_or_else(|| {
-                        Fault::new(name.place, format!("expected one element of array {}, not several", name.text))
-                    })?;
-                    match section {
-                        Some(Argument::Section(Some(from), _)) => {
-                            let from = emit_number(self, from)?;
-                            let first = self.binary(Binary::Subtract, from, low);
-                            self.binary(Binary::Add, first, counter)
-                        }
-                        _ => counter,
-                    }
-                }
-            };
-            let term = self.binary(Binary::Multiply, index, stride);
-            offset = self.binary(Binary::Add, offset, term);
-            match extent {
-                Some((_, extent)) => stride = self.binary(Binary::Multiply, stride, extent),
-                None => bounded = false,
-            }
-        }
-        self.locate(name, variable.storage, offset, bounded.then_some(stride))
-    }
-
-    fn locate(&mut self, name: &Name, storage: Storage, offset: u32, size: Option<u32>) -> Parsed<Address> {
-        let outside = Fault::new(name.place, format!("an index of array {} lies outside of it", name.text));
-        match (self.known(offset), size.map(|size| self.known(size))) {
-            (Some(offset), Some(Some(size))) if !(0.0..size).contains(&offset) => return Err(outside),
-            (Some(_), Some(Some(_))) | (_, None) => {}
-            _ => {
-                let size = size.unwrap_or(offset);
-                self.push(Code::Bound(offset, size, name.place.line as u32));
-            }
-        }
-        match (storage, self.known(offset)) {
-            (Storage::Cell(base), Some(offset)) if offset >= 0.0 => Ok(Address::Cell(base + offset as u32)),
-            (Storage::Cell(base), _) => {
-                let base = self.constant(f64::from(base));
-                Ok(Address::Computed(self.binary(Binary::Add, base, offset)))
-            }
-            (Storage::Pointer(pointer), _) => Ok(Address::Computed(self.binary(Binary::Add, pointer, offset))),
-            (Storage::Constant(_), _) => Err(Fault::new(name.place, format!("{} is not an array", name.text))),
-        }
-    }
-
-    fn load(&mut self, address: Address) -> u32 {
-        match address {
-            Address::Cell(cell) => cell,
-            Address::Computed(address) => {
-                let to = self.register();
-                self.push(Code::Load(to, address));
-                to
-            }
-        }
-    }
-
-    /// Writes a value to an address.
-    pub fn store(&mut self, address: Address, from: u32) {
-        match address {
-            Address::Cell(cell) => self.push(Code::Copy(cell, from)),
-            Address::Computed(address) => self.push(Code::Store(address, from)),
-        }
     }
 
     /// The address and the kind of a variable or an element that is assigned to.
@@ -240,7 +147,7 @@ impl<'a> Assembler<'a> {
         let (name, arguments) = match target {
             Expression::Name(name) => (name, None),
             Expression::Apply(name, arguments) => (name, Some(arguments.as_slice())),
-            _ => return Err(Fault::new(Place::default(), "expected a variable to assign to")),
+            _ => return Err(Fault::new(place_of(target), "expected a variable to assign to")),
         };
         let variable = self.declared(name, true)?;
         let address = match variable.storage {
@@ -312,10 +219,10 @@ impl<'a> Assembler<'a> {
             _ => None,
         };
         match variable {
-            Some((name, variable, Some(indices))) => match self.element(name, &variable, Some(indices))? {
-                Address::Cell(cell) => Ok(self.constant(f64::from(cell))),
-                Address::Computed(address) => Ok(address),
-            },
+            Some((name, variable, Some(indices))) => {
+                let address = self.element(name, &variable, Some(indices))?;
+                Ok(self.reference(address))
+            }
             Some((_, Variable { storage: Storage::Cell(cell), .. }, None)) => Ok(self.constant(f64::from(cell))),
             Some((_, Variable { storage: Storage::Pointer(pointer), .. }, None)) => Ok(pointer),
             _ => {

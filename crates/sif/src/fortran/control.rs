@@ -174,7 +174,7 @@ impl Assembler<'_> {
         let first = expression(&mut text)?;
         text.expect(',')?;
         let last = expression(&mut text)?;
-        let by = if text.eat(',') { expression(&mut text)? } else { Expression::Integer(1.0) };
+        let by = if text.eat(',') { expression(&mut text)? } else { Expression::one(place) };
         text.expect_end()?;
         let (step, left) = (self.allocate(1, place)?, self.allocate(1, place)?);
         self.start_count(&variable, [&first, &last, &by], step, left)?;

@@ -3,7 +3,7 @@
 use super::assemble::{Address, Assembler, Storage, Variable};
 use super::expression::{Expression, expression, primary, reference};
 use super::text::{Fault, Name, Parsed, Place, Text};
-use super::typing::Kind;
+use super::typing::{Kind, place_of};
 
 /// More values than this are refused in one DATA statement.
 const MOST_VALUES: usize = 100_000;
@@ -40,7 +40,7 @@ impl Assembler<'_> {
     /// Gives a variable, or all of an array, a value before the evaluation.
     pub fn initialise(&mut self, target: &Expression, value: f64) -> Parsed<()> {
         let mut cells = Vec::new();
-        self.cells(&Item::One(target.clone()), &mut cells, Place::default())?;
+        self.cells(&Item::One(target.clone()), &mut cells, place_of(target))?;
         for cell in cells {
             self.image[cell as usize] = value;
         }
@@ -65,7 +65,7 @@ impl Assembler<'_> {
                 let variable = self.declared(name, true)?;
                 match self.element(name, &variable, Some(indices))? {
                     Address::Cell(cell) => cells.push(cell),
-                    Address::Computed(_) => return Err(not_local(name)),
+                    Address::Computed(_) | Address::Window(..) => return Err(not_local(name)),
                 }
                 Ok(())
             }
@@ -168,7 +168,7 @@ fn implied(text: &mut Text) -> Parsed<Item> {
                 let first = expression(text)?;
                 text.expect(',')?;
                 let last = expression(text)?;
-                let step = if text.eat(',') { expression(text)? } else { Expression::Integer(1.0) };
+                let step = if text.eat(',') { expression(text)? } else { Expression::one(name.place) };
                 text.expect(')')?;
                 return Ok(Item::Many(inner, name, [first, last, step]));
             }

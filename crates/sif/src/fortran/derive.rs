@@ -5,62 +5,79 @@
 
 use super::graph::{Graph, Node, NodeId};
 use super::operation::{Binary, Unary};
+use super::special::TWO_OVER_ROOT_PI;
 
-/// The derivatives found so far, for each variable and node.
+/// Beyond this many nodes differentiation is given up.
+const MOST_NODES: usize = 200_000;
+/// Beyond this many visits of a node, too.
+const MOST_VISITS: usize = 20_000_000;
+
+/// The derivatives in one variable that were found so far.
 pub(super) struct Derivatives {
-    /// The node of each variable.
-    variables: Vec<NodeId>,
-    /// `found[variable][node]`: nothing, zero, or a node.
-    found: Vec<Vec<Option<Option<NodeId>>>>,
-    most_nodes: usize,
+    /// The node of the variable.
+    variable: NodeId,
+    /// For each node: nothing, zero, or a node.
+    found: Vec<Option<Option<NodeId>>>,
 }
 
-/// The graph grew beyond what was allowed.
+/// How much differentiation is still allowed: the graph of a type with very many variables would have no end.
+pub(super) struct Allowance(usize);
+
+impl Default for Allowance {
+    fn default() -> Self {
+        Allowance(MOST_VISITS)
+    }
+}
+
+impl Allowance {
+    fn visit(&mut self, graph: &Graph) -> Result<(), TooLarge> {
+        self.0 = self.0.checked_sub(1).filter(|_| graph.len() <= MOST_NODES).ok_or(TooLarge)?;
+        Ok(())
+    }
+}
+
+/// Differentiation would take too much time or memory.
 pub(super) struct TooLarge;
 
 impl Derivatives {
-    pub fn new(variables: Vec<NodeId>, most_nodes: usize) -> Self {
-        let found = vec![Vec::new(); variables.len()];
-        Derivatives { variables, found, most_nodes }
+    pub fn new(variable: NodeId) -> Self {
+        Derivatives { variable, found: Vec::new() }
     }
 
-    /// The derivative of `node` in variable `variable`; nothing when it is zero everywhere.
-    pub fn of(&mut self, graph: &mut Graph, node: NodeId, variable: usize) -> Result<Option<NodeId>, TooLarge> {
+    /// The derivative of `node`; nothing when it is zero everywhere.
+    pub fn of(&mut self, graph: &mut Graph, node: NodeId, allowance: &mut Allowance) -> Result<Option<NodeId>, TooLarge> {
         let mut stack = vec![node];
         while let Some(&top) = stack.last() {
-            if self.get(variable, top).is_some() {
+            allowance.visit(graph)?;
+            if self.get(top).is_some() {
                 stack.pop();
                 continue;
             }
             let before = stack.len();
-            stack.extend(graph.node(top).operands().filter(|&operand| self.get(variable, operand).is_none()));
+            stack.extend(graph.node(top).operands().filter(|&operand| self.get(operand).is_none()));
             if stack.len() > before {
                 continue;
             }
             stack.pop();
-            let derivative = self.step(graph, top, variable);
-            let known = &mut self.found[variable];
-            if known.len() <= top as usize {
-                known.resize(graph.len().max(top as usize + 1), None);
+            let derivative = self.step(graph, top);
+            if self.found.len() <= top as usize {
+                self.found.resize(graph.len(), None);
             }
-            known[top as usize] = Some(derivative);
-            if graph.len() > self.most_nodes {
-                return Err(TooLarge);
-            }
+            self.found[top as usize] = Some(derivative);
         }
-        Ok(self.get(variable, node).flatten())
+        Ok(self.get(node).flatten())
     }
 
-    fn get(&self, variable: usize, node: NodeId) -> Option<Option<NodeId>> {
-        self.found[variable].get(node as usize).copied().flatten()
+    fn get(&self, node: NodeId) -> Option<Option<NodeId>> {
+        self.found.get(node as usize).copied().flatten()
     }
 
     // The derivatives of the operands are known.
-    fn step(&self, graph: &mut Graph, node: NodeId, variable: usize) -> Option<NodeId> {
-        if node == self.variables[variable] {
+    fn step(&self, graph: &mut Graph, node: NodeId) -> Option<NodeId> {
+        if node == self.variable {
             return Some(graph.constant(1.0));
         }
-        let of = |operand| self.get(variable, operand).flatten();
+        let of = |operand| self.get(operand).flatten();
         match graph.node(node) {
             Node::Constant(_) | Node::Input(_) => None,
             Node::Unary(operation, a) => {
@@ -143,6 +160,7 @@ fn unary(graph: &mut Graph, operation: Unary, node: NodeId, a: NodeId, da: NodeI
             graph.binary(Binary::Multiply, slope, da)
         }
         ArcTangent | AreaTangent | ArcSine | ArcCosine | AreaSine | AreaCosine => inverse(graph, operation, a, da),
+        Error | ComplementaryError | ScaledError => error(graph, operation, node, a, da),
         Power(exponent) => {
             let factor = graph.constant(f64::from(exponent));
             let lower = graph.unary(Power(exponent.saturating_sub(1)), a);
@@ -172,6 +190,24 @@ fn inverse(graph: &mut Graph, operation: Unary, a: NodeId, da: NodeId) -> NodeId
     };
     let quotient = graph.binary(Binary::Divide, da, slope);
     if operation == Unary::ArcCosine { graph.unary(Unary::Negative, quotient) } else { quotient }
+}
+
+// 2/sqrt(pi) exp(-a^2) da, its negative, or (2 a f(a) - 2/sqrt(pi)) da for the scaled function
+fn error(graph: &mut Graph, operation: Unary, node: NodeId, a: NodeId, da: NodeId) -> NodeId {
+    let constant = graph.constant(TWO_OVER_ROOT_PI);
+    let slope = if operation == Unary::ScaledError {
+        let two = graph.constant(2.0);
+        let double = graph.binary(Binary::Multiply, two, a);
+        let product = graph.binary(Binary::Multiply, double, node);
+        graph.binary(Binary::Subtract, product, constant)
+    } else {
+        let square = graph.unary(Unary::Power(2), a);
+        let minus = graph.unary(Unary::Negative, square);
+        let bell = graph.unary(Unary::Exponential, minus);
+        let slope = graph.binary(Binary::Multiply, constant, bell);
+        if operation == Unary::Error { slope } else { graph.unary(Unary::Negative, slope) }
+    };
+    graph.binary(Binary::Multiply, slope, da)
 }
 
 type Operand = (NodeId, Option<NodeId>);

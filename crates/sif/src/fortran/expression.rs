@@ -5,9 +5,9 @@ use super::text::{Name, Parsed, Place, Text};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Expression {
-    Real(f64),
-    Integer(f64),
-    Logical(bool),
+    Real(f64, Place),
+    Integer(f64, Place),
+    Logical(bool, Place),
     /// A variable, or a whole array.
     Name(Name),
     /// An element or a section of an array, or a function of arguments.
@@ -15,6 +15,13 @@ pub(super) enum Expression {
     Negative(Box<Expression>),
     Not(Box<Expression>),
     Binary(Operator, Place, Box<Expression>, Box<Expression>),
+}
+
+impl Expression {
+    /// The number 1, where the text leaves it out.
+    pub fn one(place: Place) -> Self {
+        Expression::Integer(1.0, place)
+    }
 }
 
 /// What stands between the parentheses after a name.
@@ -172,6 +179,7 @@ fn power(text: &mut Text) -> Parsed<Expression> {
 
 /// A number, a reference, or an expression in parentheses.
 pub(super) fn primary(text: &mut Text) -> Parsed<Expression> {
+    let place = text.place();
     match text.peek() {
         Some('(') => {
             text.eat('(');
@@ -179,8 +187,8 @@ pub(super) fn primary(text: &mut Text) -> Parsed<Expression> {
             text.expect(')')?;
             Ok(inner)
         }
-        Some('.') if text.eat_word(".TRUE.") => Ok(Expression::Logical(true)),
-        Some('.') if text.eat_word(".FALSE.") => Ok(Expression::Logical(false)),
+        Some('.') if text.eat_word(".TRUE.") => Ok(Expression::Logical(true, place)),
+        Some('.') if text.eat_word(".FALSE.") => Ok(Expression::Logical(false, place)),
         Some(letter) if letter.is_ascii_digit() || letter == '.' => number(text),
         Some(letter) if letter.is_ascii_alphabetic() => reference(text),
         _ => Err(text.expected("an expression")),
@@ -218,7 +226,7 @@ fn argument(text: &mut Text) -> Parsed<Argument> {
 
 // Every real literal is a double: `0.1` and `0.1D0` are the same number.
 fn number(text: &mut Text) -> Parsed<Expression> {
-    let start = text.clone();
+    let (mark, place) = (text.mark(), text.place());
     let digit = |letter: char| letter.is_ascii_digit();
     let mut digits = text.take_while(digit);
     let mut real = false;
@@ -235,10 +243,12 @@ fn number(text: &mut Text) -> Parsed<Expression> {
         text.take_while(|letter| letter.is_ascii_alphanumeric() || letter == '_');
     }
     match digits.parse::<f64>() {
-        Ok(value) if real => Ok(Expression::Real(value)),
-        Ok(value) if value < 9.0e15 => Ok(Expression::Integer(value)),
-        Ok(_) => Err(start.expected("an integer below 9e15")),
-        Err(_) => Err(start.expected("a number")),
+        Ok(value) if real => Ok(Expression::Real(value, place)),
+        Ok(value) if value < 9.0e15 => Ok(Expression::Integer(value, place)),
+        wrong => {
+            text.rewind(mark);
+            Err(text.expected(if wrong.is_ok() { "an integer below 9e15" } else { "a number" }))
+        }
     }
 }
 

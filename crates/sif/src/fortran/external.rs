@@ -13,7 +13,7 @@ use super::range::Range;
 use super::tape::Level;
 use super::text::{Fault, Parsed, Place};
 use super::tower::Shape;
-use super::typing::{Emitter, Kind, emit_condition, emit_number};
+use super::typing::{Emitter, Kind, emit_condition, emit_number, place_of};
 use super::unit::Subprogram;
 use super::{Derivatives, TypeDeclaration};
 
@@ -53,26 +53,28 @@ impl External {
         let results = entries(&mut assembler, individual, &range, derivatives)?;
         assembler.end_unit(individual.place)?;
         let (code, entries) = link(assembler.scope.code, assembler.finished);
-        let machine = Machine { code, entries, image: assembler.image, kept, inputs };
+        let machine = Machine { code, entries, image: assembler.image, windows: assembler.windows, kept, inputs };
         let Results { value, gradient, hessian } = results;
         let message = || format!("type {} has no F card, which gives its value", individual.name);
         let value = value.ok_or_else(|| Fault::new(individual.place, message()))?;
         let carries = carries_state(part, individual, declaration);
         let external = External { machine, range, value, gradient, hessian, carries };
-        if external.scratch_len() > MOST_SCRATCH {
+        if external.shape(Level::Gradient).len() > MOST_SCRATCH {
             let message = format!("type {} has too many variables and arrays for its derivatives", individual.name);
             return Err(Fault::new(individual.place, message));
         }
         Ok(external)
     }
 
-    /// How many temporaries there are at the beginning of the memory.
-    pub fn kept(&self) -> usize {
-        self.machine.kept
+    pub fn scratch_len(&self) -> usize {
+        let levels = [Level::Gradient, Level::Hessian];
+        let lengths = levels.map(|level| self.shape(level).len()).into_iter().filter(|&length| length <= MOST_SCRATCH);
+        1 + lengths.max().unwrap_or(0)
     }
 
-    pub fn scratch_len(&self) -> usize {
-        1 + self.shape(Level::Hessian).len().max(self.shape(Level::Gradient).len())
+    /// False when the second derivatives would be too large.
+    pub fn has_hessian(&self) -> bool {
+        self.shape(Level::Hessian).len() <= MOST_SCRATCH
     }
 
     /// Evaluates; the lengths have been checked, and unwanted slices are empty.
@@ -225,12 +227,12 @@ fn entries(assembler: &mut Assembler, individual: &Individual, range: &Range, de
             Entry::Assign(step) => assign(assembler, step)?,
             Entry::Value(expression) => results.value = Some(keep(assembler, expression, individual.place)?),
             Entry::Gradient(name, expression) if coded => {
-                let at = range.index(name.as_ref())?;
+                let at = range.index(name.as_ref(), place_of(expression))?;
                 let cell = keep(assembler, expression, individual.place)?;
                 results.gradient.get_or_insert_with(|| vec![None; count])[at] = Some(cell);
             }
             Entry::Hessian(names, expression) if coded => {
-                let at = range.pair(names.as_ref())?;
+                let at = range.pair(names.as_ref(), place_of(expression))?;
                 let cell = keep(assembler, expression, individual.place)?;
                 results.hessian.get_or_insert_with(|| vec![None; count * (count + 1) / 2])[at] = Some(cell);
             }
@@ -267,23 +269,31 @@ fn link(main: Vec<Code>, finished: Vec<Vec<Code>>) -> (Vec<Code>, Vec<u32>) {
 fn carries_state(part: &Part, individual: &Individual, declaration: &TypeDeclaration) -> bool {
     let inputs = declaration.variables.iter().chain(&declaration.parameters).chain(&declaration.internals);
     let mut set: HashSet<String> = inputs.map(|name| name.to_ascii_uppercase()).collect();
-    let temporary = |name: &str| part.temporaries.iter().any(|temporary| temporary.name.text == name);
-    let function = |name: &str| part.functions.iter().any(|function| function.text == name);
+    let functions: HashSet<&str> = part.functions.iter().map(|function| function.text.as_str()).collect();
+    let temporaries = part.temporaries.iter().map(|temporary| temporary.name.text.as_str());
+    let temporaries: HashSet<&str> = temporaries.filter(|name| !functions.contains(name)).collect();
+    let unset = |set: &HashSet<String>, expression: &Expression| {
+        names(expression).into_iter().any(|name| temporaries.contains(name) && !set.contains(name))
+    };
     let mut carries = false;
-    let mut step = |step: &Step| {
+    let step = |set: &mut HashSet<String>, step: &Step| {
         let guard = step.guard.iter().map(|(condition, _)| condition);
-        for name in guard.chain([&step.value]).flat_map(names) {
-            carries |= temporary(name) && !function(name) && !set.contains(name);
-        }
+        let reads = guard.chain([&step.value]).any(|expression| unset(set, expression));
         if let (Expression::Name(name), None) = (&step.target, &step.guard) {
             set.insert(name.text.clone());
         }
+        reads
     };
-    part.globals.iter().for_each(&mut step);
+    for assignment in &part.globals {
+        carries |= step(&mut set, assignment);
+    }
     for entry in &individual.entries {
-        if let Entry::Assign(assignment) = entry {
-            step(assignment);
-        }
+        carries |= match entry {
+            Entry::Assign(assignment) => step(&mut set, assignment),
+            Entry::Value(expression) | Entry::Gradient(_, expression) | Entry::Hessian(_, expression) => {
+                unset(&set, expression)
+            }
+        };
     }
     carries
 }
@@ -305,7 +315,7 @@ fn names(expression: &Expression) -> Vec<&str> {
             }
             Expression::Negative(inner) | Expression::Not(inner) => stack.push(inner),
             Expression::Binary(_, _, left, right) => stack.extend([&**left, &**right]),
-            Expression::Real(_) | Expression::Integer(_) | Expression::Logical(_) => {}
+            Expression::Real(..) | Expression::Integer(..) | Expression::Logical(..) => {}
         }
     }
     found

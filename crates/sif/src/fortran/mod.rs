@@ -5,7 +5,9 @@
 //!
 //! Every real literal is a double: `0.1` means the double nearest to 0.1.
 
+mod array;
 mod assemble;
+mod card;
 mod control;
 mod data;
 mod declare;
@@ -18,9 +20,12 @@ mod machine;
 mod operation;
 mod part;
 mod range;
+mod special;
 mod statement;
 mod symbolic;
 mod tape;
+#[cfg(test)]
+mod tests;
 mod text;
 mod tower;
 mod typing;
@@ -70,8 +75,6 @@ pub struct Compiled {
     variables: usize,
     parameters: usize,
     program: Program,
-    /// Where the registers of a tape begin in the scratch: after what other types keep there.
-    offset: usize,
     /// How long the scratch must be.
     scratch: usize,
 }
@@ -123,6 +126,9 @@ fn compile(
     })
 }
 
+/// More types times temporaries and globals than this are refused.
+const MOST_WORK: usize = 20_000_000;
+
 fn compile_part(
     lines: &[Line],
     rest: &[Line],
@@ -136,14 +142,17 @@ fn compile_part(
         Err(_) if part.functions.is_empty() => Vec::new(),
         found => found?,
     };
-    let compiler = Compiler { part, subprograms, derivatives, what };
-    let mut compiled = types.iter().map(|declaration| compiler.compile(declaration)).collect::<Result<Vec<_>, _>>()?;
-    let kept = compiled.iter().filter_map(Compiled::kept).max().unwrap_or(0);
-    for one in &mut compiled {
-        if let Program::Tape(tape) = &one.program {
-            one.offset = kept;
-            one.scratch = kept + tape.len();
-        }
+    // Every type goes through all temporaries and globals.
+    if types.len().saturating_mul(part.temporaries.len() + part.globals.len()) > MOST_WORK {
+        let message = format!("there are too many {what} types, temporaries and globals");
+        return Err(Fault::new(Place { line: lines.first().map_or(1, |line| line.number), column: 1 }, message));
+    }
+    let others = others(&part, &subprograms);
+    let mut compiler = Compiler { part, subprograms, others, derivatives, what, shared: false };
+    let mut compiled = compiler.compile_all(types)?;
+    if compiled.iter().any(Compiled::carries_state) {
+        compiler.shared = true;
+        compiled = compiler.compile_all(types)?;
     }
     Ok(compiled)
 }
@@ -151,19 +160,31 @@ fn compile_part(
 struct Compiler<'a> {
     part: Part,
     subprograms: Vec<Subprogram>,
+    /// The names that a tape cannot deal with: arrays and external functions.
+    others: HashSet<String>,
     derivatives: Derivatives,
     what: &'a str,
+    /// One type reads what others leave behind: all keep their temporaries in the same place then, which a tape has not.
+    shared: bool,
 }
 
 impl Compiler<'_> {
+    fn compile_all(&self, types: &[TypeDeclaration]) -> Result<Vec<Compiled>, Fault> {
+        types.iter().map(|declaration| self.compile(declaration)).collect()
+    }
+
     fn compile(&self, declaration: &TypeDeclaration) -> Result<Compiled, Fault> {
-        let Some(individual) = self.part.individuals.iter().find(|individual| individual.name == declaration.name) else {
+        let Some(&index) = self.part.index.get(&declaration.name) else {
             let message =
                 format!("{} type {} is declared, but no T card of the INDIVIDUALS names it", self.what, declaration.name);
             return Err(Fault::new(Place { line: declaration.line, column: 1 }, message));
         };
+        let individual = &self.part.individuals[index];
         let range = Range::new(individual, declaration)?;
-        let tape = symbolic::tape(&self.part, individual, declaration, &range, &self.others(), self.derivatives)?;
+        let tape = match self.shared {
+            true => None,
+            false => symbolic::tape(&self.part, individual, declaration, &range, &self.others, self.derivatives)?,
+        };
         let (scratch, program) = match tape {
             Some(tape) => (tape.len(), Program::Tape(tape)),
             None => {
@@ -173,33 +194,24 @@ impl Compiler<'_> {
             }
         };
         let (variables, parameters) = (declaration.variables.len(), declaration.parameters.len());
-        Ok(Compiled { name: declaration.name.clone(), variables, parameters, program, offset: 0, scratch })
-    }
-
-    // The names that a tape cannot deal with: arrays and external functions.
-    fn others(&self) -> HashSet<String> {
-        let arrays = self.part.temporaries.iter().filter(|temporary| !temporary.dimensions.is_empty());
-        let functions = self.part.functions.iter().filter(|name| !intrinsic::exists(&name.text));
-        let subprograms = self.subprograms.iter().map(|subprogram| subprogram.name.text.clone());
-        arrays.map(|array| array.name.text.clone()).chain(functions.map(|name| name.text.clone())).chain(subprograms).collect()
+        Ok(Compiled { name: declaration.name.clone(), variables, parameters, program, scratch })
     }
 }
 
-impl Compiled {
-    // How much of the scratch outlives an evaluation, for a type that carries state.
-    fn kept(&self) -> Option<usize> {
-        match &self.program {
-            Program::External(external) if external.carries => Some(1 + external.kept()),
-            _ => None,
-        }
-    }
+fn others(part: &Part, subprograms: &[Subprogram]) -> HashSet<String> {
+    let arrays = part.temporaries.iter().filter(|temporary| !temporary.dimensions.is_empty());
+    let functions = part.functions.iter().filter(|name| !intrinsic::exists(&name.text));
+    let names = arrays.map(|array| &array.name).chain(functions).chain(subprograms.iter().map(|subprogram| &subprogram.name));
+    names.map(|name| name.text.clone()).collect()
+}
 
+impl Compiled {
     /// True when the type may read what an evaluation of another element left behind.
     ///
     /// Then all elements of the part must be evaluated in the order of the file, with one scratch and at one level (all values, or all
     /// gradients), as compiled Fortran would. Other types may be evaluated in any order and in parallel.
     pub fn carries_state(&self) -> bool {
-        self.kept().is_some()
+        matches!(&self.program, Program::External(external) if external.carries)
     }
 
     /// How many numbers the scratch of an evaluation has. It may be longer, and elements may share it, but not with groups.
@@ -232,6 +244,13 @@ impl Compiled {
         gradient: &mut [f64],
         hessian: &mut [f64],
     ) -> Result<f64, Failure> {
+        let possible = match &self.program {
+            Program::Tape(tape) => tape.has_hessian(),
+            Program::External(external) => external.has_hessian(),
+        };
+        if !possible {
+            return Err(Failure::broken(format!("type {} has too many variables for its second derivatives", self.name)));
+        }
         self.evaluate(Level::Hessian, variables, parameters, scratch, gradient, hessian)
     }
 
@@ -262,12 +281,7 @@ impl Compiled {
         }
         match &self.program {
             Program::External(external) => external.evaluate(level, variables, parameters, scratch, gradient, hessian),
-            Program::Tape(tape) => {
-                let (kept, registers) = scratch.split_at_mut(self.offset);
-                // The derivatives of the temporaries, which are kept further back, are overwritten now.
-                kept.iter_mut().take(1).for_each(|mark| *mark = 0.0);
-                Ok(tape.evaluate(level, variables, parameters, registers, gradient, hessian))
-            }
+            Program::Tape(tape) => Ok(tape.evaluate(level, variables, parameters, scratch, gradient, hessian)),
         }
     }
 

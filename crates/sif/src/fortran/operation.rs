@@ -1,5 +1,7 @@
 //! The arithmetic: what one operation does to numbers. Integers and logical values (1 and 0) are doubles too.
 
+use super::special;
+
 /// An operation on one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Unary {
@@ -26,6 +28,9 @@ pub(super) enum Unary {
     AreaSine,
     AreaCosine,
     AreaTangent,
+    Error,
+    ComplementaryError,
+    ScaledError,
     /// A power that is a known integer.
     Power(i32),
 }
@@ -88,6 +93,9 @@ impl Unary {
             Unary::AreaSine => a.asinh(),
             Unary::AreaCosine => a.acosh(),
             Unary::AreaTangent => a.atanh(),
+            Unary::Error => special::erf(a),
+            Unary::ComplementaryError => special::erfc(a),
+            Unary::ScaledError => special::erfc_scaled(a),
             Unary::Power(exponent) => integer_power(a, exponent),
         }
     }

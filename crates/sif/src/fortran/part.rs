@@ -1,9 +1,12 @@
 //! The cards of a function part: what its TEMPORARIES, GLOBALS and INDIVIDUALS say.
 
-use super::expression::{Expression, reference, whole_expression};
+use std::collections::HashMap;
+
+use super::card::{Card, Field};
+use super::expression::{Expression, whole_expression};
 use super::text::{Fault, Name, Parsed, Place, Text};
 use super::typing::Kind;
-use super::unit::{Dimension, declarator};
+use super::unit::Dimension;
 use crate::Line;
 
 /// An assignment on an A, I or E card.
@@ -59,6 +62,8 @@ pub(super) struct Part {
     pub functions: Vec<Name>,
     pub globals: Vec<Step>,
     pub individuals: Vec<Individual>,
+    /// Where each type stands among the individuals.
+    pub index: HashMap<String, usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,32 +74,27 @@ enum Section {
     Individuals,
 }
 
-// Fields of a card: first column counted from 0, and the column after the last.
-const FIELD_1: (usize, usize) = (1, 3);
-const FIELD_2: (usize, usize) = (4, 14);
-const FIELD_3: (usize, usize) = (14, 24);
-const FIELD_4: (usize, usize) = (24, 36);
-const FIELD_5: (usize, usize) = (39, 49);
-const FIELD_6: (usize, usize) = (49, 61);
-const FIELD_7: (usize, usize) = (24, 65);
-
 /// A card whose expression may go on over further cards.
 struct Pending {
     code: char,
-    card: Line,
+    card: Card,
     expression: Text,
 }
 
 /// Reads the cards between the header of a function part and its ENDATA.
 pub(super) fn read(lines: &[Line]) -> Parsed<Part> {
-    let mut reader = Reader { part: Part::default(), section: Section::None, pending: None };
-    for line in lines {
-        if line.text.starts_with('*') || line.text.trim().is_empty() {
-            continue;
+    let mut reader = Reader { part: Part::default(), section: Section::None, pending: None, over: false };
+    let mut free = false;
+    for line in lines.iter().filter(|line| !line.text.starts_with('*') && !line.text.trim().is_empty()) {
+        let words = line.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        match words.as_str() {
+            "FREE FORMAT" | "FREE FORM" => free = true,
+            "FIXED FORMAT" | "FIXED FORM" => free = false,
+            _ if free => Card::free(line).iter().try_for_each(|card| reader.free_card(card))?,
+            _ if line.text.starts_with(' ') => reader.card(&Card::fixed(line))?,
+            _ => reader.indicator(&words, Place { line: line.number, column: 1 })?,
         }
-        if line.text.starts_with(' ') {
-            reader.card(line)?;
-        } else if !reader.indicator(line)? {
+        if reader.over {
             break;
         }
     }
@@ -106,68 +106,80 @@ struct Reader {
     part: Part,
     section: Section,
     pending: Option<Pending>,
+    /// ENDATA was read.
+    over: bool,
 }
 
 impl Reader {
-    // False: the part ends here.
-    fn indicator(&mut self, line: &Line) -> Parsed<bool> {
+    fn indicator(&mut self, words: &str, place: Place) -> Parsed<()> {
         self.finish()?;
-        self.section = match line.text.split_whitespace().next() {
-            Some("TEMPORARIES") => Section::Temporaries,
-            Some("GLOBALS") => Section::Globals,
-            Some("INDIVIDUALS") => Section::Individuals,
-            Some("ENDATA") => return Ok(false),
-            _ => {
+        match section(words) {
+            Some(section) => self.section = section,
+            None if words.split(' ').next() == Some("ENDATA") => self.over = true,
+            None => {
                 let message = "expected TEMPORARIES, GLOBALS, INDIVIDUALS or ENDATA, or a card that begins with a blank";
-                return Err(Fault::new(Place { line: line.number, column: 1 }, message));
+                return Err(Fault::new(place, message));
             }
-        };
-        Ok(true)
+        }
+        Ok(())
     }
 
-    fn card(&mut self, line: &Line) -> Parsed<()> {
-        let code = field(line, FIELD_1).trim().to_string();
-        let place = Place { line: line.number, column: 2 };
+    // In free format an indicator may stand anywhere.
+    fn free_card(&mut self, card: &Card) -> Parsed<()> {
+        let code = card.field(Field::Code);
+        if section(code).is_some() || code == "ENDATA" {
+            return self.indicator(code, card.place(Field::Code));
+        }
+        self.card(card)
+    }
+
+    fn card(&mut self, card: &Card) -> Parsed<()> {
+        let code = card.field(Field::Code);
+        let place = card.place(Field::Code);
         let mut letters = code.chars();
         match (letters.next(), letters.next()) {
-            (Some(letter), None) => self.first_card(letter, line),
-            (Some('R'), Some('+')) if self.section == Section::Individuals => self.transformation(line),
+            (Some(letter), None) => self.first_card(letter, card),
+            (Some('R'), Some('+')) if self.section == Section::Individuals => self.transformation(card),
+            // Whatever the letter is, only the card before can be meant.
             (Some(letter), Some('+')) => match &mut self.pending {
-                Some(pending) if pending.code == letter => {
-                    push_expression(&mut pending.expression, line);
+                Some(pending) => {
+                    card.push_expression(&mut pending.expression);
                     Ok(())
                 }
-                _ => Err(Fault::new(place, format!("expected a {letter} card before its continuation {letter}+"))),
+                None => Err(Fault::new(place, format!("there is no expression that the card {letter}+ could continue"))),
             },
             // Some files repeat the declarations of the types here.
-            _ if self.section == Section::None && matches!(code.as_str(), "EV" | "IV" | "EP" | "GV" | "GP") => Ok(()),
+            _ if self.section == Section::None && matches!(code, "EV" | "IV" | "EP" | "GV" | "GP") => Ok(()),
             _ => Err(Fault::new(place, format!("expected a card of the section, but found `{code}` in columns 2 and 3"))),
         }
     }
 
-    fn first_card(&mut self, code: char, line: &Line) -> Parsed<()> {
+    fn first_card(&mut self, code: char, card: &Card) -> Parsed<()> {
         self.finish()?;
-        let place = Place { line: line.number, column: 2 };
+        let place = card.place(Field::Code);
         match (self.section, code) {
-            (Section::Temporaries, 'R') => self.temporary(line, Kind::Real),
-            (Section::Temporaries, 'I') => self.temporary(line, Kind::Integer),
-            (Section::Temporaries, 'L') => self.temporary(line, Kind::Logical),
+            (Section::Temporaries, 'R') => self.temporary(card, Kind::Real),
+            (Section::Temporaries, 'I') => self.temporary(card, Kind::Integer),
+            (Section::Temporaries, 'L') => self.temporary(card, Kind::Logical),
             // Fortran knows its functions without being told.
             (Section::Temporaries, 'M') => Ok(()),
             (Section::Temporaries, 'F') => {
-                self.part.functions.push(name_in(line, FIELD_2)?);
+                self.part.functions.push(card.name(Field::Second)?);
                 Ok(())
             }
             (Section::Individuals, 'T') => {
-                let name = field(line, FIELD_2).trim().to_string();
+                let name = card.field(Field::Second).to_string();
+                if self.part.index.insert(name.clone(), self.part.individuals.len()).is_some() {
+                    return Err(Fault::new(place, format!("type {name} has a second T card")));
+                }
                 self.part.individuals.push(Individual { name, place, transformation: Vec::new(), entries: Vec::new() });
                 Ok(())
             }
-            (Section::Individuals, 'R') => self.transformation(line),
+            (Section::Individuals, 'R') => self.transformation(card),
             (Section::Globals, 'A' | 'I' | 'E') | (Section::Individuals, 'A' | 'I' | 'E' | 'F' | 'G' | 'H') => {
-                let mut expression = Text::at(Place { line: line.number, column: FIELD_7.0 + 1 });
-                push_expression(&mut expression, line);
-                self.pending = Some(Pending { code, card: line.clone(), expression });
+                let mut expression = Text::at(card.place(Field::Expression));
+                card.push_expression(&mut expression);
+                self.pending = Some(Pending { code, card: card.clone(), expression });
                 Ok(())
             }
             (section, _) => {
@@ -182,29 +194,23 @@ impl Reader {
         }
     }
 
-    fn temporary(&mut self, line: &Line, kind: Kind) -> Parsed<()> {
-        // The dimensions of an array may need more room than a field has.
-        let wide = field(line, FIELD_2).contains('(') && !field(line, FIELD_2).contains(')');
-        let columns = if wide { (FIELD_2.0, FIELD_7.1) } else { FIELD_2 };
-        let mut text = text_in(line, columns);
-        let (name, dimensions) = declarator(&mut text)?;
+    fn temporary(&mut self, card: &Card, kind: Kind) -> Parsed<()> {
+        let (name, dimensions) = card.declared()?;
         self.part.temporaries.push(Temporary { name, kind, dimensions });
         Ok(())
     }
 
-    fn transformation(&mut self, line: &Line) -> Parsed<()> {
-        let Some(individual) = self.part.individuals.last_mut() else { return Err(no_type(line)) };
+    fn transformation(&mut self, card: &Card) -> Parsed<()> {
+        let Some(individual) = self.part.individuals.last_mut() else { return Err(no_type(card)) };
         let internal = match individual.transformation.last() {
-            Some(last) if field(line, FIELD_2).trim().is_empty() => last.internal.clone(),
-            _ => name_in(line, FIELD_2)?,
+            Some(last) if card.field(Field::Second).is_empty() => last.internal.clone(),
+            _ => card.name(Field::Second)?,
         };
-        for (name, number) in [(FIELD_3, FIELD_4), (FIELD_5, FIELD_6)] {
-            if field(line, name).trim().is_empty() {
-                continue;
+        for (name, number) in [(Field::Third, Field::Fourth), (Field::Fifth, Field::Sixth)] {
+            if let Some(elemental) = card.optional_name(name)? {
+                let value = card.number(number)?;
+                individual.transformation.push(Coefficient { internal: internal.clone(), elemental, value });
             }
-            let elemental = name_in(line, name)?;
-            let value = number_in(line, number)?;
-            individual.transformation.push(Coefficient { internal: internal.clone(), elemental, value });
         }
         Ok(())
     }
@@ -214,14 +220,14 @@ impl Reader {
         let Some(Pending { code, card, expression }) = self.pending.take() else { return Ok(()) };
         let value = whole_expression(expression)?;
         let entry = match code {
-            'A' => Entry::Assign(Step { guard: None, target: target_in(&card, FIELD_2)?, value }),
+            'A' => Entry::Assign(Step { guard: None, target: card.target(Field::Second)?, value }),
             'I' | 'E' => {
-                let guard = Some((Expression::Name(name_in(&card, FIELD_2)?), code == 'I'));
-                Entry::Assign(Step { guard, target: target_in(&card, FIELD_3)?, value })
+                let guard = Some((Expression::Name(card.name(Field::Second)?), code == 'I'));
+                Entry::Assign(Step { guard, target: card.target(Field::Third)?, value })
             }
             'F' => Entry::Value(value),
-            'G' => Entry::Gradient(optional_name(&card, FIELD_2)?, value),
-            _ => match (optional_name(&card, FIELD_2)?, optional_name(&card, FIELD_3)?) {
+            'G' => Entry::Gradient(card.optional_name(Field::Second)?, value),
+            _ => match (card.optional_name(Field::Second)?, card.optional_name(Field::Third)?) {
                 (Some(first), Some(second)) => Entry::Hessian(Some((first, second)), value),
                 (Some(first), None) => Entry::Hessian(Some((first.clone(), first)), value),
                 _ => Entry::Hessian(None, value),
@@ -236,50 +242,15 @@ impl Reader {
     }
 }
 
-fn no_type(line: &Line) -> Fault {
-    Fault::new(Place { line: line.number, column: 2 }, "expected a T card that names the type before its other cards")
+fn section(word: &str) -> Option<Section> {
+    match word.split(' ').next() {
+        Some("TEMPORARIES") => Some(Section::Temporaries),
+        Some("GLOBALS") => Some(Section::Globals),
+        Some("INDIVIDUALS") => Some(Section::Individuals),
+        _ => None,
+    }
 }
 
-/// The text of some columns, as far as the line has them.
-fn field(line: &Line, (from, to): (usize, usize)) -> &str {
-    let column = |count| line.text.char_indices().nth(count).map_or(line.text.len(), |(at, _)| at);
-    &line.text[column(from)..column(to)]
-}
-
-fn text_in(line: &Line, columns: (usize, usize)) -> Text {
-    let start = Place { line: line.number, column: columns.0 + 1 };
-    let mut text = Text::at(start);
-    text.push(field(line, columns), start);
-    text
-}
-
-// A dollar sign begins a comment: Fortran has no use for it.
-fn push_expression(text: &mut Text, line: &Line) {
-    let letters = field(line, FIELD_7).split('$').next().unwrap_or_default();
-    text.push(letters, Place { line: line.number, column: FIELD_7.0 + 1 });
-}
-
-fn name_in(line: &Line, columns: (usize, usize)) -> Parsed<Name> {
-    let mut text = text_in(line, columns);
-    let name = text.name()?;
-    text.expect_end()?;
-    Ok(name)
-}
-
-fn optional_name(line: &Line, columns: (usize, usize)) -> Parsed<Option<Name>> {
-    if field(line, columns).trim().is_empty() { Ok(None) } else { name_in(line, columns).map(Some) }
-}
-
-fn target_in(line: &Line, columns: (usize, usize)) -> Parsed<Expression> {
-    let mut text = text_in(line, columns);
-    let target = reference(&mut text)?;
-    text.expect_end()?;
-    Ok(target)
-}
-
-fn number_in(line: &Line, columns: (usize, usize)) -> Parsed<f64> {
-    let letters: String = field(line, columns).chars().filter(|letter| !letter.is_whitespace()).collect();
-    let number = letters.to_ascii_uppercase().replace('D', "E").parse().ok().filter(|number: &f64| number.is_finite());
-    let place = Place { line: line.number, column: columns.0 + 1 };
-    number.ok_or_else(|| Fault::new(place, format!("expected a number in columns {} to {}", columns.0 + 1, columns.1)))
+fn no_type(card: &Card) -> Fault {
+    Fault::new(card.place(Field::Code), "expected a T card that names the type before its other cards")
 }

@@ -2,7 +2,7 @@
 
 use super::TypeDeclaration;
 use super::part::Individual;
-use super::text::{Fault, Name, Parsed};
+use super::text::{Fault, Name, Parsed, Place};
 
 /// The transformation of one type, by rows.
 #[derive(Debug)]
@@ -43,19 +43,19 @@ impl Range {
     }
 
     /// The variable that a G card names; a group has but one and need not name it.
-    pub fn index(&self, name: Option<&Name>) -> Parsed<usize> {
+    pub fn index(&self, name: Option<&Name>, place: Place) -> Parsed<usize> {
         match name {
             Some(name) => position(&self.names, name, "a variable in which derivatives are taken"),
             None if self.names.len() == 1 => Ok(0),
-            None => Err(Fault::new(Default::default(), "a G or H card does not name its variables")),
+            None => Err(Fault::new(place, "the card does not name the variables of its derivative")),
         }
     }
 
     /// The entry of the packed lower triangle that an H card names.
-    pub fn pair(&self, names: Option<&(Name, Name)>) -> Parsed<usize> {
+    pub fn pair(&self, names: Option<&(Name, Name)>, place: Place) -> Parsed<usize> {
         let (i, j) = match names {
-            Some((first, second)) => (self.index(Some(first))?, self.index(Some(second))?),
-            None => (self.index(None)?, 0),
+            Some((first, second)) => (self.index(Some(first), place)?, self.index(Some(second), place)?),
+            None => (self.index(None, place)?, 0),
         };
         Ok(packed(i.max(j), i.min(j)))
     }
@@ -88,6 +88,7 @@ pub(super) fn packed(i: usize, j: usize) -> usize {
 
 fn position(names: &[String], name: &Name, what: &str) -> Parsed<usize> {
     names.iter().position(|known| *known == name.text).ok_or_else(|| {
-        Fault::new(name.place, format!("{} is not {what} of the type: expected one of {}", name.text, names.join(", ")))
+        let known = if names.is_empty() { "it has none".into() } else { format!("expected one of {}", names.join(", ")) };
+        Fault::new(name.place, format!("{} is not {what} of the type: {known}", name.text))
     })
 }

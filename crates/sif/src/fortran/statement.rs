@@ -33,8 +33,8 @@ impl Assembler<'_> {
     /// What remains to do after the last statement of a unit.
     pub fn end_unit(&mut self, place: Place) -> Parsed<()> {
         if let Some(block) = self.scope.blocks.last() {
-            let what = if matches!(block, Block::If { .. }) { "IF" } else { "DO" };
-            return Err(Fault::new(place, format!("a {what} construct of the subprogram has no end")));
+            let what = if matches!(block, Block::If { .. }) { "an IF" } else { "a DO" };
+            return Err(Fault::new(place, format!("{what} construct of the subprogram has no end")));
         }
         self.push(Code::Return);
         for (at, label, place) in std::mem::take(&mut self.scope.jumps) {

@@ -2,19 +2,19 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::derive::{Derivatives as Differentiation, TooLarge, add};
+use super::derive::{Allowance, Derivatives as Differentiation, TooLarge, add};
 use super::expression::{Argument, Expression};
 use super::graph::{Graph, NodeId};
 use super::operation::{Binary, Unary};
 use super::part::{Entry, Individual, Part, Step};
-use super::range::Range;
+use super::range::{Range, packed};
 use super::tape::{Results, Tape};
 use super::text::{Fault, Name, Parsed};
-use super::typing::{Emitter, Kind, Value, convert, emit, emit_condition, emit_number};
+use super::typing::{Emitter, Kind, Value, convert, emit, emit_condition, emit_number, place_of};
 use super::{Derivatives, TypeDeclaration};
 
-/// Beyond this many nodes the derivatives of a type are left to the machine.
-const MOST_NODES: usize = 200_000;
+/// Types with more variables than this have no second derivatives.
+const MOST_CURVED: usize = 2000;
 
 #[derive(Clone, Copy)]
 struct Symbol {
@@ -51,14 +51,10 @@ pub(super) fn tape(
     if symbolic.beyond {
         return Ok(None);
     }
-    let count = declaration.variables.len();
     let graph = &mut symbolic.graph;
-    let variables = (0..count).map(|i| graph.input(i as u32)).collect();
-    let mut differentiation = Differentiation::new(variables, MOST_NODES);
-    match complete(graph, &mut differentiation, coded, range, derivatives) {
-        Ok(results) => Ok(Some(Tape::new(graph, count + declaration.parameters.len(), &results))),
-        Err(TooLarge) => Ok(None),
-    }
+    let inputs = declaration.variables.len() + declaration.parameters.len();
+    let results = complete(graph, coded, range, derivatives);
+    Ok(results.ok().map(|results| Tape::new(graph, inputs, &results)))
 }
 
 /// What the cards give: derivatives with respect to the internal variables.
@@ -120,12 +116,12 @@ impl Symbolic<'_> {
                 Entry::Assign(step) => self.assign(step)?,
                 Entry::Value(expression) => value = Some(emit_number(self, expression)?),
                 Entry::Gradient(name, expression) => {
-                    let at = range.index(name.as_ref())?;
+                    let at = range.index(name.as_ref(), place_of(expression))?;
                     let node = emit_number(self, expression)?;
                     gradient.get_or_insert_with(|| vec![None; count])[at] = Some(node);
                 }
                 Entry::Hessian(names, expression) => {
-                    let at = range.pair(names.as_ref())?;
+                    let at = range.pair(names.as_ref(), place_of(expression))?;
                     let node = emit_number(self, expression)?;
                     hessian.get_or_insert_with(|| vec![None; count * (count + 1) / 2])[at] = Some(node);
                 }
@@ -184,41 +180,45 @@ pub(super) fn unknown(name: &Name) -> Fault {
     Fault::new(name.place, format!("{} is not a variable, a parameter or a temporary that has a value here", name.text))
 }
 
-// Fills in by differentiation what the cards do not give, and goes from internal to elemental variables.
-fn complete(
-    graph: &mut Graph,
-    differentiation: &mut Differentiation,
-    coded: Coded,
-    range: &Range,
-    derivatives: Derivatives,
-) -> Result<Results, TooLarge> {
-    let count = range.columns;
+// Fills in by differentiation what the cards do not give, and goes from internal to elemental variables. Without a gradient
+// there is no tape, but without a Hessian there is one.
+fn complete(graph: &mut Graph, coded: Coded, range: &Range, derivatives: Derivatives) -> Result<Results, TooLarge> {
     let as_coded = derivatives == Derivatives::Coded;
     let gradient = match coded.gradient.filter(|_| as_coded) {
         Some(gradient) => transform_gradient(graph, range, &gradient),
-        None => (0..count).map(|i| differentiation.of(graph, coded.value, i)).collect::<Result<_, _>>()?,
+        None => first_derivatives(graph, coded.value, range.columns)?,
     };
     let hessian = match coded.hessian.filter(|_| as_coded) {
-        Some(hessian) => transform_hessian(graph, range, &hessian),
-        None => second_derivatives(graph, differentiation, coded.value, count)?,
+        Some(hessian) => Some(transform_hessian(graph, range, &hessian)),
+        None => second_derivatives(graph, coded.value, range.columns).ok(),
     };
     Ok(Results { value: coded.value, gradient, hessian })
 }
 
-fn second_derivatives(
-    graph: &mut Graph,
-    differentiation: &mut Differentiation,
-    value: NodeId,
-    count: usize,
-) -> Result<Vec<Option<NodeId>>, TooLarge> {
-    let mut hessian = Vec::with_capacity(count * (count + 1) / 2);
+fn first_derivatives(graph: &mut Graph, value: NodeId, count: usize) -> Result<Vec<Option<NodeId>>, TooLarge> {
+    let mut allowance = Allowance::default();
+    let mut gradient = Vec::with_capacity(count);
     for i in 0..count {
-        let slope = differentiation.of(graph, value, i)?;
-        for j in 0..=i {
-            hessian.push(match slope {
-                Some(slope) => differentiation.of(graph, slope, j)?,
-                None => None,
-            });
+        let variable = graph.input(i as u32);
+        gradient.push(Differentiation::new(variable).of(graph, value, &mut allowance)?);
+    }
+    Ok(gradient)
+}
+
+fn second_derivatives(graph: &mut Graph, value: NodeId, count: usize) -> Result<Vec<Option<NodeId>>, TooLarge> {
+    if count > MOST_CURVED {
+        return Err(TooLarge);
+    }
+    let gradient = first_derivatives(graph, value, count)?;
+    let mut allowance = Allowance::default();
+    let mut hessian = vec![None; count * (count + 1) / 2];
+    for j in 0..count {
+        let variable = graph.input(j as u32);
+        let mut differentiation = Differentiation::new(variable);
+        for (i, slope) in gradient.iter().enumerate().skip(j) {
+            if let Some(slope) = *slope {
+                hessian[packed(i, j)] = differentiation.of(graph, slope, &mut allowance)?;
+            }
         }
     }
     Ok(hessian)

@@ -1,5 +1,7 @@
 //! A graph in the order of evaluation: one register for each node, and nothing else.
 
+mod block;
+
 use super::graph::{Graph, Node, NodeId};
 use super::operation::{Binary, Unary};
 
@@ -33,8 +35,8 @@ pub(super) enum Level {
 pub(super) struct Results {
     pub value: NodeId,
     pub gradient: Vec<Option<NodeId>>,
-    /// Lower triangle, row after row.
-    pub hessian: Vec<Option<NodeId>>,
+    /// Lower triangle, row after row; nothing when it would be too large.
+    pub hessian: Option<Vec<Option<NodeId>>>,
 }
 
 /// Registers: the inputs, then the result of each instruction.
@@ -49,7 +51,7 @@ pub(super) struct Tape {
     /// The registers of the value, the gradient and the Hessian; [`NONE`] where a derivative is zero everywhere.
     value: u32,
     gradient: Vec<u32>,
-    hessian: Vec<u32>,
+    hessian: Option<Vec<u32>>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -59,15 +61,23 @@ impl Tape {
         let mut layout = Layout { graph, register: vec![NONE; graph.len()], inputs, order: Vec::new() };
         let mut lengths = [0; 3];
         let known = |ids: &[Option<NodeId>]| ids.iter().flatten().copied().collect::<Vec<_>>();
-        for (level, wanted) in [vec![results.value], known(&results.gradient), known(&results.hessian)].into_iter().enumerate()
+        for (level, wanted) in
+            [vec![results.value], known(&results.gradient), known(results.hessian.as_deref().unwrap_or_default())]
+                .into_iter()
+                .enumerate()
         {
             layout.schedule(wanted);
             lengths[level] = layout.order.len();
         }
         let instructions = layout.order.iter().filter_map(|&id| layout.instruction(id)).collect();
         let registers = |ids: &[Option<NodeId>]| ids.iter().map(|id| id.map_or(NONE, |id| layout.at(id))).collect();
-        let (gradient, hessian) = (registers(&results.gradient), registers(&results.hessian));
+        let (gradient, hessian) = (registers(&results.gradient), results.hessian.as_deref().map(registers));
         Tape { inputs, instructions, lengths, value: layout.at(results.value), gradient, hessian }
+    }
+
+    /// False when the second derivatives would have been too large.
+    pub fn has_hessian(&self) -> bool {
+        self.hessian.is_some()
     }
 
     /// How many registers there are.
@@ -88,8 +98,7 @@ impl Tape {
         for (register, &input) in registers.iter_mut().zip(variables.iter().chain(parameters)) {
             *register = input;
         }
-        let mut next = self.inputs;
-        for instruction in &self.instructions[..self.lengths[level as usize]] {
+        for (next, instruction) in (self.inputs..).zip(&self.instructions[..self.lengths[level as usize]]) {
             let at = |register: u32| registers[register as usize];
             registers[next] = match *instruction {
                 Instruction::Constant(value) => value,
@@ -105,7 +114,6 @@ impl Tape {
                 Instruction::Binary(operation, a, b) => operation.apply(at(a), at(b)),
                 Instruction::Select(condition, a, b) => at(if at(condition) != 0.0 { a } else { b }),
             };
-            next += 1;
         }
         let read = |results: &[u32], into: &mut [f64]| {
             for (entry, &register) in into.iter_mut().zip(results) {
@@ -113,10 +121,13 @@ impl Tape {
             }
         };
         read(&self.gradient, gradient);
-        read(&self.hessian, hessian);
+        read(self.hessian.as_deref().unwrap_or_default(), hessian);
         registers[self.value as usize]
     }
 }
+
+/// An instruction with a constant: which one, the constant, and the other operand.
+type WithConstant = (fn(f64, u32) -> Instruction, f64, NodeId);
 
 /// Which node has which register.
 struct Layout<'a> {
@@ -159,8 +170,8 @@ impl Layout<'_> {
         self.register[id as usize]
     }
 
-    // A sum or product with a constant, or a difference from it: the instruction, the constant, the other operand.
-    fn with_constant(&self, id: NodeId) -> Option<(fn(f64, u32) -> Instruction, f64, NodeId)> {
+    // A sum or product with a constant, or a difference from it.
+    fn with_constant(&self, id: NodeId) -> Option<WithConstant> {
         let Node::Binary(operation, a, b) = self.graph.node(id) else { return None };
         match (operation, self.graph.known(a), self.graph.known(b)) {
             (Binary::Add, Some(constant), _) => Some((Instruction::Shift, constant, b)),

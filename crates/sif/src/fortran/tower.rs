@@ -4,6 +4,7 @@
 //! variables (0: the rest means nothing and counts as zeros), the gradient, and the packed lower triangle of the Hessian.
 
 use super::operation::{Binary, Unary};
+use super::special::TWO_OVER_ROOT_PI;
 
 /// How the memory of a run is laid out.
 #[derive(Clone, Copy, Debug)]
@@ -171,6 +172,15 @@ fn slopes(operation: Unary, x: f64, f: f64) -> (f64, f64) {
         AreaSine => (1.0 / (1.0 + x * x).sqrt(), -x / (1.0 + x * x).powf(1.5)),
         AreaCosine => (1.0 / (x * x - 1.0).sqrt(), -x / (x * x - 1.0).powf(1.5)),
         AreaTangent => (1.0 / (1.0 - x * x), 2.0 * x / (1.0 - x * x).powi(2)),
+        Error | ComplementaryError => {
+            let sign = if operation == Error { 1.0 } else { -1.0 };
+            let slope = sign * TWO_OVER_ROOT_PI * (-x * x).exp();
+            (slope, -2.0 * x * slope)
+        }
+        ScaledError => {
+            let slope = 2.0 * x * f - TWO_OVER_ROOT_PI;
+            (slope, 2.0 * (f + x * slope))
+        }
         Power(n) => power_slopes(x, f64::from(n), |shift| Power(n.saturating_sub(shift)).apply(x)),
     }
 }

@@ -43,9 +43,9 @@ pub(super) trait Emitter {
 /// Emits the operations of an expression.
 pub(super) fn emit(to: &mut impl Emitter, expression: &Expression) -> Parsed<Value> {
     match expression {
-        Expression::Real(value) => Ok(Value { handle: to.constant(*value), kind: Kind::Real }),
-        Expression::Integer(value) => Ok(Value { handle: to.constant(*value), kind: Kind::Integer }),
-        Expression::Logical(value) => Ok(Value { handle: to.constant(f64::from(u8::from(*value))), kind: Kind::Logical }),
+        Expression::Real(value, _) => Ok(Value { handle: to.constant(*value), kind: Kind::Real }),
+        Expression::Integer(value, _) => Ok(Value { handle: to.constant(*value), kind: Kind::Integer }),
+        Expression::Logical(value, _) => Ok(Value { handle: to.constant(f64::from(u8::from(*value))), kind: Kind::Logical }),
         Expression::Name(name) => to.variable(name),
         Expression::Apply(name, arguments) => apply(to, name, arguments),
         Expression::Negative(inner) => {
@@ -169,8 +169,8 @@ fn logical(value: Value, place: Place) -> Parsed<Value> {
 pub(super) fn place_of(expression: &Expression) -> Place {
     match expression {
         Expression::Name(name) | Expression::Apply(name, _) => name.place,
+        Expression::Real(_, place) | Expression::Integer(_, place) | Expression::Logical(_, place) => *place,
         Expression::Binary(_, place, ..) => *place,
         Expression::Negative(inner) | Expression::Not(inner) => place_of(inner),
-        _ => Place::default(),
     }
 }

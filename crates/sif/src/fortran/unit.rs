@@ -168,7 +168,7 @@ pub(super) fn dimensions(text: &mut Text) -> Parsed<Vec<Dimension>> {
         let first = bound(text)?;
         found.push(match first {
             Some(low) if text.eat(':') => Dimension { low, high: bound(text)? },
-            high => Dimension { low: Expression::Integer(1.0), high },
+            high => Dimension { low: Expression::one(text.place()), high },
         });
         if text.eat(')') {
             return Ok(found);

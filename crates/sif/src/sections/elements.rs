@@ -27,19 +27,25 @@ fn set_type(decoder: &mut Decoder, card: &Card, prefix: Prefix) -> Result<(), Co
         return Ok(());
     }
     decoder.with_name(card, &card.field2, prefix.array(), |decoder, name| {
-        let element = allocate(decoder, element_type, card.line);
         match decoder.model.element_names.find(name) {
-            // Typed again: it begins anew.
-            Some(number) => decoder.model.elements[number] = element,
+            Some(number) if decoder.model.elements[number].element_type == element_type => {}
+            // Of another type now: it begins anew.
+            Some(number) => decoder.model.elements[number] = allocate(decoder, element_type, card.line),
             None => {
-                decoder.model.elements.push(element);
-                decoder.model.element_names.add(name);
+                add(decoder, name, element_type, card.line);
             }
         }
         Ok(())
     })
 }
 
+fn add(decoder: &mut Decoder, name: &str, element_type: usize, line: usize) -> usize {
+    let element = allocate(decoder, element_type, line);
+    decoder.model.elements.push(element);
+    decoder.model.element_names.add(name)
+}
+
+/// Room for the variables and parameters of an element.
 fn allocate(decoder: &mut Decoder, element_type: usize, line: usize) -> Element {
     let model = &mut decoder.model;
     let declaration = &model.element_types.list[element_type];
@@ -60,9 +66,7 @@ fn element(decoder: &mut Decoder, card: &Card, prefix: Prefix) -> Result<usize, 
                 card.complain(card.field2.column, format!("the element '{name}' has no type, and there is no default type"))
             );
         };
-        let element = allocate(decoder, element_type, card.line);
-        decoder.model.elements.push(element);
-        Ok(decoder.model.element_names.add(name))
+        Ok(add(decoder, name, element_type, card.line))
     })
 }
 

@@ -52,10 +52,14 @@ fn check_groups(decoder: &Decoder) -> Result<(), Complaint> {
     let model = &decoder.model;
     for (number, group) in model.groups.iter().enumerate() {
         let Some(group_type) = group.group_type else { continue };
+        let declaration = &model.group_types.list[group_type];
+        if declaration.variables.is_empty() {
+            let message = format!("the group type '{}' has no variable; a GV card names it", declaration.name);
+            return Err(Complaint::new(declaration.line, 15, message));
+        }
         if let Some(k) = group.parameters.iter().position(|value| value.is_nan()) {
-            let parameter = &model.group_types.list[group_type].parameters[k];
             let name = model.group_names.get(number);
-            let message = format!("the group '{name}' has no value for its parameter '{parameter}'");
+            let message = format!("the group '{name}' has no value for its parameter '{}'", declaration.parameters[k]);
             return Err(Complaint::new(group.line, 5, message));
         }
     }

@@ -30,9 +30,12 @@ fn set_type(decoder: &mut Decoder, card: &Card, prefix: Prefix) -> Result<(), Co
     Ok(())
 }
 
-/// Gives a group its type, with room for the parameters.
+/// Gives a group its type, with room for the parameters; those of a group that has this type already stay.
 pub(super) fn give_type(decoder: &mut Decoder, group: usize, group_type: usize) {
     let group = &mut decoder.model.groups[group];
+    if group.group_type == Some(group_type) {
+        return;
+    }
     group.group_type = Some(group_type);
     group.parameters = vec![f64::NAN; decoder.model.group_types.list[group_type].parameters.len()];
 }

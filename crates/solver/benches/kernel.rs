@@ -1,0 +1,154 @@
+//! How fast the kernel is, as ratios that are measured in one run: against Clarabel, against products with the Jacobian, and against
+//! a sparse Cholesky factorisation. Each time is the median of several.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use tangor_collection::entries;
+use tangor_solver::internals::{StoredKernel, StoredSubproblem};
+use tangor_solver::{Factorisation, Kernel, Row, Settings, Solver};
+
+/// More subproblems of one run would let it speak for all.
+const MOST_ITERATIONS: usize = 50;
+
+fn main() {
+    println!("{:<80} {:>9} {:>14}", "what", "ratio", "aim");
+    against_clarabel();
+    against_products();
+    against_cholesky();
+}
+
+fn tell(what: &str, ratio: f64, aim: &str) {
+    println!("{what:<80} {ratio:>9.2} {aim:>14}");
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Seconds of one call, the median of several, each long enough to be measured.
+fn seconds(mut call: impl FnMut()) -> f64 {
+    let start = Instant::now();
+    call();
+    let calls = (2e-4 / start.elapsed().as_secs_f64()).clamp(1.0, 100.0) as usize;
+    let mut time = || {
+        let start = Instant::now();
+        (0..calls).for_each(|_| call());
+        start.elapsed().as_secs_f64() / calls as f64
+    };
+    median((0..5).map(|_| time()).collect())
+}
+
+/// The tangent subproblems of the first iterations on all embedded problems, warm-started as they were.
+fn against_clarabel() {
+    let (mut ratios, mut steps) = (Vec::new(), 0);
+    for entry in entries() {
+        let Ok(mut solver) = Solver::new((entry.build)(), Settings::default()) else { continue };
+        for _ in 0..MOST_ITERATIONS {
+            let problem = StoredSubproblem::next(&mut solver);
+            let mut kernel = problem.kernel(&Kernel::default());
+            problem.solve(&mut kernel);
+            // The large ones take Clarabel a second: one of them stands for all.
+            let is_large = problem.size().1 > 5000;
+            if kernel.converged {
+                steps += kernel.iterations;
+                ratios.push(clarabel_seconds(&problem) / seconds(|| problem.solve(&mut kernel)));
+            }
+            if solver.advance(&mut |_: &Row, _: &[f64]| ControlFlow::Continue(())).is_some() || is_large {
+                break;
+            }
+        }
+    }
+    let count = ratios.len();
+    let (least, most) = ratios.iter().fold((f64::INFINITY, 0.0f64), |(least, most), r| (least.min(*r), most.max(*r)));
+    tell(&format!("kernel faster than Clarabel, {count} subproblems, median"), median(ratios), "at least 20");
+    println!("    between {least:.1} and {most:.1}; {:.1} Newton steps on average", f64::from(steps) / count as f64);
+}
+
+fn clarabel_seconds(problem: &StoredSubproblem) -> f64 {
+    let (m, columns) = problem.size();
+    let (mut s, mut y) = (vec![0.0; columns], vec![0.0; m]);
+    seconds(|| {
+        problem.solve_by_clarabel(&mut s, &mut y);
+    })
+}
+
+/// Numbers between -1 and 1, the same in every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+}
+
+/// Random gradient and bounds, and a target that some point inside of the bounds meets.
+fn fill(problem: &mut StoredSubproblem, numbers: &mut Numbers) {
+    let (_, columns) = problem.size();
+    let mut inside = vec![0.0; columns];
+    for (i, inside) in inside.iter_mut().enumerate() {
+        problem.gradient[i] = 2.0 * numbers.next();
+        (problem.lower[i], problem.upper[i]) = (-1.0, 1.0);
+        *inside = 0.8 * numbers.next();
+    }
+    let mut target = std::mem::take(&mut problem.target);
+    problem.apply(&inside, &mut target);
+    problem.target = target;
+}
+
+/// Another gradient, as the next iteration has it, and the multipliers of this one to start from.
+fn next_iteration(problem: &mut StoredSubproblem, kernel: &StoredKernel, numbers: &mut Numbers) {
+    problem.gradient.iter_mut().for_each(|g| *g += 0.1 * numbers.next());
+    problem.warm.copy_from_slice(&kernel.y);
+}
+
+/// Solves cold and warm, and tells both as multiples of the unit.
+fn tell_tangent_steps(problem: &mut StoredSubproblem, numbers: &mut Numbers, unit: f64, what: &str, aim: &str) {
+    let mut kernel = problem.kernel(&Kernel::default());
+    for start in ["cold", "warm"] {
+        let ratio = seconds(|| problem.solve(&mut kernel)) / unit;
+        let fate = if kernel.converged { "" } else { ", NOT CONVERGED" };
+        tell(&format!("{what}, {start}, {} Newton steps{fate}", kernel.iterations), ratio, aim);
+        next_iteration(problem, &kernel, numbers);
+    }
+}
+
+fn against_products() {
+    let (m, n) = (10, 1_000_000);
+    let mut numbers = Numbers(1);
+    let entries: Vec<(usize, usize, f64)> = (0..m * n).map(|k| (k / n, k % n, numbers.next())).collect();
+    let mut problem = StoredSubproblem::new(m, n, &entries, false, &[]);
+    drop(entries);
+    fill(&mut problem, &mut numbers);
+    let (v, mut out) = (problem.gradient.clone(), vec![0.0; n]);
+    let mut y = vec![1.0; m];
+    let pair = seconds(|| {
+        problem.apply(&v, &mut y);
+        problem.apply_transposed(&y, &mut out);
+    });
+    tell_tangent_steps(&mut problem, &mut numbers, pair, "1,000,000 variables, 10 dense rows: pairs of products", "at most 40");
+}
+
+fn against_cholesky() {
+    let (m, n) = (50_000, 100_000);
+    let mut numbers = Numbers(2);
+    // Row i has six entries around column 2 i: it shares columns with two rows on either side.
+    let band = |i: usize| (2 * i).saturating_sub(2)..(2 * i + 4).min(n);
+    let entries: Vec<(usize, usize, f64)> =
+        (0..m).flat_map(|i| band(i).map(move |j| (i, j))).map(|(i, j)| (i, j, numbers.next())).collect();
+    let mut problem = StoredSubproblem::new(m, n, &entries, true, &[]);
+    fill(&mut problem, &mut numbers);
+    let cholesky = {
+        let mut factorise = problem.cholesky(Factorisation::Sparse);
+        seconds(|| assert!(factorise(), "J J^T is positive definite"))
+    };
+    tell_tangent_steps(
+        &mut problem,
+        &mut numbers,
+        cholesky,
+        "100,000 variables, 50,000 banded rows: Cholesky of J J^T",
+        "at most 10",
+    );
+}

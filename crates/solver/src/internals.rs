@@ -1,0 +1,158 @@
+//! What tests and benchmarks look at: the kernel on a subproblem of its own. No part of the library's promise.
+
+use std::sync::Arc;
+
+use tangor_problem::SampledProblem;
+
+use crate::clock::Clock;
+use crate::gram::Gram;
+use crate::matrix::{Jacobian, Matrix, Structure};
+use crate::projection::{Projection, Subproblem};
+use crate::{Factorisation, Kernel, Solver, Unusual, cone};
+
+/// A subproblem `min g^T s + 1/2 s^T H s + sum_i (J s - r)_i^2 / (2 kappa_i)`, `lower <= s <= upper`, that owns its data.
+#[derive(Clone, Debug)]
+pub struct StoredSubproblem {
+    jacobian: Jacobian,
+    /// The diagonal of `H`.
+    pub metric: Vec<f64>,
+    /// `g`
+    pub gradient: Vec<f64>,
+    /// `r`
+    pub target: Vec<f64>,
+    /// Lower bounds.
+    pub lower: Vec<f64>,
+    /// Upper bounds.
+    pub upper: Vec<f64>,
+    /// `kappa`; 0 for a row that must hold.
+    pub softness: Vec<f64>,
+    /// Where the multipliers start.
+    pub warm: Vec<f64>,
+}
+
+/// The kernel with its memory, and its last solution.
+pub struct StoredKernel {
+    projection: Projection,
+    clock: Clock,
+    /// The solution.
+    pub s: Vec<f64>,
+    /// Its multipliers.
+    pub y: Vec<f64>,
+    /// Newton steps of the last solution.
+    pub iterations: u32,
+    /// Whether it met the tolerance.
+    pub converged: bool,
+}
+
+impl StoredSubproblem {
+    /// `J` has these entries, and a slack for each of these rows; `H = I`, nothing is bounded, all else is zero. Entries of a dense
+    /// matrix stand row after row.
+    pub fn new(m: usize, n: usize, entries: &[(usize, usize, f64)], sparse: bool, slack_rows: &[usize]) -> Self {
+        let places: Vec<(usize, usize)> = entries.iter().map(|&(row, column, _)| (row, column)).collect();
+        let (mut a, positions) = if sparse {
+            let (structure, positions) = Structure::new(m, n, &places);
+            (Matrix::sparse(m, n, Arc::new(structure)), positions)
+        } else {
+            (Matrix::dense(m, n), places.iter().map(|(row, column)| row * n + column).collect())
+        };
+        for (position, (_, _, value)) in positions.into_iter().zip(entries) {
+            a.values[position] += value;
+        }
+        StoredSubproblem::of(Jacobian { a, slack_rows: Arc::from(slack_rows) })
+    }
+
+    fn of(jacobian: Jacobian) -> Self {
+        let (m, columns) = (jacobian.rows(), jacobian.columns());
+        StoredSubproblem {
+            jacobian,
+            metric: vec![1.0; columns],
+            gradient: vec![0.0; columns],
+            target: vec![0.0; m],
+            lower: vec![f64::NEG_INFINITY; columns],
+            upper: vec![f64::INFINITY; columns],
+            softness: vec![0.0; m],
+            warm: vec![0.0; m],
+        }
+    }
+
+    /// The tangent subproblem of the next iteration, with the multipliers that it starts from. The run is not changed.
+    pub fn next<S: SampledProblem>(solver: &mut Solver<S>) -> Self {
+        let kept = (solver.normal.y.clone(), solver.tangent.lambda.clone());
+        solver.find_steps(&mut Unusual::default());
+        let (jacobian, target, softness) = solver.tangent.rows(&solver.current.jacobian, &solver.normal.target);
+        let mut warm = kept.1.clone();
+        warm.resize(jacobian.rows(), 0.0);
+        let stored = StoredSubproblem {
+            jacobian: jacobian.clone(),
+            metric: solver.metric.diagonal.clone(),
+            gradient: solver.current.g.clone(),
+            target: target.to_vec(),
+            lower: solver.room.lower.clone(),
+            upper: solver.room.upper.clone(),
+            softness: softness.to_vec(),
+            warm,
+        };
+        (solver.normal.y, solver.tangent.lambda) = kept;
+        stored
+    }
+
+    fn borrow(&self) -> Subproblem<'_> {
+        Subproblem {
+            jacobian: &self.jacobian,
+            metric: &self.metric,
+            gradient: Some(&self.gradient),
+            target: &self.target,
+            lower: &self.lower,
+            upper: &self.upper,
+            softness: &self.softness,
+        }
+    }
+
+    /// Rows and columns.
+    pub fn size(&self) -> (usize, usize) {
+        (self.jacobian.rows(), self.jacobian.columns())
+    }
+
+    /// Whether there is a row that is neither soft nor has a slack.
+    pub fn has_hard_rows(&self) -> bool {
+        (0..self.target.len()).any(|i| self.softness[i] == 0.0 && !self.jacobian.slack_rows.contains(&i))
+    }
+
+    /// A kernel for this subproblem.
+    pub fn kernel(&self, settings: &Kernel) -> StoredKernel {
+        let (m, columns) = self.size();
+        let projection = Projection::new(&self.jacobian, settings);
+        let (s, y) = (vec![0.0; columns], vec![0.0; m]);
+        StoredKernel { projection, clock: Clock::new(None, 0.0), s, y, iterations: 0, converged: false }
+    }
+
+    /// Solves from the warm start.
+    pub fn solve(&self, kernel: &mut StoredKernel) {
+        kernel.y.copy_from_slice(&self.warm);
+        let done = kernel.projection.solve(&self.borrow(), &mut kernel.y, &mut kernel.s, &kernel.clock);
+        (kernel.iterations, kernel.converged) = (done.iterations, done.converged);
+    }
+
+    /// Solves by Clarabel; false when it gave up.
+    pub fn solve_by_clarabel(&self, s: &mut [f64], y: &mut [f64]) -> bool {
+        cone::quadratic(&self.borrow(), s, y)
+    }
+
+    /// `out = J v`
+    pub fn apply(&self, v: &[f64], out: &mut [f64]) {
+        self.jacobian.apply(v, out);
+    }
+
+    /// `out = J^T y`
+    pub fn apply_transposed(&self, y: &[f64], out: &mut [f64]) {
+        out.fill(0.0);
+        self.jacobian.add_transposed(y, out);
+    }
+
+    /// Prepares one Cholesky factorisation of `J J^T`, which the closure then does, with no slacks; false when it fails.
+    pub fn cholesky(&self, factorisation: Factorisation) -> impl FnMut() -> bool + '_ {
+        let mut gram = Gram::new(&self.jacobian.a, factorisation);
+        let (ones, nothing) = (vec![1.0; self.jacobian.a.n], vec![0.0; self.jacobian.rows()]);
+        move || gram.factorise(&self.jacobian.a, &ones, &nothing).is_ok()
+    }
+}

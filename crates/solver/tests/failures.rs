@@ -1,0 +1,281 @@
+//! What happens when functions fail or somebody wants the end: the run ends cleanly, says why, and gives back the best point.
+
+use std::cell::Cell;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use tangor_problem::{Evaluation, Failure, Function, Meta, Problem};
+use tangor_solver::{Event, MetricKind, Point, Report, Row, Settings, Solver, Stop, solve};
+
+/// What a function does at its call of this number, counted from 1, and ever after.
+#[derive(Clone, Copy, Debug)]
+enum Trick {
+    Nan,
+    Infinite,
+    Undefined,
+    Error,
+    Panic,
+    Sleep,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the disk is full")]
+struct DiskFull;
+
+/// Minimise `(x0 - 2)^2 + (x1 - 1)^2` on the unit circle, in the box `[-3, 3]^2`, with one function that plays a trick.
+struct Tricky {
+    meta: Meta,
+    function: Function,
+    call: u32,
+    trick: Trick,
+    calls: u32,
+}
+
+impl Tricky {
+    fn new(function: Function, call: u32, trick: Trick) -> Self {
+        let meta = Meta::new("tricky", vec![-0.5, 2.0]).bounds(&[-3.0; 2], &[3.0; 2]).equalities(&[1.0]);
+        let meta = meta.name_variables(["east", "north"]).name_rows(["circle"]);
+        Tricky { meta, function, call, trick, calls: 0 }
+    }
+
+    fn play(&mut self, function: Function, values: &mut [f64]) -> Evaluation {
+        if function != self.function {
+            return Ok(());
+        }
+        self.calls += 1;
+        if self.calls < self.call {
+            return Ok(());
+        }
+        let last = values.len() - 1;
+        match self.trick {
+            Trick::Nan => values[last] = f64::NAN,
+            Trick::Infinite => values[last] = f64::NEG_INFINITY,
+            Trick::Undefined => return Err(Failure::undefined("the logarithm of a negative number")),
+            Trick::Error => return Err(DiskFull.into()),
+            Trick::Panic => panic!("index 7 is out of range"),
+            Trick::Sleep => std::thread::sleep(Duration::from_millis(20)),
+        }
+        Ok(())
+    }
+}
+
+impl Problem for Tricky {
+    fn meta(&self) -> &Meta {
+        &self.meta
+    }
+    fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
+        let mut f = [(x[0] - 2.0).powi(2) + (x[1] - 1.0).powi(2)];
+        self.play(Function::Objective, &mut f)?;
+        Ok(f[0])
+    }
+    fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
+        g.copy_from_slice(&[2.0 * (x[0] - 2.0), 2.0 * (x[1] - 1.0)]);
+        self.play(Function::Gradient, g)
+    }
+    fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
+        c[0] = x[0] * x[0] + x[1] * x[1];
+        self.play(Function::Constraints, c)
+    }
+    fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
+        values.copy_from_slice(&[2.0 * x[0], 2.0 * x[1]]);
+        self.play(Function::Jacobian, values)
+    }
+}
+
+const FUNCTIONS: [Function; 4] = [Function::Objective, Function::Gradient, Function::Constraints, Function::Jacobian];
+
+fn run(problem: impl Problem) -> Report {
+    solve(problem, Settings::default()).unwrap()
+}
+
+fn failure(report: &Report) -> (Function, Option<String>, String) {
+    let failure = report.failure.clone().expect("a failure is reported");
+    (failure.function, failure.place, failure.message)
+}
+
+#[test]
+fn without_tricks_it_is_solved() {
+    let report = run(Tricky::new(Function::Hessian, 1, Trick::Nan));
+    assert_eq!((report.stop, report.point), (Stop::Tolerance, Point::EpsKkt));
+    assert!((report.objective - (5f64.sqrt() - 1.0).powi(2)).abs() < 1e-6);
+}
+
+#[test]
+fn no_value_at_the_start_is_named_with_function_and_place() {
+    let places = [None, Some("variable north"), Some("constraint circle"), Some("constraint circle, variable north")];
+    for (function, place) in FUNCTIONS.into_iter().zip(places) {
+        for trick in [Trick::Nan, Trick::Infinite] {
+            let report = run(Tricky::new(function, 1, trick));
+            assert_eq!((report.stop, report.point, report.iterations), (Stop::EvaluationFailed, Point::Nothing, 0));
+            let (found, found_place, message) = failure(&report);
+            assert_eq!((found, found_place.as_deref()), (function, place));
+            assert!(message.contains(if matches!(trick, Trick::Nan) { "NaN" } else { "inf" }), "{message}");
+            assert!(report.message.contains(&message), "{}", report.message);
+        }
+        let (found, _, message) = failure(&run(Tricky::new(function, 1, Trick::Undefined)));
+        assert_eq!(found, function);
+        assert!(message.ends_with("failed: the logarithm of a negative number"), "{message}");
+    }
+}
+
+#[test]
+fn a_broken_function_ends_the_run_and_its_cause_comes_back() {
+    for function in FUNCTIONS {
+        for call in [1, 3] {
+            let report = run(Tricky::new(function, call, Trick::Error));
+            assert_eq!(report.stop, Stop::EvaluationFailed, "{function}, call {call}");
+            assert_eq!(failure(&report).0, function);
+            assert_eq!(failure(&report).2, format!("the {function} failed: the disk is full"));
+            let Some(Failure::Broken(cause)) = report.failure.as_ref().and_then(|failure| failure.cause.as_deref()) else {
+                panic!("the cause is lost")
+            };
+            assert!(cause.downcast_ref::<DiskFull>().is_some(), "the caller's own error comes back");
+            let judged = call > 1;
+            assert_eq!(report.stationarity.is_finite() && report.x != [-0.5, 2.0], judged, "the best point is kept");
+        }
+    }
+}
+
+#[test]
+fn a_panic_in_a_function_ends_the_run_like_an_error() {
+    for function in FUNCTIONS {
+        for call in [1, 3] {
+            let report = run(Tricky::new(function, call, Trick::Panic));
+            assert_eq!(report.stop, Stop::EvaluationFailed, "{function}, call {call}");
+            let (found, _, message) = failure(&report);
+            assert_eq!(found, function);
+            assert!(message.contains("the function panicked: index 7 is out of range"), "{message}");
+        }
+    }
+}
+
+/// Minimise `x - log(x)` from 10: a long step crosses zero, where there is no logarithm.
+struct Logarithm(Meta, Rc<Cell<u32>>, fn() -> Evaluation<f64>);
+
+impl Problem for Logarithm {
+    fn meta(&self) -> &Meta {
+        &self.0
+    }
+    fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
+        if x[0] <= 0.0 {
+            self.1.set(self.1.get() + 1);
+            return self.2();
+        }
+        Ok(20.0 * (x[0] - x[0].ln()))
+    }
+    fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
+        g[0] = 20.0 * (1.0 - 1.0 / x[0]);
+        Ok(())
+    }
+    fn constraints(&mut self, _: &[f64], _: &mut [f64]) -> Evaluation {
+        Err(Failure::broken("there are no constraints"))
+    }
+    fn jacobian(&mut self, _: &[f64], _: &mut [f64]) -> Evaluation {
+        Err(Failure::broken("there are no constraints"))
+    }
+}
+
+#[test]
+fn no_value_at_a_trial_point_shortens_the_step() {
+    let absences: [fn() -> Evaluation<f64>; 3] =
+        [|| Ok(f64::NAN), || Ok(f64::INFINITY), || Err(Failure::undefined("log of a negative number"))];
+    for absence in absences {
+        let absent = Rc::new(Cell::new(0));
+        let report = run(Logarithm(Meta::new("logarithm", vec![10.0]), absent.clone(), absence));
+        assert_eq!(report.point, Point::EpsKkt, "{}", report.message);
+        assert!((report.x[0] - 1.0).abs() < 1e-6);
+        assert!(absent.get() > 0, "no trial point was beyond the edge: the test tests nothing");
+        assert!(report.unusual.iter().any(|(event, count)| *event == Event::Undefined && *count > 0));
+        assert!(report.failure.is_none(), "the run overcame it");
+    }
+}
+
+#[test]
+fn derivatives_without_values_at_a_trial_point_shorten_the_step_until_it_is_too_small() {
+    // The identity has nothing to forget, which would be another iteration.
+    let mut settings = Settings::default();
+    settings.metric.kind = MetricKind::Identity;
+    for function in [Function::Gradient, Function::Jacobian] {
+        let report = solve(Tricky::new(function, 3, Trick::Nan), settings.clone()).unwrap();
+        assert_eq!(report.stop, Stop::StepTooSmall, "{}", report.message);
+        assert_eq!(failure(&report).0, function, "the report says which function was in the way");
+        assert!(report.stationarity.is_finite(), "{function}");
+        assert_eq!(report.iterations, 1, "{function}");
+    }
+}
+
+#[test]
+fn the_time_limit_holds_with_slow_functions() {
+    for function in FUNCTIONS {
+        let mut settings = Settings::default();
+        settings.limits.seconds = Some(0.05);
+        settings.tolerance.stationarity = 1e-300;
+        let start = Instant::now();
+        let report = solve(Tricky::new(function, 2, Trick::Sleep), settings).unwrap();
+        assert_eq!(report.stop, Stop::WallTime, "{function}: {}", report.message);
+        assert!(start.elapsed() < Duration::from_millis(1500), "{function}: {:?}", start.elapsed());
+        assert!(report.stationarity.is_finite(), "the best point comes with its residuals");
+    }
+}
+
+#[test]
+fn an_interrupt_ends_the_run() {
+    let flag = Arc::new(AtomicBool::new(false));
+    let mut solver = Solver::new(Tricky::new(Function::Hessian, 1, Trick::Nan), Settings::default()).unwrap();
+    solver.interrupt(flag.clone());
+    let report = solver.run(&mut |row: &Row, _: &[f64]| {
+        flag.store(row.iteration == 2, Ordering::Relaxed);
+        ControlFlow::Continue(())
+    });
+    assert_eq!((report.stop, report.iterations), (Stop::User, 3));
+    assert!(report.stationarity.is_finite());
+}
+
+#[test]
+fn an_observer_ends_the_run_with_the_best_point() {
+    let mut seen: Vec<(f64, Vec<f64>)> = Vec::new();
+    let mut solver = Solver::new(Tricky::new(Function::Hessian, 1, Trick::Nan), Settings::default()).unwrap();
+    let report = solver.run(&mut |row: &Row, x: &[f64]| {
+        seen.push((row.stationarity, x.to_vec()));
+        if row.iteration == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    assert_eq!(report.stop, Stop::User);
+    assert_eq!(seen.len(), 4);
+    let found = seen.iter().find(|(_, x)| *x == report.x).expect("the best point is one of the iterates");
+    assert_eq!(found.0, report.stationarity, "with its own residuals");
+    assert_eq!(solver.advance(&mut |_: &Row, _: &[f64]| ControlFlow::Continue(())), Some(Stop::User), "it stays ended");
+}
+
+#[test]
+fn limits_on_iterations_and_evaluations_hold() {
+    let mut settings = Settings::default();
+    settings.limits.evaluations = Some(10);
+    let report = solve(Tricky::new(Function::Hessian, 1, Trick::Nan), settings.clone()).unwrap();
+    assert_eq!(report.stop, Stop::Evaluations);
+    // An iteration that has begun is finished: a step may take a few values.
+    assert!((10..20).contains(&report.evaluations.total()), "{:?}", report.evaluations);
+    settings.limits.evaluations = None;
+    for iterations in [0, 1, 2] {
+        settings.limits.iterations = iterations;
+        let report = solve(Tricky::new(Function::Hessian, 1, Trick::Nan), settings.clone()).unwrap();
+        assert_eq!((report.stop, report.iterations), (Stop::Iterations, iterations));
+        assert!(report.stationarity.is_finite());
+    }
+}
+
+#[test]
+fn a_report_survives_json() {
+    for call in [1, 3] {
+        let report = run(Tricky::new(Function::Objective, call, Trick::Error));
+        let text = serde_json::to_string(&report).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let keys =
+            ["stop", "point", "objective", "x", "stationarity", "feasibility", "complementarity", "iterations", "version"];
+        assert!(keys.iter().all(|key| value.get(key).is_some()), "{text}");
+        let back: Report = serde_json::from_str(&text).unwrap();
+        assert_eq!(serde_json::to_string(&back).unwrap(), text);
+    }
+}

@@ -1,0 +1,187 @@
+//! The kernel against Clarabel, and against the conditions of optimality, on random subproblems and on those that arise.
+
+use std::ops::ControlFlow;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use tangor_collection::{What, entries};
+use tangor_solver::internals::StoredSubproblem;
+use tangor_solver::{Factorisation, Kernel, Row, Settings, Solver};
+
+const TOLERANCE: f64 = 1e-7;
+
+/// How optimal the referee itself must be: where the metric is flat, an error of the rows is much larger in `s`.
+const REFEREE: f64 = 1e-10;
+
+/// One column: metric, gradient, a point that is allowed, and the room below and above it.
+fn column() -> impl Strategy<Value = (f64, f64, f64, f64, f64)> {
+    let room = || prop_oneof![1 => Just(0.0), 3 => 0.0..2.0, 2 => Just(f64::INFINITY)];
+    let metric = prop_oneof![2 => Just(1.0), 1 => 0.01..100.0];
+    (metric, -5.0..5.0, -1.0..1.0, room(), room())
+}
+
+/// One row: its entries, its softness, an offset of its target when it is soft, its warm start, and whether it has a slack.
+fn row(n: usize) -> impl Strategy<Value = (Vec<f64>, f64, f64, f64, bool)> {
+    let entry = prop_oneof![1 => Just(0.0), 1 => -2.0..2.0];
+    let softness = prop_oneof![2 => Just(0.0), 1 => 0.001..10.0];
+    let warm = prop_oneof![1 => Just(0.0), 1 => -10.0..10.0];
+    (vec(entry, n), softness, -2.0..2.0, warm, prop::bool::weighted(0.3))
+}
+
+/// Feasible subproblems; `copies` of the rows make them dependent.
+fn subproblem() -> impl Strategy<Value = StoredSubproblem> {
+    (1..=10usize, 0..=5usize, 0..=2usize, any::<bool>()).prop_flat_map(|(n, m, copies, sparse)| {
+        (vec(column(), n + m), vec(row(n), m)).prop_map(move |(columns, mut rows)| {
+            for k in 0..copies.min(m) {
+                rows.push((rows[k].0.iter().map(|value| 3.0 * value).collect(), 0.0, 0.0, 0.0, false));
+            }
+            build(n, &columns, &rows, sparse)
+        })
+    })
+}
+
+fn build(
+    n: usize,
+    columns: &[(f64, f64, f64, f64, f64)],
+    rows: &[(Vec<f64>, f64, f64, f64, bool)],
+    sparse: bool,
+) -> StoredSubproblem {
+    let entries = rows.iter().enumerate().flat_map(|(i, row)| row.0.iter().enumerate().map(move |(j, &value)| (i, j, value)));
+    let entries: Vec<(usize, usize, f64)> = entries.filter(|(_, _, value)| !sparse || *value != 0.0).collect();
+    let slack_rows: Vec<usize> = (0..rows.len()).filter(|&i| rows[i].4).collect();
+    let mut problem = StoredSubproblem::new(rows.len(), n, &entries, sparse, &slack_rows);
+    let mut allowed = Vec::new();
+    for (i, &(metric, gradient, point, below, above)) in columns.iter().enumerate().take(n + slack_rows.len()) {
+        problem.metric[i] = metric;
+        problem.gradient[i] = gradient;
+        (problem.lower[i], problem.upper[i]) = (point - below, point + above);
+        allowed.push(point);
+    }
+    let mut target = vec![0.0; rows.len()];
+    problem.apply(&allowed, &mut target);
+    for (i, (_, softness, offset, warm, _)) in rows.iter().enumerate() {
+        problem.softness[i] = *softness;
+        problem.target[i] = target[i] + if *softness > 0.0 { *offset } else { 0.0 };
+        problem.warm[i] = *warm;
+    }
+    problem
+}
+
+fn size(values: &[f64]) -> f64 {
+    values.iter().fold(1.0, |most, value| value.abs().max(most))
+}
+
+/// How far `s` and `y` are from `s = clip(-(g + J^T y) / H)` and `J s - kappa y = r`, which together mean that `s` is the solution.
+/// The first is an error of `s`, the second is relative to the numbers in the row.
+fn optimality_errors(problem: &StoredSubproblem, s: &[f64], y: &[f64]) -> (f64, f64) {
+    let (m, columns) = problem.size();
+    let (mut product, mut q) = (vec![0.0; m], vec![0.0; columns]);
+    problem.apply(s, &mut product);
+    problem.apply_transposed(y, &mut q);
+    let clipped = |i: usize| (-(problem.gradient[i] + q[i]) / problem.metric[i]).clamp(problem.lower[i], problem.upper[i]);
+    let of_columns = (0..columns).map(|i| (clipped(i) - s[i]).abs()).fold(0.0, f64::max);
+    let of_row = |i: usize| {
+        let soft = problem.softness[i] * y[i];
+        (product[i] - soft - problem.target[i]).abs() / (size(s) + soft.abs() + problem.target[i].abs())
+    };
+    (of_columns / size(s), (0..m).map(of_row).fold(0.0, f64::max))
+}
+
+fn is_optimal(problem: &StoredSubproblem, s: &[f64], y: &[f64], tolerance: f64) -> bool {
+    let (of_columns, of_rows) = optimality_errors(problem, s, y);
+    of_columns <= tolerance && of_rows <= tolerance
+}
+
+/// How far Clarabel's solution is, in the worst component. `None`: Clarabel gave up, or its own solution is not good enough to be a
+/// referee (an interior-point method knows `s` to the root of its tolerance only, where the metric is flat).
+fn distance_to_clarabel(problem: &StoredSubproblem, s: &[f64]) -> Option<f64> {
+    let (m, columns) = problem.size();
+    let (mut other, mut y) = (vec![0.0; columns], vec![0.0; m]);
+    let solved = problem.solve_by_clarabel(&mut other, &mut y) && is_optimal(problem, &other, &y, REFEREE);
+    solved.then(|| other.iter().zip(s).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) / size(s))
+}
+
+fn settings(factorisation: Factorisation) -> Kernel {
+    Kernel { factorisation, fallback: false, ..Kernel::default() }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, rng_seed: RngSeed::Fixed(3), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_subproblems_agree_with_clarabel(problem in subproblem()) {
+        for factorisation in [Factorisation::Dense, Factorisation::Sparse, Factorisation::Primal] {
+            let mut kernel = problem.kernel(&settings(factorisation));
+            problem.solve(&mut kernel);
+            // Rows that are neither soft nor have a slack are not what the factorisation in the columns is made for.
+            if factorisation == Factorisation::Primal && problem.has_hard_rows() {
+                continue;
+            }
+            prop_assert!(kernel.converged, "{factorisation:?} did not converge in {} steps", kernel.iterations);
+            let errors = optimality_errors(&problem, &kernel.s, &kernel.y);
+            prop_assert!(is_optimal(&problem, &kernel.s, &kernel.y, TOLERANCE), "{factorisation:?}: {errors:?}");
+            let distance = distance_to_clarabel(&problem, &kernel.s);
+            prop_assert!(distance.is_none_or(|distance| distance <= TOLERANCE), "{factorisation:?} is off by {distance:?}");
+        }
+    }
+
+    /// The same kernel on one subproblem after another remembers nothing.
+    #[test]
+    fn a_used_kernel_gives_the_same_bits(problem in subproblem()) {
+        let mut kernel = problem.kernel(&settings(Factorisation::Automatic));
+        problem.solve(&mut kernel);
+        let first = (kernel.s.clone(), kernel.y.clone(), kernel.iterations);
+        let mut other = problem.clone();
+        other.gradient.iter_mut().for_each(|g| *g += 1.0);
+        other.solve(&mut kernel);
+        problem.solve(&mut kernel);
+        prop_assert_eq!(first, (kernel.s, kernel.y, kernel.iterations));
+    }
+
+    /// From its own multipliers the solution is there at once.
+    #[test]
+    fn a_warm_start_at_the_solution_needs_no_step(mut problem in subproblem()) {
+        let mut kernel = problem.kernel(&settings(Factorisation::Automatic));
+        problem.solve(&mut kernel);
+        problem.warm = kernel.y.clone();
+        let cold = kernel.s.clone();
+        problem.solve(&mut kernel);
+        prop_assert!(kernel.iterations <= 1, "{} steps", kernel.iterations);
+        let moved = kernel.s.iter().zip(&cold).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        prop_assert!(moved <= 1e-9 * size(&cold), "the solution moved by {moved:e}");
+    }
+}
+
+/// Where no multipliers exist, those of the subproblems grow without bound, and rounding with them: such problems are left out.
+#[test]
+fn subproblems_that_arise_agree_with_clarabel() {
+    let (mut solved, mut compared, mut wrong) = (0, 0, Vec::new());
+    for entry in entries().iter().filter(|entry| entry.known.what == What::Solution) {
+        let mut solver = Solver::new((entry.build)(), Settings::default()).unwrap();
+        for iteration in 0..40 {
+            let problem = StoredSubproblem::next(&mut solver);
+            let mut kernel = problem.kernel(&settings(Factorisation::Automatic));
+            problem.solve(&mut kernel);
+            if kernel.converged && problem.size().0 <= 1000 {
+                solved += 1;
+                let errors = optimality_errors(&problem, &kernel.s, &kernel.y);
+                let distance = distance_to_clarabel(&problem, &kernel.s);
+                compared += u32::from(distance.is_some());
+                if distance.unwrap_or(0.0) > TOLERANCE || !is_optimal(&problem, &kernel.s, &kernel.y, TOLERANCE) {
+                    wrong.push(format!(
+                        "{} in iteration {iteration}: {distance:?} from Clarabel, {errors:?}, |y| = {:e}",
+                        entry.name,
+                        size(&kernel.y)
+                    ));
+                }
+            }
+            if solver.advance(&mut |_: &Row, _: &[f64]| ControlFlow::Continue(())).is_some() {
+                break;
+            }
+        }
+    }
+    println!("{solved} subproblems were solved, {compared} compared");
+    assert!(compared > 700 && 10 * compared > 7 * solved, "of {solved} subproblems only {compared} were compared");
+    assert!(wrong.is_empty(), "{} of {solved}:\n{}", wrong.len(), wrong.join("\n"));
+}

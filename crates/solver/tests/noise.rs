@@ -1,0 +1,217 @@
+//! The stochastic method on embedded problems with noise on their functions.
+
+use std::ops::ControlFlow;
+use std::thread;
+
+use tangor_collection::find;
+use tangor_problem::{Evaluation, Meta, Noise, Noisy, Problem};
+use tangor_solver::{Batch, Checkpoint, Estimator, Report, Row, Settings, Solver, Stop, solve};
+
+const PROBLEMS: [&str; 12] = ["HS6", "HS7", "HS10", "HS12", "HS21", "HS28", "HS35", "HS43", "HS48", "HS51", "HS71", "HS76"];
+
+fn quiet(_: &Row, _: &[f64]) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+fn problem(name: &str) -> Box<dyn Problem + Send> {
+    (find(name).expect("an embedded problem").build)()
+}
+
+fn noisy(name: &str, level: f64) -> Noisy<Box<dyn Problem + Send>> {
+    Noisy::new(problem(name), Noise::level(level)).expect("a valid level")
+}
+
+/// 1000 iterations with about the same number of samples for both estimators: two new ones, or one at two points.
+fn settings(estimator: Estimator, seed: u64) -> Settings {
+    let mut settings = Settings::default();
+    settings.limits.iterations = 1000;
+    let sampling = &mut settings.sampling;
+    sampling.seed = seed;
+    sampling.judge.every = 0;
+    sampling.judge.samples = 20;
+    for function in [&mut sampling.gradient, &mut sampling.constraints, &mut sampling.jacobian] {
+        function.estimator = estimator;
+        function.batch = Batch::Constant { size: if estimator == Estimator::Minibatch { 2 } else { 1 } };
+    }
+    settings
+}
+
+/// A problem that starts somewhere else: with no iterations, the solver then tells the true residuals there.
+struct At(Box<dyn Problem + Send>, Meta);
+
+impl Problem for At {
+    fn meta(&self) -> &Meta {
+        &self.1
+    }
+    fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
+        self.0.objective(x)
+    }
+    fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
+        self.0.gradient(x, g)
+    }
+    fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
+        self.0.constraints(x, c)
+    }
+    fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
+        self.0.jacobian(x, values)
+    }
+}
+
+fn exact_at(name: &str, x: &[f64]) -> Report {
+    let problem = problem(name);
+    let meta = Meta { x0: x.to_vec(), ..problem.meta().clone() };
+    let mut settings = Settings::default();
+    settings.limits.iterations = 0;
+    solve(At(problem, meta), settings).expect("the problem is valid")
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// All jobs, on two threads, in order.
+fn each<T: Send>(jobs: usize, run: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let halves = thread::scope(|scope| {
+        let run = &run;
+        let half = |first: usize| scope.spawn(move || (first..jobs).step_by(2).map(run).collect::<Vec<T>>());
+        let (even, odd) = (half(0), half(1));
+        [even.join().expect("no panic"), odd.join().expect("no panic")]
+    });
+    let [even, odd] = halves;
+    let mut odd = odd.into_iter();
+    even.into_iter().flat_map(|first| [Some(first), odd.next()]).flatten().collect()
+}
+
+#[test]
+fn residuals_fall_with_the_noise_and_momentum_beats_minibatches() {
+    const SEEDS: usize = 20;
+    let mut last = f64::INFINITY;
+    for level in [1e-2, 1e-4, 1e-6] {
+        let run = |estimator: Estimator| {
+            each(PROBLEMS.len() * SEEDS, |job| {
+                let (name, seed) = (PROBLEMS[job / SEEDS], (job % SEEDS) as u64);
+                let mut solver = Solver::sampled(noisy(name, level), settings(estimator, seed)).expect("valid");
+                let report = solver.run(&mut quiet);
+                assert_eq!((report.stop, report.iterations), (Stop::Iterations, 1000));
+                let exact = exact_at(name, &report.x);
+                let worst = exact.stationarity.max(exact.feasibility).max(exact.complementarity);
+                (worst, exact.feasibility, report.samples.total())
+            })
+        };
+        let (minibatch, momentum) = (run(Estimator::Minibatch), run(Estimator::Momentum));
+        let all = |rows: &[(f64, f64, u64)]| median(rows.iter().map(|row| row.0).collect());
+        let feasibility = median(momentum.iter().map(|row| row.1).collect());
+        let samples = |rows: &[(f64, f64, u64)]| rows.iter().map(|row| row.2).sum::<u64>();
+        println!("level {level:.0e}: minibatch {:.1e}, momentum {:.1e}", all(&minibatch), all(&momentum));
+        assert!(samples(&momentum) <= samples(&minibatch));
+        assert!(all(&momentum) < 0.5 * all(&minibatch), "momentum is better at level {level}");
+        assert!(all(&momentum) < 0.05 * last, "residuals fall with the noise");
+        assert!(feasibility <= level, "the constraints hold to the noise level");
+        last = all(&momentum);
+    }
+}
+
+#[test]
+fn the_confidence_is_honest() {
+    const RUNS: usize = 500;
+    for name in ["HS7", "HS35", "HS71"] {
+        let covered = each(RUNS, |seed| {
+            let mut settings = settings(Estimator::Momentum, seed as u64);
+            settings.limits.iterations = 30;
+            settings.sampling.judge.samples = 400;
+            let report = Solver::sampled(noisy(name, 0.1), settings).expect("valid").run(&mut quiet);
+            let verdict = report.verdict.expect("the last point is judged");
+            let truth = true_residuals(name, &report);
+            [
+                truth[0] <= verdict.stationarity.upper,
+                truth[1] <= verdict.feasibility.upper,
+                truth[2] <= verdict.complementarity.upper,
+            ]
+        });
+        for residual in 0..3 {
+            let share = covered.iter().filter(|covered| covered[residual]).count() as f64 / RUNS as f64;
+            println!("{name}: residual {residual} covered in {:.1} % of {RUNS} runs", 100.0 * share);
+            assert!(share >= 0.93);
+        }
+    }
+}
+
+/// Stationarity, feasibility and complementarity of the reported point with the reported multipliers and the exact functions.
+fn true_residuals(name: &str, report: &Report) -> [f64; 3] {
+    let mut problem = problem(name);
+    let meta = problem.meta().clone();
+    let (n, m) = (meta.n(), meta.m());
+    let (mut e, mut c, mut values) = (vec![0.0; n], vec![0.0; m], vec![0.0; meta.jacobian_len()]);
+    problem.gradient(&report.x, &mut e).expect("defined");
+    problem.constraints(&report.x, &mut c).expect("defined");
+    problem.jacobian(&report.x, &mut values).expect("defined");
+    for (k, value) in values.iter().enumerate() {
+        let (row, column) = meta.jacobian.place(k, n);
+        e[column] += value * report.row_multipliers[row];
+    }
+    let mut complementarity = 0.0;
+    for i in 0..n {
+        let mu = report.bound_multipliers[i];
+        e[i] -= mu;
+        let bound = if mu > 0.0 { meta.x_lower[i] } else { meta.x_upper[i] };
+        complementarity += if mu == 0.0 { 0.0 } else { (mu * (report.x[i] - bound)).abs() };
+    }
+    let mut violation = 0.0;
+    for i in 0..m {
+        let y = report.row_multipliers[i];
+        violation += (c[i] - c[i].clamp(meta.c_lower[i], meta.c_upper[i])).powi(2);
+        let bound = if y < 0.0 { meta.c_lower[i] } else { meta.c_upper[i] };
+        complementarity += if y == 0.0 || meta.c_lower[i] == meta.c_upper[i] { 0.0 } else { (y * (c[i] - bound)).abs() };
+    }
+    [e.iter().map(|e| e * e).sum::<f64>().sqrt(), violation.sqrt(), complementarity]
+}
+
+#[test]
+fn a_point_within_the_tolerances_ends_the_run_with_confidence() {
+    let mut settings = settings(Estimator::Momentum, 1);
+    settings.limits.iterations = 5000;
+    settings.sampling.judge.every = 50;
+    settings.sampling.judge.samples = 2000;
+    for tolerance in ["stationarity", "feasibility", "complementarity"] {
+        settings.set(&format!("tolerance.{tolerance}"), "1e-2").expect("a setting");
+    }
+    let report = Solver::sampled(noisy("HS71", 1e-2), settings.clone()).expect("valid").run(&mut quiet);
+    assert_eq!(report.stop, Stop::Tolerance, "{}", report.message);
+    assert!(report.verdict.expect("judged").holds(&settings.tolerance));
+    assert!(exact_at("HS71", &report.x).stationarity < 1e-2);
+
+    // The same run cannot reach 1e-6 under this noise: it ends at its noise floor instead of running on.
+    settings.tolerance = Settings::default().tolerance;
+    settings.limits.iterations = 100_000;
+    let report = Solver::sampled(noisy("HS71", 1e-2), settings).expect("valid").run(&mut quiet);
+    assert_eq!(report.stop, Stop::NoiseFloor, "{}", report.message);
+    assert!(report.iterations < 20_000);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bits_and_a_resumed_run_equals_an_uninterrupted_one() {
+    let mut settings = settings(Estimator::Momentum, 7);
+    settings.limits.iterations = 120;
+    settings.sampling.judge.every = 40;
+    let whole = Solver::sampled(noisy("HS71", 1e-2), settings.clone()).expect("valid").run(&mut quiet);
+    let again = Solver::sampled(noisy("HS71", 1e-2), settings.clone()).expect("valid").run(&mut quiet);
+    assert_eq!(whole.x, again.x);
+    let folder = tempfile::tempdir().expect("a folder");
+    for stop in [1, 39, 40, 41, 100] {
+        let file = folder.path().join("run.json");
+        let mut solver = Solver::sampled(noisy("HS71", 1e-2), settings.clone()).expect("valid");
+        for _ in 0..stop {
+            assert_eq!(solver.advance(&mut quiet), None);
+        }
+        solver.checkpoint().write(&file).expect("written");
+        let saved = Checkpoint::read(&file).expect("read");
+        let resumed = Solver::resume_sampled(noisy("HS71", 1e-2), saved).expect("resumed").run(&mut quiet);
+        assert_eq!(resumed.x, whole.x, "resumed after {stop}");
+        assert_eq!(resumed.samples, whole.samples);
+        assert_eq!(resumed.verdict, whole.verdict);
+    }
+    let other = Settings { sampling: tangor_solver::Sampling { seed: 8, ..settings.sampling.clone() }, ..settings };
+    let other = Solver::sampled(noisy("HS71", 1e-2), other).expect("valid").run(&mut quiet);
+    assert_ne!(whole.x, other.x);
+}

@@ -1,0 +1,107 @@
+//! Judges a report from scratch: nothing here comes from the solver but the point and its multipliers.
+
+use tangor_problem::{INFINITE, Problem};
+use tangor_solver::{Point, Report};
+
+/// The residuals of a point, in the user's variables, rows and signs.
+#[derive(Debug)]
+pub struct Verdict {
+    pub objective: f64,
+    pub stationarity: f64,
+    pub feasibility: f64,
+    pub complementarity: f64,
+    pub infeasible: f64,
+    /// A bound on the rounding error of all of these.
+    pub rounding: f64,
+}
+
+impl Verdict {
+    /// Whether this is a KKT point within the tolerance.
+    pub fn is_kkt(&self, tolerance: f64) -> bool {
+        let slack = tolerance + self.rounding;
+        self.stationarity <= slack && self.feasibility <= slack && self.complementarity <= slack
+    }
+}
+
+/// Recomputes the residuals from the functions. Panics where a multiplier has no bound that could hold it.
+pub fn judge(problem: &mut dyn Problem, report: &Report) -> Verdict {
+    let meta = problem.meta().clone();
+    let (n, m) = (meta.n(), meta.m());
+    let (x, y, mu) = (&report.x, &report.row_multipliers, &report.bound_multipliers);
+    assert_eq!((x.len(), y.len(), mu.len(), report.constraints.len()), (n, m, n, m), "lengths");
+    let (mut objective, mut gradient, mut c) = (0.0, vec![0.0; n], vec![0.0; m]);
+    let mut jacobian = vec![vec![0.0; n]; m];
+    if meta.has_objective {
+        objective = problem.objective(x).expect("the objective has a value at the solution");
+        problem.gradient(x, &mut gradient).expect("the gradient has a value at the solution");
+    }
+    if m > 0 {
+        let mut values = vec![0.0; meta.jacobian_len()];
+        problem.constraints(x, &mut c).expect("the constraints have values at the solution");
+        problem.jacobian(x, &mut values).expect("the Jacobian has values at the solution");
+        for (k, value) in values.iter().enumerate() {
+            let (row, column) = meta.jacobian.place(k, n);
+            jacobian[row][column] += value;
+        }
+    }
+    let transposed = |v: &[f64], i: usize| (0..m).map(|row| jacobian[row][i] * v[row]).sum::<f64>();
+    let violation: Vec<f64> = (0..m).map(|row| c[row] - c[row].clamp(meta.c_lower[row], meta.c_upper[row])).collect();
+
+    let lagrangian: Vec<f64> = (0..n).map(|i| gradient[i] + transposed(y, i) - mu[i]).collect();
+    let rows = (0..m).map(|row| held(-y[row], c[row], meta.c_lower[row], meta.c_upper[row]));
+    let variables = (0..n).map(|i| held(mu[i], x[i], meta.x_lower[i], meta.x_upper[i]));
+    let repaired = (0..n).map(|i| x[i] - (x[i] - transposed(&violation, i)).clamp(meta.x_lower[i], meta.x_upper[i]));
+    let entries = jacobian.iter().flatten().copied();
+    let size =
+        1.0 + norm(gradient.iter().copied()) + norm(entries) * (1.0 + norm(y.iter().copied())) + norm(mu.iter().copied());
+    Verdict {
+        objective,
+        stationarity: norm(lagrangian.iter().copied()),
+        feasibility: norm(violation.iter().copied()),
+        complementarity: rows.chain(variables).sum(),
+        infeasible: norm(repaired),
+        rounding: 1e-12 * size * (1.0 + norm(x.iter().copied()) + norm(c.iter().copied())),
+    }
+}
+
+/// Judges the report, and fails when it flatters itself or leaves the bounds.
+pub fn assert_honest(problem: &mut dyn Problem, report: &Report) -> Verdict {
+    let verdict = judge(problem, report);
+    let meta = problem.meta();
+    let name = &meta.name;
+    for (i, x) in report.x.iter().enumerate() {
+        assert!((meta.x_lower[i]..=meta.x_upper[i]).contains(x), "{name}: x[{i}] = {x} is outside of its bounds");
+    }
+    let tolerance = &report.settings.tolerance;
+    let loosest = tolerance.stationarity.max(tolerance.feasibility).max(tolerance.complementarity);
+    assert!(report.point != Point::EpsKkt || verdict.is_kkt(loosest), "{name}: no KKT point, {verdict:?}");
+    let mut pairs = vec![
+        ("objective", report.objective, verdict.objective),
+        ("stationarity", report.stationarity, verdict.stationarity),
+        ("feasibility", report.feasibility, verdict.feasibility),
+        ("complementarity", report.complementarity, verdict.complementarity),
+    ];
+    if verdict.feasibility > tolerance.feasibility + verdict.rounding {
+        pairs.push(("infeasible stationarity", report.infeasible_stationarity, verdict.infeasible));
+    }
+    for (what, reported, recomputed) in pairs {
+        let close = (reported - recomputed).abs() <= verdict.rounding + 1e-10 * recomputed.abs();
+        assert!(close, "{name}: {what} is reported as {reported:e}, but is {recomputed:e}");
+    }
+    verdict
+}
+
+/// `|multiplier|` times the distance to the bound that holds `value`: the lower one for a positive multiplier. An equality holds
+/// either way.
+fn held(multiplier: f64, value: f64, lower: f64, upper: f64) -> f64 {
+    if multiplier == 0.0 || lower == upper {
+        return 0.0;
+    }
+    let bound = if multiplier > 0.0 { lower } else { upper };
+    assert!(bound.abs() < INFINITE, "the multiplier {multiplier} has no bound that could hold it");
+    multiplier.abs() * (value - bound).abs()
+}
+
+fn norm(values: impl IntoIterator<Item = f64>) -> f64 {
+    values.into_iter().map(|value| value * value).sum::<f64>().sqrt()
+}
