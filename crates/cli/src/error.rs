@@ -90,6 +90,9 @@ pub enum Error {
     /// No command has this name.
     #[error("there is no command {0:?}; `tangor --help` shows all of them")]
     UnknownCommand(String),
+    /// Something could not be measured.
+    #[error("{0}")]
+    Bench(#[from] tangor_bench::Error),
     /// The run could not be done.
     #[error("{0}")]
     Solver(#[from] tangor_solver::Error),

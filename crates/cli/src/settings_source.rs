@@ -81,7 +81,8 @@ fn read(path: &Path) -> Result<Settings, Error> {
         .map_err(|error| Error::Config { path: path.to_owned(), message: error.to_string().trim_end().to_string() })
 }
 
-fn assignment(text: &str) -> Result<(String, String), String> {
+/// `PATH=VALUE`
+pub fn assignment(text: &str) -> Result<(String, String), String> {
     let (path, value) = text.split_once('=').ok_or("an equals sign is missing; write for example merit.rho0=1")?;
     Ok((path.trim().to_string(), value.trim().to_string()))
 }

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod bench;
 mod check;
 mod completions;
 mod eval;
@@ -9,6 +10,7 @@ mod list;
 mod man;
 mod options;
 mod predict;
+mod reproduce;
 mod solve;
 
 use clap::{Parser, Subcommand};
@@ -44,6 +46,8 @@ enum Command {
     Fit(fit::Fit),
     Predict(predict::Predict),
     Options(options::Options),
+    Bench(bench::Bench),
+    Reproduce(reproduce::Reproduce),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -60,6 +64,8 @@ impl Arguments {
             Command::Fit(command) => command.run(),
             Command::Predict(command) => command.run(),
             Command::Options(command) => command.run(),
+            Command::Bench(command) => command.run(),
+            Command::Reproduce(command) => command.run(),
             Command::Completions(command) => command.run(),
             Command::Man(command) => command.run(),
         }

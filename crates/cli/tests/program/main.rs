@@ -1,5 +1,6 @@
 //! The program as a user meets it: through its arguments, its output and its exit code.
 
+mod bench;
 mod documents;
 mod files;
 mod fit;

@@ -1,0 +1,137 @@
+//! Many runs, in parallel over problems, each in its own process, into one journal.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::Error;
+use crate::child::{self, Program};
+use crate::contender::Contender;
+use crate::journal::{Journal, write_csv};
+use crate::record::Record;
+use crate::sets::Member;
+use crate::task::Task;
+
+/// What is to be run: every problem with every solver and every seed.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The problems.
+    pub members: Vec<Member>,
+    /// The solvers.
+    pub contenders: Vec<Contender>,
+    /// How many seeds: 0, 1, ...
+    pub seeds: u64,
+    /// Most iterations of a run.
+    pub max_iterations: u64,
+    /// Most seconds of a run.
+    pub time_limit: f64,
+    /// Whether rows keep the course of the residuals.
+    pub trace: bool,
+}
+
+/// How it is run.
+#[derive(Debug)]
+pub struct Campaign<'a> {
+    /// How single runs are started.
+    pub program: Program,
+    /// Runs at the same time.
+    pub jobs: usize,
+    /// Ends the campaign in order when it becomes true: what runs is dropped, and a later call goes on from there.
+    pub interrupt: &'a AtomicBool,
+    /// Whether a bar is shown, on a terminal only.
+    pub progress: bool,
+}
+
+/// What a campaign gives back.
+#[derive(Debug)]
+pub struct Results {
+    /// The rows, in the order of the plan.
+    pub records: Vec<Record>,
+    /// How many of them were there before.
+    pub resumed: usize,
+    /// How many are missing because of an interrupt.
+    pub missing: usize,
+}
+
+impl Plan {
+    /// All runs: solvers of a problem one after the other, so that they meet the same load of the machine.
+    pub fn tasks(&self) -> Vec<Task> {
+        let mut tasks = Vec::new();
+        for member in &self.members {
+            for contender in &self.contenders {
+                for seed in 0..self.seeds {
+                    let (member, contender) = (member.clone(), contender.clone());
+                    let (max_iterations, time_limit) = (self.max_iterations, self.time_limit);
+                    tasks.push(Task { member, contender, seed, max_iterations, time_limit, trace: self.trace });
+                }
+            }
+        }
+        tasks
+    }
+}
+
+impl Campaign<'_> {
+    /// Runs what the journal does not have yet; then all rows are in the journal, and as CSV in `csv` when it is given.
+    pub fn run(&self, plan: &Plan, journal: &mut Journal, csv: Option<&Path>) -> Result<Results, Error> {
+        let tasks = plan.tasks();
+        let missing = journal.missing(tasks.clone())?;
+        let resumed = tasks.len() - missing.len();
+        self.run_all(&missing, journal)?;
+        let records = journal.rows_of(&tasks);
+        if let Some(path) = csv {
+            write_csv(path, &records)?;
+        }
+        Ok(Results { resumed, missing: tasks.len() - records.len(), records })
+    }
+
+    fn run_all(&self, tasks: &[Task], journal: &mut Journal) -> Result<(), Error> {
+        let bar = self.bar(tasks.len());
+        let next = AtomicUsize::new(0);
+        let journal = Mutex::new(journal);
+        let failure = Mutex::new(None);
+        let work = || {
+            while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if self.interrupt.load(Ordering::Relaxed) {
+                    return;
+                }
+                let done = child::run(&self.program, task);
+                // Ctrl-C reaches the children too: a child that died of it has not crashed.
+                if self.interrupt.load(Ordering::Relaxed) {
+                    return;
+                }
+                let kept = done.and_then(|record| lock(&journal).push(record));
+                if let Err(error) = kept {
+                    lock(&failure).get_or_insert(error);
+                    next.store(tasks.len(), Ordering::Relaxed);
+                    return;
+                }
+                bar.set_message(task.member.name.clone());
+                bar.inc(1);
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..self.jobs.max(1) {
+                scope.spawn(work);
+            }
+        });
+        bar.finish_and_clear();
+        failure.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).map_or(Ok(()), Err)
+    }
+
+    fn bar(&self, length: usize) -> ProgressBar {
+        let target = if self.progress { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(length as u64), target);
+        // A template that indicatif does not understand would only cost its looks.
+        match ProgressStyle::with_template("{elapsed} {bar:32} {pos} of {len} runs, about {eta} left  {msg}") {
+            Ok(style) => bar.with_style(style),
+            Err(_) => bar,
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}

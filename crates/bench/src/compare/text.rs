@@ -1,0 +1,142 @@
+//! The comparison in words and tables.
+
+use std::fmt::{self, Write};
+
+use super::{Comparison, Entry, Measure};
+use crate::figure::StepFigure;
+
+/// Where the shares of a profile are printed.
+const MULTIPLES: [f64; 6] = [1.0, 2.0, 4.0, 10.0, 100.0, 1000.0];
+
+impl Comparison {
+    /// Counts, duels, wins and profiles.
+    pub fn summary(&self) -> String {
+        let mut out = String::new();
+        // Writing into a string cannot fail.
+        let _ = self.write_counts(&mut out);
+        for second in 1..self.entrants.len() {
+            let _ = self.write_duel(&mut out, 0, second);
+        }
+        for measure in Measure::ALL {
+            if let Some(figure) = self.performance_profile(measure) {
+                let _ = write_profile(&mut out, &figure, &MULTIPLES);
+            }
+        }
+        if let Some(figure) = self.data_profile() {
+            let _ = write_profile(&mut out, &figure, &MULTIPLES);
+        }
+        out
+    }
+
+    /// How many problems each solver solved.
+    pub fn counts(&self) -> String {
+        let mut out = String::new();
+        let _ = self.write_counts(&mut out);
+        out
+    }
+
+    fn width(&self) -> usize {
+        self.entrants.iter().map(|entrant| entrant.label.chars().count()).max().unwrap_or(0).max(10)
+    }
+
+    fn write_counts(&self, out: &mut String) -> fmt::Result {
+        let width = self.width();
+        writeln!(out, "{} problems in common; all residuals at most", self.problems.len())?;
+        writeln!(out, "  {:width$}  {:>6} {:>6} {:>6} {:>11}", "", "1e-3", "1e-4", "1e-6", "infeasible")?;
+        for (k, entrant) in self.entrants.iter().enumerate() {
+            let [a, b, c] = [1e-3, 1e-4, 1e-6].map(|eps| self.solved_within(k, eps));
+            let remark = if entrant.verified { "" } else { "   (by its own word)" };
+            writeln!(out, "  {:width$}  {a:>6} {b:>6} {c:>6} {:>11}{remark}", entrant.label, self.infeasible(k))?;
+        }
+        Ok(())
+    }
+
+    fn write_duel(&self, out: &mut String, first: usize, second: usize) -> fmt::Result {
+        let (a, b) = (&self.entrants[first].label, &self.entrants[second].label);
+        let duel = self.duel(first, second);
+        writeln!(out, "\n{a} against {b}, residuals at most {:e}", self.tolerance)?;
+        writeln!(out, "  solved by both     {}", duel.both.len())?;
+        for (who, list) in [(a.as_str(), &duel.first_only), (b.as_str(), &duel.second_only)] {
+            writeln!(out, "  only by {who:10} {:3}  {}", list.len(), list.join(" "))?;
+        }
+        writeln!(out, "  by neither        {:3}  {}", duel.neither.len(), duel.neither.join(" "))?;
+        for measure in Measure::ALL {
+            let wins = self.wins(first, second, measure);
+            if wins != Default::default() {
+                let name = measure.name();
+                writeln!(out, "  fewer {name:12} {a} {}, {b} {}, equal {}", wins.first, wins.second, wins.ties)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One line for each problem.
+    pub fn side_by_side(&self) -> String {
+        let mut out = format!("{:12}", "problem");
+        for entrant in &self.entrants {
+            let _ = write!(out, "  {:>44}", entrant.label);
+        }
+        let _ = write!(out, "\n{:12}", "");
+        for _ in &self.entrants {
+            let _ = write!(out, "  {:>10} {:>14} {:>8} {:>9}", "residual", "objective", "evals", "seconds");
+        }
+        for problem in &self.problems {
+            let _ = write!(out, "\n{problem:12}");
+            for k in 0..self.entrants.len() {
+                let _ = write!(out, "  {}", self.entry(k, problem).map(cells).unwrap_or_default());
+            }
+        }
+        out.push('\n');
+        out
+    }
+
+    /// The same as CSV.
+    pub fn side_by_side_csv(&self) -> String {
+        let fields = ["residual", "solved", "infeasible", "objective", "iterations", "evaluations", "seconds"];
+        let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+        let mut out = String::from("problem");
+        for entrant in &self.entrants {
+            fields.iter().for_each(|field| out.push_str(&format!(",{}", quoted(&format!("{} {field}", entrant.label)))));
+        }
+        out.push('\n');
+        let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+        for problem in &self.problems {
+            out.push_str(&quoted(problem));
+            for k in 0..self.entrants.len() {
+                let Some(entry) = self.entry(k, problem) else { continue };
+                let solved = [entry.is_solved(self.tolerance), entry.infeasible].map(|flag| flag.to_string());
+                let measures = [entry.objective, entry.iterations, entry.evaluations, entry.seconds].map(number);
+                let cells: Vec<String> = [number(entry.residual)].into_iter().chain(solved).chain(measures).collect();
+                out.push_str(&format!(",{}", cells.join(",")));
+            }
+            out.push('\n');
+        }
+        out
+    }
+}
+
+fn cells(entry: &Entry) -> String {
+    let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_string());
+    let residual = match (entry.residual, entry.infeasible, entry.word) {
+        (_, true, _) => "infeasible".to_string(),
+        (Some(residual), ..) => format!("{residual:.2e}"),
+        (None, _, true) => "solved".to_string(),
+        (None, ..) => "unsolved".to_string(),
+    };
+    let objective = or_dash(entry.objective.map(|value| format!("{value:.6e}")));
+    let evaluations = or_dash(entry.evaluations.map(|value| format!("{value:.0}")));
+    let seconds = or_dash(entry.seconds.map(|value| format!("{value:.4}")));
+    format!("{residual:>10} {objective:>14} {evaluations:>8} {seconds:>9}")
+}
+
+fn write_profile(out: &mut String, figure: &StepFigure, places: &[f64]) -> fmt::Result {
+    writeln!(out, "\n{} ({})", figure.title, figure.x_label)?;
+    let width = figure.curves.iter().map(|curve| curve.label.chars().count()).max().unwrap_or(0).max(10);
+    write!(out, "  {:width$}", "")?;
+    places.iter().try_for_each(|place| write!(out, " {place:>6}"))?;
+    for curve in &figure.curves {
+        write!(out, "\n  {:width$}", curve.label)?;
+        places.iter().try_for_each(|place| write!(out, " {:>5.1}%", 100.0 * curve.share(*place)))?;
+    }
+    writeln!(out)
+}

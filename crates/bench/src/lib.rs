@@ -1,0 +1,31 @@
+//! Measuring Tangor: problem sets, many runs that nothing can stop, residuals recomputed from the problem's functions, comparisons
+//! with other solvers and with published figures, and reports.
+//!
+//! A run is a problem, a solver with its settings and a seed ([`Task`]); it leaves a row ([`Record`]).
+
+mod campaign;
+mod child;
+pub mod compare;
+mod contender;
+mod error;
+pub mod figure;
+mod journal;
+pub mod paper;
+#[cfg(feature = "ipopt")]
+mod peer;
+mod record;
+pub mod report;
+pub mod reproduce;
+mod residuals;
+mod sets;
+mod task;
+
+pub use campaign::{Campaign, Plan, Results};
+pub use child::{Program, run as run_in_child, serve};
+pub use contender::{Contender, Method, PEERS};
+pub use error::Error;
+pub use journal::{Journal, write_csv};
+pub use record::{Ending, Record, TracePoint, WORSE};
+pub use residuals::{Candidate, Judgement, Residuals, judge};
+pub use sets::{Member, SETS, Source, members, only};
+pub use task::Task;

@@ -1,0 +1,115 @@
+//! Figure 1: what the mapping `A(x)` of the closed form does.
+
+use tangor_solver::{Mapping, MetricKind, NormalVariant, Settings};
+
+use super::{Experiment, FEASIBILITY, Laboratory, Outcome, STATIONARITY, figure, panel, solved_within};
+use crate::Error;
+use crate::contender::Contender;
+use crate::record::Record;
+use crate::report::{Cell, Column, Section, Table, trace_key};
+use crate::sets::Member;
+
+const MAPPINGS: [(&str, Mapping); 3] = [
+    ("linearised ALM", Mapping::AugmentedLagrangian { alpha: 1.0 }),
+    ("SQP", Mapping::Sqp { alpha: 1.0 }),
+    ("regularised", Mapping::Regularised),
+];
+
+impl Laboratory<'_> {
+    pub(super) fn mapping(&self) -> Result<Outcome, Error> {
+        let all = self.members("paper-equality")?;
+        let count = all.len();
+        let mut members = Vec::new();
+        for member in all {
+            if only_equalities(&member)? {
+                members.push(member);
+            }
+        }
+        let used = members.len();
+        let contenders = MAPPINGS.map(|(label, mapping)| Contender::tangor(label, settings(mapping))).to_vec();
+        let runs = self.run(Experiment::Mapping, members, contenders, 1)?;
+        let groups: Vec<(String, usize, Vec<&Record>)> = MAPPINGS
+            .iter()
+            .enumerate()
+            .map(|(k, (label, _))| {
+                let of = runs.records.iter().filter(|record| record.solver == *label);
+                (label.to_string(), k, of.collect())
+            })
+            .collect();
+        let picture = figure(
+            "Figure 1: the mapping A(x), exact functions",
+            vec![panel(STATIONARITY, &groups), panel(FEASIBILITY, &groups)],
+        );
+        let section = Section {
+            title: "Mapping".into(),
+            paragraphs: vec![
+                format!(
+                    "The closed form takes equality constraints without bounds. Of the paper's {count} problems, {used} have \
+                     neither bounds nor inequalities and are used here; the paper ignored the bounds of the others. The metric \
+                     is the identity and alpha is 1 for every problem; the paper tuned alpha for each."
+                ),
+                "Linearised ALM: A = I. SQP: A = (J Jᵀ)⁻¹. Regularised: A = (J Jᵀ + δ I)⁻¹ with δ = L_c |h|.".into(),
+            ],
+            figures: vec![("mapping".into(), picture)],
+            tables: vec![summary(&groups), problems(&runs.records)],
+        };
+        Ok((vec![section], runs.records, runs.missing))
+    }
+}
+
+fn settings(mapping: Mapping) -> Settings {
+    let mut settings = Settings::default();
+    settings.normal.variant = NormalVariant::Mapping;
+    settings.normal.mapping = mapping;
+    settings.metric.kind = MetricKind::Identity;
+    settings
+}
+
+/// Neither bounds nor inequalities; fixed variables are no bounds, since they are left out.
+fn only_equalities(member: &Member) -> Result<bool, Error> {
+    let problem = member.source.open()?;
+    let meta = tangor_problem::Problem::meta(&problem);
+    let infinite = |bound: f64| bound.abs() >= tangor_problem::INFINITE;
+    let bounds = meta.x_lower.iter().zip(&meta.x_upper);
+    let free = bounds.filter(|(lower, upper)| lower != upper).all(|(lower, upper)| infinite(*lower) && infinite(*upper));
+    Ok(free && meta.c_lower == meta.c_upper)
+}
+
+fn summary(groups: &[(String, usize, Vec<&Record>)]) -> Table {
+    let columns = ["1e-3", "1e-4", "1e-6"].map(|eps| Column::numbers(&format!("all residuals at most {eps}")));
+    let row = |(label, _, records): &(String, usize, Vec<&Record>)| {
+        let counts = [1e-3, 1e-4, 1e-6].map(|eps| Cell::count(solved_within(records, eps) as u64));
+        [Cell::words(label)].into_iter().chain(counts).collect()
+    };
+    Table {
+        caption: "Problems solved by each mapping".into(),
+        columns: [Column::words("mapping")].into_iter().chain(columns).collect(),
+        rows: groups.iter().map(row).collect(),
+        filter: false,
+    }
+}
+
+/// The mappings side by side.
+fn problems(records: &[Record]) -> Table {
+    let mut columns = vec![Column::words("problem"), Column::numbers("n"), Column::numbers("m")];
+    for (label, _) in MAPPINGS {
+        columns.push(Column::numbers(&format!("{label}: stationarity")));
+        columns.push(Column::numbers("feasibility"));
+        columns.push(Column::numbers("iterations"));
+    }
+    let mut rows = Vec::new();
+    for first in records.iter().filter(|record| record.solver == MAPPINGS[0].0) {
+        let mut row = vec![Cell::words(&first.problem), Cell::count(first.n as u64), Cell::count(first.m as u64)];
+        for (label, _) in MAPPINGS {
+            let Some(record) = records.iter().find(|record| record.problem == first.problem && record.solver == label) else {
+                row.extend([Cell::number(None), Cell::number(None), Cell::number(None)]);
+                continue;
+            };
+            row.push(Cell::residual(record.stationarity).opening(trace_key(record)));
+            row.push(Cell::residual(record.feasibility));
+            row.push(Cell::count(record.iterations));
+        }
+        rows.push(row);
+    }
+    Table { caption: "Each problem with each mapping".into(), columns, rows, filter: true }
+}

@@ -1,0 +1,232 @@
+//! How good a point is, computed from the problem's functions alone: no solver is asked, nothing is scaled.
+
+use serde::{Deserialize, Serialize};
+use tangor_problem::{Failure, INFINITE, Meta, Problem};
+use tangor_solver::{Point, Tolerance};
+
+/// The residuals of a point and its multipliers, in the signs of [`Report`](tangor_solver::Report).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Residuals {
+    /// `|grad f + J^T y - mu|`, 2-norm. A fixed variable takes no part: its multiplier may be anything.
+    pub stationarity: f64,
+    /// Violation of constraints and bounds, 2-norm.
+    pub feasibility: f64,
+    /// Sum of |multiplier| times distance to its bound, over constraints and variables.
+    pub complementarity: f64,
+    /// `|x - clip(x - J^T v)|` with the violation `v`: zero when no small change reduces the violation.
+    pub infeasible_stationarity: f64,
+}
+
+/// A point with its multipliers.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'a> {
+    /// The variables.
+    pub x: &'a [f64],
+    /// Multipliers of the constraints.
+    pub y: &'a [f64],
+    /// Multipliers of the bounds.
+    pub mu: &'a [f64],
+}
+
+/// What a point is worth: objective and residuals.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judgement {
+    /// `f(x)`, 0 when there is no objective.
+    pub objective: f64,
+    /// The residuals.
+    pub residuals: Residuals,
+}
+
+/// Evaluates the functions at the point and judges it.
+pub fn judge(problem: &mut dyn Problem, candidate: Candidate) -> Result<Judgement, Failure> {
+    let meta = problem.meta().clone();
+    let x = candidate.x;
+    let lengths = [x.len(), candidate.y.len(), candidate.mu.len()];
+    if lengths != [meta.n(), meta.m(), meta.n()] {
+        return Err(Failure::undefined(format!("a point or its multipliers have the wrong length: {lengths:?}")));
+    }
+    let (mut objective, mut gradient) = (0.0, vec![0.0; meta.n()]);
+    if meta.has_objective {
+        objective = problem.objective(x)?;
+        problem.gradient(x, &mut gradient)?;
+    }
+    let (mut c, mut jacobian) = (vec![0.0; meta.m()], vec![0.0; meta.jacobian_len()]);
+    if meta.m() > 0 {
+        problem.constraints(x, &mut c)?;
+        problem.jacobian(x, &mut jacobian)?;
+    }
+    let rows = Side { lower: &meta.c_lower, upper: &meta.c_upper };
+    let bounds = Side { lower: &meta.x_lower, upper: &meta.x_upper };
+
+    // A row at its upper bound has a multiplier >= 0, a variable one <= 0: with the sign turned both follow one rule.
+    let turned: Vec<f64> = candidate.y.iter().map(|y| -y).collect();
+    let (y, of_rows) = rows.admissible(&c, &turned);
+    let (mu, of_bounds) = bounds.admissible(x, candidate.mu);
+    let y: Vec<f64> = y.iter().map(|y| -y).collect();
+    add_transposed(&meta, &jacobian, &y, &mut gradient);
+    let free = (0..meta.n()).filter(|&i| meta.x_lower[i] < meta.x_upper[i]);
+    let stationarity = norm(free.map(|i| gradient[i] - mu[i]));
+
+    let violation = rows.violation(&c);
+    let residuals = Residuals {
+        stationarity,
+        feasibility: norm(violation.iter().copied().chain(bounds.violation(x))),
+        complementarity: of_rows + of_bounds,
+        infeasible_stationarity: projected_slope(&meta, x, &jacobian, &violation),
+    };
+    Ok(Judgement { objective, residuals })
+}
+
+impl Residuals {
+    /// The largest of the three KKT residuals; infinite when one is not a number.
+    pub fn worst(&self) -> f64 {
+        let all = [self.stationarity, self.feasibility, self.complementarity];
+        all.into_iter().map(|residual| if residual.is_nan() { f64::INFINITY } else { residual }).fold(0.0, f64::max)
+    }
+
+    /// What the point is. An infeasible stationary point must be flat relative to a violation below 1, so that a slow approach to
+    /// a feasible point does not pass for one.
+    pub fn classify(&self, tolerance: &Tolerance) -> Point {
+        let feasible = self.feasibility <= tolerance.feasibility;
+        if feasible && self.stationarity <= tolerance.stationarity && self.complementarity <= tolerance.complementarity {
+            Point::EpsKkt
+        } else if feasible {
+            Point::Feasible
+        } else if self.infeasible_stationarity <= tolerance.infeasible * self.feasibility.min(1.0) {
+            Point::EpsInfeasibleStationary
+        } else {
+            Point::Nothing
+        }
+    }
+}
+
+/// Lower and upper bounds of variables or of constraints.
+struct Side<'a> {
+    lower: &'a [f64],
+    upper: &'a [f64],
+}
+
+impl Side<'_> {
+    fn violation(&self, values: &[f64]) -> Vec<f64> {
+        let bounds = self.lower.iter().zip(self.upper);
+        values.iter().zip(bounds).map(|(value, (lower, upper))| value - clip(*value, *lower, *upper)).collect()
+    }
+
+    /// Multipliers that are `>= 0` for lower and `<= 0` for upper bounds, with those of infinite bounds removed, and the sum of
+    /// |multiplier| times distance. An equality has no distance.
+    fn admissible(&self, values: &[f64], multipliers: &[f64]) -> (Vec<f64>, f64) {
+        let mut sum = 0.0;
+        let mut admissible = multipliers.to_vec();
+        for (i, multiplier) in admissible.iter_mut().enumerate() {
+            if self.lower[i] == self.upper[i] {
+                continue;
+            }
+            let bound = if *multiplier > 0.0 { self.lower[i] } else { self.upper[i] };
+            if bound.abs() >= INFINITE && !multiplier.is_nan() {
+                *multiplier = 0.0;
+            } else {
+                sum += multiplier.abs() * (values[i] - bound).abs();
+            }
+        }
+        (admissible, sum)
+    }
+}
+
+fn clip(value: f64, lower: f64, upper: f64) -> f64 {
+    // Not `clamp`, which panics on crossed bounds.
+    if value < lower {
+        lower
+    } else if value > upper {
+        upper
+    } else {
+        value
+    }
+}
+
+fn projected_slope(meta: &Meta, x: &[f64], jacobian: &[f64], violation: &[f64]) -> f64 {
+    let mut slope = vec![0.0; meta.n()];
+    add_transposed(meta, jacobian, violation, &mut slope);
+    norm((0..meta.n()).map(|i| x[i] - clip(x[i] - slope[i], meta.x_lower[i], meta.x_upper[i])))
+}
+
+/// `out += J^T y`
+fn add_transposed(meta: &Meta, jacobian: &[f64], y: &[f64], out: &mut [f64]) {
+    for (k, value) in jacobian.iter().enumerate() {
+        let (row, column) = meta.jacobian.place(k, meta.n());
+        out[column] += value * y[row];
+    }
+}
+
+fn norm(values: impl Iterator<Item = f64>) -> f64 {
+    values.map(|value| value * value).sum::<f64>().sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tangor_problem::{Differentiated, Formulas, Number};
+
+    /// minimise x0^2 + x1 subject to x0 x1 >= 2, 1 <= x0 <= 3, x1 fixed or not
+    struct Product;
+
+    impl Formulas for Product {
+        fn objective<D: Number>(&self, x: &[D]) -> D {
+            x[0].square() + x[1]
+        }
+        fn constraints<D: Number>(&self, x: &[D], c: &mut [D]) {
+            c[0] = x[0] * x[1];
+        }
+    }
+
+    const FREE: f64 = f64::INFINITY;
+
+    fn judged(x1: [f64; 2], x: [f64; 2], y: f64, mu: [f64; 2]) -> Residuals {
+        let meta = Meta::new("product", vec![1.0, 1.0]).bounds(&[1.0, x1[0]], &[3.0, x1[1]]).at_least(&[2.0]);
+        let mut problem = Differentiated::new(meta, Product);
+        let judgement = judge(&mut problem, Candidate { x: &x, y: &[y], mu: &mu }).unwrap();
+        assert_eq!(judgement.objective, x[0] * x[0] + x[1]);
+        judgement.residuals
+    }
+
+    #[test]
+    fn residuals_by_hand() {
+        // g = (4, 1), J = (5, 2), y = -1/2: g + J^T y - mu = (4 - 2.5 - 1, 1 - 1) = (0.5, 0);
+        // complementarity: 1/2 |10 - 2| for the row and 1 |2 - 1| for the bound.
+        let residuals = judged([-FREE, FREE], [2.0, 5.0], -0.5, [1.0, 0.0]);
+        let expected = Residuals { stationarity: 0.5, feasibility: 0.0, complementarity: 5.0, infeasible_stationarity: 0.0 };
+        assert_eq!(residuals, expected);
+    }
+
+    #[test]
+    fn multipliers_of_bounds_that_do_not_exist_are_refused() {
+        // y > 0 would need an upper bound, mu[1] a bound of x1: both count as zero, and g = (4, 1) is left.
+        let residuals = judged([-FREE, FREE], [2.0, 5.0], 3.0, [0.0, 7.0]);
+        assert_eq!((residuals.stationarity, residuals.complementarity), (17f64.sqrt(), 0.0));
+    }
+
+    #[test]
+    fn a_fixed_variable_takes_any_multiplier() {
+        let residuals = judged([5.0, 5.0], [2.0, 5.0], 0.0, [0.0, 99.0]);
+        assert_eq!((residuals.stationarity, residuals.complementarity), (4.0, 0.0));
+    }
+
+    #[test]
+    fn violation_and_its_slope_by_hand() {
+        // c = 0.5 is short of 2 by 1.5 and x0 = 0.5 of 1 by 0.5; J = (1, 0.5), v = -1.5: the slope is (-1.5, -0.75).
+        let residuals = judged([-FREE, FREE], [0.5, 1.0], 0.0, [0.0, 0.0]);
+        assert_eq!(residuals.feasibility, 2.5f64.sqrt());
+        assert_eq!(residuals.infeasible_stationarity, (1.5f64 * 1.5 + 0.75 * 0.75).sqrt());
+        assert_eq!(residuals.classify(&Tolerance::default()), Point::Nothing);
+        // x at its upper bounds wants to go further up and cannot: infeasible and stationary.
+        let stuck = judged([-1.0, 0.5], [3.0, 0.5], 0.0, [0.0, 0.0]);
+        assert_eq!((stuck.feasibility, stuck.infeasible_stationarity), (0.5, 0.0));
+        assert_eq!(stuck.classify(&Tolerance::default()), Point::EpsInfeasibleStationary);
+    }
+
+    #[test]
+    fn not_a_number_is_never_good() {
+        let residuals = judged([-FREE, FREE], [2.0, 5.0], f64::NAN, [0.0, 0.0]);
+        assert_eq!(residuals.worst(), f64::INFINITY);
+        assert_eq!(residuals.classify(&Tolerance::default()), Point::Feasible);
+    }
+}

@@ -1,0 +1,286 @@
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use tangor_bench::compare::{Comparison, Measure, of_records, read};
+use tangor_bench::{Campaign, Contender, Ending, Journal, Member, Plan, Program, Record, members, only};
+use tangor_solver::{Point, Settings};
+
+use crate::error::Error;
+use crate::screen::Color;
+use crate::{duration, exit, interrupt};
+
+const EXAMPLES: &str = "\
+Examples:
+  tangor bench run embedded --out embedded.csv
+  tangor bench run paper --out paper.csv --max-iterations 1000
+  tangor bench run HS71,DEGENQPC:N=10,mine.SIF --out some.csv --set metric.kind=identity
+  tangor bench run paper --solver tangor,ipopt --out both.csv      Ipopt beside Tangor, if it was built in
+  tangor bench compare paper.csv ipopt.csv --out profiles";
+
+/// How much longer than its limit a run may take before its process is ended.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Run many problems, and compare results
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Bench {
+    #[command(subcommand)]
+    command: BenchCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum BenchCommand {
+    Run(Run),
+    Compare(Compare),
+    /// Carries out one run: a task on standard input, its row on standard output.
+    #[command(hide = true)]
+    One,
+}
+
+impl Bench {
+    /// Carries out the command.
+    pub fn run(self) -> Result<u8, Error> {
+        match self.command {
+            BenchCommand::Run(command) => command.run(),
+            BenchCommand::Compare(command) => command.run(),
+            BenchCommand::One => {
+                tangor_bench::serve()?;
+                Ok(exit::SOLVED)
+            }
+        }
+    }
+}
+
+/// Run a set of problems, one row for each problem, solver and seed
+///
+/// Runs go on in parallel, each in its own process: one that hangs or crashes is reported and the rest goes on. Rows are added to
+/// FILE.jsonl as soon as they are there; the same command after a kill goes on where it was. Residuals are recomputed from the
+/// returned point.
+#[derive(Debug, Args)]
+struct Run {
+    /// A set (embedded, paper-equality, paper-inequality, paper), or names, SIF files and lists (.txt) with commas between them
+    set: String,
+
+    /// Where the rows go; JSON lines are written beside it
+    #[arg(long, value_name = "FILE.csv")]
+    out: PathBuf,
+
+    /// Start over, even if FILE.jsonl has rows already
+    #[arg(long)]
+    fresh: bool,
+
+    /// Only these problems of the set
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    only: Vec<String>,
+
+    /// Which solvers: tangor, ipopt (first derivatives), ipopt-exact (second derivatives, SIF files only)
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "tangor")]
+    solver: Vec<String>,
+
+    /// Set one setting of Tangor by its path, as in merit.rho0=1; may be repeated
+    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = crate::settings_source::assignment)]
+    assignments: Vec<(String, String)>,
+
+    /// Gaussian noise of this level on gradient, constraints and Jacobian
+    #[arg(long, value_name = "LEVEL", default_value_t = 0.0)]
+    noise: f64,
+
+    /// How many seeds
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seeds: u64,
+
+    /// A table with the best known objectives: columns problem and objective, and status where it must be `solved`
+    #[arg(long, value_name = "FILE.csv")]
+    reference: Option<PathBuf>,
+
+    #[command(flatten)]
+    effort: Effort,
+
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t)]
+    color: Color,
+}
+
+/// Limits of runs and where SIF files are; shared by commands that run many.
+#[derive(Debug, Args)]
+pub struct Effort {
+    /// Most iterations of a run
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub max_iterations: u64,
+
+    /// Most wall time of a run
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration::parse)]
+    pub time_limit: Duration,
+
+    /// Runs at the same time; as many as there are cores if not given
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+
+    /// The folder of SIF files; the variable MASTSIF if not given
+    #[arg(long, value_name = "FOLDER")]
+    pub sif_folder: Option<PathBuf>,
+}
+
+impl Effort {
+    /// Where SIF files are.
+    pub fn sif_folder(&self) -> Option<PathBuf> {
+        self.sif_folder.clone().or_else(|| std::env::var_os("MASTSIF").map(PathBuf::from))
+    }
+
+    /// Runs in processes of this same program.
+    pub fn campaign<'a>(&self, interrupt: &'a AtomicBool) -> Result<Campaign<'a>, Error> {
+        let path = std::env::current_exe()?;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let program = Program { path, arguments: vec!["bench".into(), "one".into()], grace: GRACE };
+        Ok(Campaign { program, jobs: self.jobs.unwrap_or(cores), interrupt, progress: true })
+    }
+}
+
+impl Run {
+    fn run(self) -> Result<u8, Error> {
+        let plan = self.plan()?;
+        let flag = interrupt::flag()?;
+        let mut journal = Journal::open(&self.out.with_extension("jsonl"))?;
+        if self.fresh {
+            journal.clear()?;
+        }
+        let results = self.effort.campaign(&flag)?.run(&plan, &mut journal, Some(&self.out))?;
+        let mut out = self.color.screen();
+        if results.resumed > 0 {
+            writeln!(out, "{} of the runs were done before; --fresh repeats them", results.resumed)?;
+        }
+        summarise(&mut out, &results.records)?;
+        writeln!(out, "rows in {} and {}", self.out.display(), self.out.with_extension("jsonl").display())?;
+        if results.missing > 0 {
+            writeln!(out, "{} runs are missing: the same command goes on", results.missing)?;
+            return Ok(exit::STOPPED);
+        }
+        Ok(exit::SOLVED)
+    }
+
+    fn plan(&self) -> Result<Plan, Error> {
+        let mut members = only(members(&self.set, self.effort.sif_folder().as_deref())?, &self.only)?;
+        if let Some(path) = &self.reference {
+            add_best_known(&mut members, path)?;
+        }
+        let mut settings = Settings::default();
+        for (path, value) in &self.assignments {
+            settings.set(path, value).map_err(|error| Error::Setting(error.to_string()))?;
+        }
+        settings.validate().map_err(|error| Error::Setting(error.to_string()))?;
+        let contender = |name: &String| match name.as_str() {
+            "tangor" => Ok(Contender::tangor("tangor", settings.clone()).noisy(self.noise)),
+            peer => Contender::peer(peer).ok_or_else(|| {
+                Error::Setting(format!("there is no solver {peer:?}; choose from tangor, ipopt and ipopt-exact"))
+            }),
+        };
+        Ok(Plan {
+            members,
+            contenders: self.solver.iter().map(contender).collect::<Result<_, _>>()?,
+            seeds: self.seeds,
+            max_iterations: self.effort.max_iterations,
+            time_limit: self.effort.time_limit.as_secs_f64(),
+            trace: true,
+        })
+    }
+}
+
+/// Objectives of a table, where it says that the problem was solved.
+fn add_best_known(members: &mut [Member], path: &Path) -> Result<(), Error> {
+    for entrant in read(path)? {
+        for member in members.iter_mut() {
+            let entry = entrant.entries.get(&member.name).filter(|entry| entry.is_solved(1e-6));
+            if let Some(objective) = entry.and_then(|entry| entry.objective) {
+                member.best_known = Some(member.best_known.map_or(objective, |known| known.min(objective)));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn summarise(out: &mut dyn Write, records: &[Record]) -> Result<(), Error> {
+    if let Ok(comparison) = Comparison::new(of_records(records), 1e-6) {
+        write!(out, "{}", comparison.counts())?;
+    }
+    let listed = |wanted: &dyn Fn(&Record) -> bool| -> Vec<String> {
+        records.iter().filter(|record| wanted(record)).map(|record| format!("{} ({})", record.problem, record.solver)).collect()
+    };
+    let lists = [
+        ("hung", listed(&|record| record.stop == Ending::Hung)),
+        ("crashed", listed(&|record| record.stop == Ending::Crashed)),
+        ("refused", listed(&|record| record.stop == Ending::Refused)),
+        ("worse than the best known", listed(&|record| record.worse && record.point == Point::EpsKkt)),
+        ("claimed, but not verified", listed(&|record| record.claimed == Point::EpsKkt && record.point != Point::EpsKkt)),
+    ];
+    for (what, list) in lists.iter().filter(|(_, list)| !list.is_empty()) {
+        const SHOWN: usize = 12;
+        let more = if list.len() > SHOWN { ", ..." } else { "" };
+        writeln!(out, "{what}: {} runs: {}{more}", list.len(), list[..list.len().min(SHOWN)].join(", "))?;
+    }
+    let seconds: f64 = records.iter().map(|record| record.seconds).sum();
+    writeln!(out, "{} runs, {} of solver time", records.len(), duration::readable(seconds))?;
+    Ok(())
+}
+
+/// Compare result tables
+///
+/// Takes rows of `tangor bench run` (CSV or JSON lines), the paper's tables (columns problem, stationarity, feasibility and perhaps
+/// complementarity) and lists of statuses (columns problem and status), and compares them on the problems that all of them have.
+#[derive(Debug, Args)]
+struct Compare {
+    /// Two tables or more; each may hold several solvers
+    #[arg(required = true)]
+    tables: Vec<PathBuf>,
+
+    /// Up to which residual a problem counts as solved
+    #[arg(long, value_name = "EPS", default_value_t = 1e-6)]
+    tolerance: f64,
+
+    /// Write profiles as SVG and the side by side table as CSV into this folder
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+
+    /// Print one line for each problem
+    #[arg(long)]
+    table: bool,
+
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t)]
+    color: Color,
+}
+
+impl Compare {
+    fn run(self) -> Result<u8, Error> {
+        let comparison = Comparison::of_files(&self.tables, self.tolerance)?;
+        let mut out = self.color.screen();
+        write!(out, "{}", comparison.summary())?;
+        if self.table {
+            write!(out, "\n{}", comparison.side_by_side())?;
+        }
+        if let Some(folder) = &self.out {
+            std::fs::create_dir_all(folder).map_err(|cause| Error::Unwritable { path: folder.clone(), cause })?;
+            for (name, text) in files(&comparison) {
+                let path = folder.join(name);
+                std::fs::write(&path, text).map_err(|cause| Error::Unwritable { path: path.clone(), cause })?;
+                writeln!(out, "wrote {}", path.display())?;
+            }
+        }
+        Ok(exit::SOLVED)
+    }
+}
+
+fn files(comparison: &Comparison) -> Vec<(String, String)> {
+    let mut files = vec![("side-by-side.csv".to_string(), comparison.side_by_side_csv())];
+    for measure in Measure::ALL {
+        if let Some(figure) = comparison.performance_profile(measure) {
+            files.push((format!("profile-{}.svg", measure.name()), figure.draw()));
+        }
+    }
+    if let Some(figure) = comparison.data_profile() {
+        files.push(("data-profile.svg".to_string(), figure.draw()));
+    }
+    files
+}

@@ -1,0 +1,102 @@
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use tangor_bench::reproduce::{Experiment, Laboratory};
+
+use super::bench::Effort;
+use crate::error::Error;
+use crate::screen::Color;
+use crate::{exit, interrupt};
+
+const EXAMPLES: &str = "\
+Examples:
+  tangor reproduce all --out results             everything; needs the SIF files (MASTSIF)
+  tangor reproduce mapping tables --out results  Figure 1 and both tables, in one report
+  tangor reproduce variance --out results --seeds 5";
+
+/// Run the paper's experiments and make a report
+///
+/// Data (CSV and JSON lines), pictures (SVG) and report.html go into a folder. The same command after a kill goes on where it was.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Reproduce {
+    /// Which of them; several make one report
+    #[arg(value_enum, required = true)]
+    what: Vec<What>,
+
+    /// The folder
+    #[arg(long, value_name = "FOLDER", default_value = "results")]
+    out: PathBuf,
+
+    /// Start over, even if the folder has rows already
+    #[arg(long)]
+    fresh: bool,
+
+    /// Seeds of noisy runs
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seeds: u64,
+
+    #[command(flatten)]
+    effort: Effort,
+
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t)]
+    color: Color,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum What {
+    /// Figure 1: augmented Lagrangian, SQP and regularised mapping
+    Mapping,
+    /// Figure 2: mini-batch against recursive momentum under noise
+    Variance,
+    /// Figure 3: residuals on both sets
+    Inequality,
+    /// Both tables, each row beside the paper's
+    Tables,
+    /// All of them
+    All,
+}
+
+impl What {
+    fn experiments(self) -> &'static [Experiment] {
+        match self {
+            What::Mapping => &[Experiment::Mapping],
+            What::Variance => &[Experiment::Variance],
+            What::Inequality => &[Experiment::Inequality],
+            What::Tables => &[Experiment::Tables],
+            What::All => &[Experiment::Mapping, Experiment::Variance, Experiment::Inequality, Experiment::Tables],
+        }
+    }
+}
+
+impl Reproduce {
+    /// Runs the experiments.
+    pub fn run(self) -> Result<u8, Error> {
+        let experiments: Vec<Experiment> = self.what.iter().flat_map(|what| what.experiments()).copied().collect();
+        let flag = interrupt::flag()?;
+        let laboratory = Laboratory {
+            campaign: self.effort.campaign(&flag)?,
+            folder: self.out.clone(),
+            sif_folder: self.effort.sif_folder(),
+            max_iterations: self.effort.max_iterations,
+            time_limit: self.effort.time_limit.as_secs_f64(),
+            seeds: self.seeds,
+            fresh: self.fresh,
+        };
+        let done = laboratory.reproduce(&experiments)?;
+        let mut out = self.color.screen();
+        for section in done.report.sections.iter().filter(|section| !section.tables.is_empty()) {
+            for table in section.tables.iter().filter(|table| !table.filter) {
+                writeln!(out, "{}\n{}", table.caption, table.text())?;
+            }
+        }
+        writeln!(out, "report in {}", done.path.display())?;
+        if done.missing > 0 {
+            writeln!(out, "{} runs are missing: the same command goes on", done.missing)?;
+            return Ok(exit::STOPPED);
+        }
+        Ok(exit::SOLVED)
+    }
+}

@@ -1,0 +1,96 @@
+use std::fs;
+use std::path::Path;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use crate::{code, refusal, run, stderr, stdout, tangor};
+
+const FEW: &str = "HS71,HS6,HS28,MARATOS";
+
+fn path(folder: &tempfile::TempDir, name: &str) -> String {
+    folder.path().join(name).display().to_string()
+}
+
+#[test]
+fn embedded_problems_are_run_and_their_rows_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = path(&folder, "rows.csv");
+    let output = run(&["bench", "run", "embedded", "--only", "hs71,hs6", "--out", &csv]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let text = fs::read_to_string(&csv).unwrap();
+    let rows: Vec<&str> = text.lines().collect();
+    assert_eq!(rows.len(), 3);
+    assert!(rows[0].starts_with("problem,solver,seed,n,m,stop,point,claimed,objective,best_known,worse,stationarity,"));
+    assert!(rows[1..].iter().all(|row| row.contains(",tolerance,eps_kkt,eps_kkt,")), "{text}");
+    let jsonl = fs::read_to_string(path(&folder, "rows.jsonl")).unwrap();
+    assert_eq!(jsonl.lines().count(), 2);
+
+    let compared = run(&["bench", "compare", &csv, &path(&folder, "rows.jsonl"), "--out", &path(&folder, "profiles")]);
+    assert_eq!(code(&compared), 0, "{}", stderr(&compared));
+    assert!(stdout(&compared).contains("2 problems in common"), "{}", stdout(&compared));
+    let picture = fs::read_to_string(folder.path().join("profiles/profile-evaluations.svg")).unwrap();
+    assert!(picture.contains("tangor (rows): 2 of 2 solved"), "{picture}");
+}
+
+#[test]
+fn a_second_call_repeats_nothing_and_fresh_repeats_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = path(&folder, "rows.csv");
+    run(&["bench", "run", "HS71", "--out", &csv]);
+    let before = fs::read_to_string(path(&folder, "rows.jsonl")).unwrap();
+    let again = run(&["bench", "run", FEW, "--out", &csv]);
+    assert!(stdout(&again).contains("1 of the runs were done before"), "{}", stdout(&again));
+    let after = fs::read_to_string(path(&folder, "rows.jsonl")).unwrap();
+    assert!(after.starts_with(&before) && after.lines().count() == 4);
+    let other = refusal(&["bench", "run", "HS71", "--out", &csv, "--set", "metric.kind=identity"]);
+    assert!(other.contains("already has rows of tangor with other settings"), "{other}");
+    let fresh = run(&["bench", "run", "HS71", "--out", &csv, "--set", "metric.kind=identity", "--fresh"]);
+    assert_eq!(code(&fresh), 0, "{}", stderr(&fresh));
+}
+
+#[test]
+fn a_killed_run_leaves_its_rows_and_no_children() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = path(&folder, "rows.csv");
+    let arguments = ["bench", "run", "embedded", "--out", &csv, "--jobs", "1"];
+    let mut child = tangor(&arguments).spawn().unwrap();
+    let journal = folder.path().join("rows.jsonl");
+    wait_for_rows(&mut child, &journal);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let before = whole_lines(&journal);
+    assert!(before >= 1);
+    let again = run(&arguments);
+    assert_eq!(code(&again), 0, "{}", stderr(&again));
+    let all = tangor_collection::entries().len();
+    let done = fs::read_to_string(&journal).unwrap();
+    let mut problems: Vec<&str> = done.lines().filter_map(|line| line.split('"').nth(3)).collect();
+    problems.sort_unstable();
+    problems.dedup();
+    assert_eq!((problems.len(), done.lines().count()), (all, all), "a run was repeated or lost");
+    if before < all {
+        assert!(stdout(&again).contains("of the runs were done before"));
+    }
+}
+
+fn whole_lines(journal: &Path) -> usize {
+    fs::read_to_string(journal).map_or(0, |text| text.matches('\n').count())
+}
+
+fn wait_for_rows(child: &mut Child, journal: &Path) {
+    let started = Instant::now();
+    while whole_lines(journal) == 0 {
+        assert!(started.elapsed() < Duration::from_secs(60), "no row came");
+        assert!(child.try_wait().unwrap().is_none_or(|status| status.success()));
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn the_paper_needs_its_files_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let message = refusal(&["bench", "run", "paper", "--out", &path(&folder, "rows.csv")]);
+    assert!(message.contains("no folder of SIF files is given (the variable MASTSIF, as CUTEst has it)"), "{message}");
+    let solver = refusal(&["bench", "run", "HS71", "--solver", "snopt", "--out", &path(&folder, "rows.csv")]);
+    assert!(solver.contains("there is no solver \"snopt\"; choose from tangor, ipopt and ipopt-exact"), "{solver}");
+}

@@ -1,0 +1,171 @@
+//! Ipopt's questions, answered by a problem.
+
+use std::ffi::{c_double, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::slice::{from_raw_parts, from_raw_parts_mut};
+
+use tangor_problem::{Counts, Evaluation, Pattern, Problem, SecondOrder};
+
+use crate::binding::{Bool, Index};
+
+/// The problem behind the callbacks.
+pub struct Functions<'a> {
+    pub derivatives: Derivatives<'a>,
+    pub counts: Counts,
+    pub hessians: u64,
+    pub iterations: u64,
+}
+
+/// A problem with first or second derivatives.
+pub enum Derivatives<'a> {
+    /// First derivatives.
+    First(&'a mut dyn Problem),
+    /// First and second derivatives.
+    Second(&'a mut dyn SecondOrder),
+}
+
+impl Derivatives<'_> {
+    pub(crate) fn problem(&mut self) -> &mut dyn Problem {
+        match self {
+            Derivatives::First(problem) => *problem,
+            Derivatives::Second(problem) => *problem,
+        }
+    }
+}
+
+/// Evaluates into `values`. A failure, a panic and a value that is not finite all mean to Ipopt: shorten the step.
+fn evaluated(values: &mut [f64], evaluate: impl FnOnce(&mut [f64]) -> Evaluation) -> Bool {
+    let done = catch_unwind(AssertUnwindSafe(|| evaluate(values)));
+    Bool::from(matches!(done, Ok(Ok(()))) && values.iter().all(|value| value.is_finite()))
+}
+
+// In all callbacks: Ipopt passes arrays of the lengths that were declared when the problem was made, and as `data` the pointer
+// that was given to `IpoptSolve`, which nobody else uses during the call.
+
+pub unsafe extern "C" fn objective(n: Index, x: *mut c_double, _: Bool, f: *mut c_double, data: *mut c_void) -> Bool {
+    let (functions, x) = unsafe { (&mut *data.cast::<Functions>(), from_raw_parts(x, n as usize)) };
+    let f = unsafe { &mut *f };
+    *f = 0.0;
+    let problem = functions.derivatives.problem();
+    if !problem.meta().has_objective {
+        return 1;
+    }
+    functions.counts.objective += 1;
+    evaluated(std::slice::from_mut(f), |f| {
+        f[0] = problem.objective(x)?;
+        Ok(())
+    })
+}
+
+pub unsafe extern "C" fn gradient(n: Index, x: *mut c_double, _: Bool, g: *mut c_double, data: *mut c_void) -> Bool {
+    let (functions, x) = unsafe { (&mut *data.cast::<Functions>(), from_raw_parts(x, n as usize)) };
+    let g = unsafe { from_raw_parts_mut(g, n as usize) };
+    g.fill(0.0);
+    let problem = functions.derivatives.problem();
+    if !problem.meta().has_objective {
+        return 1;
+    }
+    functions.counts.gradient += 1;
+    evaluated(g, |g| problem.gradient(x, g))
+}
+
+pub unsafe extern "C" fn constraints(
+    n: Index,
+    x: *mut c_double,
+    _: Bool,
+    m: Index,
+    c: *mut c_double,
+    data: *mut c_void,
+) -> Bool {
+    if m == 0 {
+        return 1;
+    }
+    let (functions, x) = unsafe { (&mut *data.cast::<Functions>(), from_raw_parts(x, n as usize)) };
+    let c = unsafe { from_raw_parts_mut(c, m as usize) };
+    functions.counts.constraints += 1;
+    evaluated(c, |c| functions.derivatives.problem().constraints(x, c))
+}
+
+pub unsafe extern "C" fn jacobian(
+    n: Index,
+    x: *mut c_double,
+    _: Bool,
+    m: Index,
+    entries: Index,
+    rows: *mut Index,
+    columns: *mut Index,
+    values: *mut c_double,
+    data: *mut c_void,
+) -> Bool {
+    if m == 0 || entries == 0 {
+        return 1;
+    }
+    let functions = unsafe { &mut *data.cast::<Functions>() };
+    let entries = entries as usize;
+    if values.is_null() {
+        let (rows, columns) = unsafe { (from_raw_parts_mut(rows, entries), from_raw_parts_mut(columns, entries)) };
+        let problem = functions.derivatives.problem();
+        let meta = problem.meta();
+        fill_pattern(&meta.jacobian, meta.n(), rows, columns);
+        return 1;
+    }
+    let (x, values) = unsafe { (from_raw_parts(x, n as usize), from_raw_parts_mut(values, entries)) };
+    functions.counts.jacobian += 1;
+    evaluated(values, |values| functions.derivatives.problem().jacobian(x, values))
+}
+
+pub unsafe extern "C" fn hessian(
+    n: Index,
+    x: *mut c_double,
+    _: Bool,
+    sigma: c_double,
+    m: Index,
+    y: *mut c_double,
+    _: Bool,
+    entries: Index,
+    rows: *mut Index,
+    columns: *mut Index,
+    values: *mut c_double,
+    data: *mut c_void,
+) -> Bool {
+    let functions = unsafe { &mut *data.cast::<Functions>() };
+    let Derivatives::Second(problem) = &mut functions.derivatives else { return 0 };
+    if entries == 0 {
+        return 1;
+    }
+    let entries = entries as usize;
+    if values.is_null() {
+        let (rows, columns) = unsafe { (from_raw_parts_mut(rows, entries), from_raw_parts_mut(columns, entries)) };
+        fill_pattern(problem.hessian_pattern(), n as usize, rows, columns);
+        return 1;
+    }
+    let (x, values) = unsafe { (from_raw_parts(x, n as usize), from_raw_parts_mut(values, entries)) };
+    let y: &[f64] = if m == 0 { &[] } else { unsafe { from_raw_parts(y, m as usize) } };
+    functions.hessians += 1;
+    evaluated(values, |values| problem.hessian(x, sigma, y, values))
+}
+
+pub unsafe extern "C" fn intermediate(
+    _: Index,
+    iteration: Index,
+    _: c_double,
+    _: c_double,
+    _: c_double,
+    _: c_double,
+    _: c_double,
+    _: c_double,
+    _: c_double,
+    _: c_double,
+    _: Index,
+    data: *mut c_void,
+) -> Bool {
+    unsafe { (*data.cast::<Functions>()).iterations = u64::from(iteration.unsigned_abs()) };
+    1
+}
+
+fn fill_pattern(pattern: &Pattern, n: usize, rows: &mut [Index], columns: &mut [Index]) {
+    for k in 0..rows.len() {
+        let (row, column) = pattern.place(k, n);
+        (rows[k], columns[k]) = (row as Index, column as Index);
+    }
+}

@@ -1,0 +1,158 @@
+//! Ipopt on Tangor's problems, through the same functions: a peer for comparisons.
+//!
+//! It needs Ipopt's library (Debian: `coinor-libipopt-dev`) and is linked only into programs that ask for it.
+
+mod binding;
+mod callbacks;
+
+use std::ffi::{CString, c_void};
+use std::time::Instant;
+
+use tangor_problem::{Counts, Meta};
+
+pub use callbacks::Derivatives;
+use callbacks::Functions;
+
+/// When Ipopt gives up and when it is content. All else is Ipopt's default.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Most iterations.
+    pub max_iterations: u64,
+    /// Most seconds of processor time.
+    pub seconds: f64,
+    /// `tol`: the tolerance in Ipopt's own scaling.
+    pub tolerance: f64,
+    /// `dual_inf_tol`, `constr_viol_tol`, `compl_inf_tol`: the tolerance of the unscaled residuals, each in the maximum norm.
+    pub unscaled: f64,
+}
+
+/// What Ipopt gives back, in the signs of Tangor.
+#[derive(Clone, Debug)]
+pub struct Solution {
+    /// Ipopt's `ApplicationReturnStatus`.
+    pub status: i32,
+    /// The point.
+    pub x: Vec<f64>,
+    /// Multipliers of the constraints.
+    pub row_multipliers: Vec<f64>,
+    /// Multipliers of the bounds: those of the lower less those of the upper ones.
+    pub bound_multipliers: Vec<f64>,
+    /// Iterations.
+    pub iterations: u64,
+    /// Evaluations of values and first derivatives.
+    pub counts: Counts,
+    /// Evaluations of the Hessian.
+    pub hessians: u64,
+    /// Wall time.
+    pub seconds: f64,
+}
+
+/// Solves a problem. `None`: Ipopt did not take the problem or an option.
+pub fn solve(mut derivatives: Derivatives, options: &Options) -> Option<Solution> {
+    let started = Instant::now();
+    let meta = derivatives.problem().meta().clone();
+    let handle = Handle::new(&meta, &derivatives)?;
+    handle.set(&derivatives, options)?;
+    let (n, m) = (meta.n(), meta.m());
+    let mut x = meta.x0.clone();
+    let (mut y, mut lower, mut upper) = (vec![0.0; m], vec![0.0; n], vec![0.0; n]);
+    let mut functions = Functions { derivatives, counts: Counts::default(), hessians: 0, iterations: 0 };
+    let data: *mut Functions = &mut functions;
+    // SAFETY: all arrays have the declared lengths, null is allowed for what is not wanted, and `functions` outlives the call.
+    let status = unsafe {
+        binding::IpoptSolve(
+            handle.0,
+            x.as_mut_ptr(),
+            std::ptr::null_mut(),
+            std::ptr::null_mut(),
+            y.as_mut_ptr(),
+            lower.as_mut_ptr(),
+            upper.as_mut_ptr(),
+            data.cast::<c_void>(),
+        )
+    };
+    Some(Solution {
+        status,
+        x,
+        row_multipliers: y,
+        bound_multipliers: lower.iter().zip(&upper).map(|(lower, upper)| lower - upper).collect(),
+        iterations: functions.iterations,
+        counts: functions.counts,
+        hessians: functions.hessians,
+        seconds: started.elapsed().as_secs_f64(),
+    })
+}
+
+/// Ipopt's own object, freed when it goes out of scope.
+struct Handle(*mut c_void);
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // SAFETY: the pointer came from `CreateIpoptProblem` and is freed once.
+        unsafe { binding::FreeIpoptProblem(self.0) }
+    }
+}
+
+impl Handle {
+    fn new(meta: &Meta, derivatives: &Derivatives) -> Option<Self> {
+        let hessian_entries = match derivatives {
+            Derivatives::First(_) => 0,
+            Derivatives::Second(problem) => problem.hessian_pattern().len(meta.n(), meta.n()),
+        };
+        let size = |length: usize| i32::try_from(length).ok();
+        // SAFETY: the bounds have the lengths n and m and are copied by Ipopt.
+        let pointer = unsafe {
+            binding::CreateIpoptProblem(
+                size(meta.n())?,
+                meta.x_lower.as_ptr(),
+                meta.x_upper.as_ptr(),
+                size(meta.m())?,
+                meta.c_lower.as_ptr(),
+                meta.c_upper.as_ptr(),
+                size(meta.jacobian_len())?,
+                size(hessian_entries)?,
+                0,
+                callbacks::objective,
+                callbacks::constraints,
+                callbacks::gradient,
+                callbacks::jacobian,
+                callbacks::hessian,
+            )
+        };
+        (!pointer.is_null()).then_some(Handle(pointer))
+    }
+
+    fn set(&self, derivatives: &Derivatives, options: &Options) -> Option<()> {
+        let mut words = vec![("sb", "yes")];
+        if matches!(derivatives, Derivatives::First(_)) {
+            words.push(("hessian_approximation", "limited-memory"));
+        }
+        let numbers = [
+            ("tol", options.tolerance),
+            ("dual_inf_tol", options.unscaled),
+            ("constr_viol_tol", options.unscaled),
+            ("compl_inf_tol", options.unscaled),
+            ("max_cpu_time", options.seconds),
+        ];
+        let whole = [("print_level", 0), ("max_iter", i32::try_from(options.max_iterations).unwrap_or(i32::MAX))];
+        let text = |word: &str| CString::new(word).ok();
+        for (name, value) in words {
+            let (name, value) = (text(name)?, text(value)?);
+            // SAFETY: both are C strings that live through the call; likewise below.
+            accepted(unsafe { binding::AddIpoptStrOption(self.0, name.as_ptr(), value.as_ptr()) })?;
+        }
+        for (name, value) in numbers {
+            let name = text(name)?;
+            accepted(unsafe { binding::AddIpoptNumOption(self.0, name.as_ptr(), value) })?;
+        }
+        for (name, value) in whole {
+            let name = text(name)?;
+            accepted(unsafe { binding::AddIpoptIntOption(self.0, name.as_ptr(), value) })?;
+        }
+        accepted(unsafe { binding::SetIntermediateCallback(self.0, callbacks::intermediate) })
+    }
+}
+
+fn accepted(answer: binding::Bool) -> Option<()> {
+    (answer & 0xff != 0).then_some(())
+}
