@@ -19,6 +19,9 @@ use crate::vector::{add, dot, norm};
 /// steps short, and vanishes again.
 const LEAST_DAMPING: f64 = 1e-13;
 
+/// From so many rows on, a solve begins damped.
+const MANY_ROWS: usize = 1000;
+
 /// The data of one subproblem. Columns are variables and slacks together.
 pub struct Subproblem<'a> {
     pub jacobian: &'a Jacobian,
@@ -87,7 +90,8 @@ impl Projection {
         let target = norm(problem.target);
         self.start(problem, y);
         self.find_full_diagonal(problem);
-        let mut damping = LEAST_DAMPING;
+        // Among many rows some see no free column at first, and one length must serve them all: damping tames their part of the step.
+        let mut damping = if self.full.len() > MANY_ROWS { 0.1 } else { LEAST_DAMPING };
         let (mut best, mut t) = (f64::INFINITY, 0.0);
         loop {
             let changed = self.clip(problem, s);
@@ -111,7 +115,7 @@ impl Projection {
                 Err(_) => return done,
             }
             t = self.line_search(problem, y, damping);
-            damping = if t < 0.1 { (100.0 * damping).clamp(1e-6, 1e-1) } else { (1e-3 * damping).max(LEAST_DAMPING) };
+            damping = if t < 0.1 { (100.0 * damping).clamp(1e-6, 1e-1) } else { (1e-2 * damping).max(LEAST_DAMPING) };
             add(t, &self.dy, y);
             add(t, &self.dq, &mut self.q);
             done.iterations += 1;
