@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde::{Deserialize, Serialize};
 use tangor_collection::{Entry, find};
 use tangor_problem::Problem;
 use tangor_sif::{Info, Options};
@@ -17,7 +18,8 @@ use crate::files;
 const SIF_FOLDER: &str = "MASTSIF";
 
 /// The arguments that name a problem.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ProblemArguments {
     /// An embedded problem (`tangor list` shows them), a .SIF file, or the name of one in the folder that MASTSIF names
     #[arg(value_name = "PROBLEM")]

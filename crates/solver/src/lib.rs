@@ -21,6 +21,7 @@ mod gram;
 #[doc(hidden)]
 pub mod internals;
 mod iterate;
+mod judge_point;
 mod kkt;
 mod lipschitz;
 mod mapping;

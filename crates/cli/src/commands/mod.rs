@@ -8,6 +8,7 @@ mod list;
 mod man;
 mod options;
 mod solve;
+mod verify;
 
 use clap::{Parser, Subcommand};
 
@@ -20,6 +21,8 @@ Examples:
   tangor solve HS71                        solve one of them
   tangor solve HS71 --plot hs71.svg        and draw how it went
   tangor solve HS71 --json > hs71.json     the whole result for a program
+  tangor verify hs71.json                  judge that result again
+  tangor solve HS71 --noise 1e-2 --tolerance 1e-2    with functions that can only be sampled
   tangor options merit                     the settings around the merit parameter";
 
 /// Minimises f(x) subject to cl <= c(x) <= cu and xl <= x <= xu, where f and c may be nonconvex.
@@ -34,6 +37,7 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Solve(solve::Solve),
+    Verify(verify::Verify),
     List(list::List),
     Info(info::Info),
     Eval(eval::Eval),
@@ -48,6 +52,7 @@ impl Arguments {
     pub fn run(self) -> Result<u8, Error> {
         match self.command {
             Command::Solve(command) => command.run(),
+            Command::Verify(command) => command.run(),
             Command::List(command) => command.run(),
             Command::Info(command) => command.run(),
             Command::Eval(command) => command.run(),
