@@ -55,19 +55,15 @@ impl<S: SampledProblem> Solver<S> {
         if !self.oracle.is_sampled() {
             return;
         }
-        self.prepare_judge();
+        let meta = self.oracle.meta();
+        let lengths = [meta.n(), meta.m(), meta.jacobian_len()];
+        let start = &self.oracle.standard.start;
+        self.judge = Some(verdict::Work::new(&self.current, lengths, start, self.settings.sampling.seed));
         self.stochastic = Some(Work {
             difference: self.current.jacobian.a.clone(),
             hz: vec![0.0; self.current.z.len()],
             average: Average::default(),
         });
-    }
-
-    pub(crate) fn prepare_judge(&mut self) {
-        let meta = self.oracle.meta();
-        let lengths = [meta.n(), meta.m(), meta.jacobian_len()];
-        let start = &self.oracle.standard.start;
-        self.judge = Some(verdict::Work::new(&self.current, lengths, start, self.settings.sampling.seed));
     }
 
     /// Estimates at the start, from the first batches.

@@ -85,14 +85,14 @@ impl Verdict {
 }
 
 /// Mean and spread of vectors, one after the other.
-struct Moments {
+pub(crate) struct Moments {
     count: f64,
-    mean: Vec<f64>,
+    pub mean: Vec<f64>,
     squares: Vec<f64>,
 }
 
 impl Moments {
-    fn new(length: usize) -> Self {
+    pub fn new(length: usize) -> Self {
         Moments { count: 0.0, mean: vec![0.0; length], squares: vec![0.0; length] }
     }
 
@@ -102,7 +102,7 @@ impl Moments {
         self.squares.fill(0.0);
     }
 
-    fn add(&mut self, values: &[f64]) {
+    pub fn add(&mut self, values: &[f64]) {
         self.count += 1.0;
         for ((mean, square), value) in self.mean.iter_mut().zip(&mut self.squares).zip(values) {
             let off = value - *mean;
@@ -112,7 +112,7 @@ impl Moments {
     }
 
     /// The standard error of the mean: root of the sum over all entries.
-    fn standard_error(&self) -> f64 {
+    pub fn standard_error(&self) -> f64 {
         (self.squares.iter().sum::<f64>() / (self.count - 1.0) / self.count).sqrt()
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Deserialize;
 use tangor_problem::{Meta, Problem};
-use tangor_solver::{Bounded, Point, Report, Solver, Verdict};
+use tangor_solver::{Bounded, Candidate, Point, Report, Verdict, judge_point};
 
 use crate::error::Error;
 use crate::noise_source::{described, disturbed};
@@ -25,8 +25,8 @@ const ROUNDING: f64 = 1e-9;
 
 /// Judge a finished result: does its point hold what it claims?
 ///
-/// The problem is opened again. Exact functions are evaluated at the point, with the multipliers of the result; functions with noise
-/// are judged on fresh samples, with multipliers of their own. Exits with 0 only if all three residuals are within the tolerances
+/// The problem is opened again. Exact functions are evaluated at the point, functions with noise are judged there on fresh samples,
+/// both with the multipliers of the result. Exits with 0 only if all three residuals are within the tolerances
 /// of the result and its numbers are true.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{}", exit::HELP))]
@@ -95,7 +95,9 @@ impl Verify {
             sampling.judge.confidence = confidence;
         }
         sampling.seed = self.seed.unwrap_or(sampling.seed);
-        let fresh = Solver::judge_point(disturbed(problem, source.noise)?, &report.x, sampling)?;
+        let Report { x, row_multipliers, bound_multipliers, .. } = report;
+        let candidate = Candidate { x, row_multipliers, bound_multipliers };
+        let fresh = judge_point(disturbed(problem, source.noise)?, candidate, &sampling)?;
         let tolerance = &report.settings.tolerance;
         verdict::print(out, &fresh, tolerance)?;
         let mut complaints = Vec::new();
@@ -205,7 +207,7 @@ fn contradictions(report: &Report, claimed: &Verdict, fresh: &Verdict) -> Vec<St
             found.push(format!("the result says that its {name} is {one}, but its verdict says {other}"));
         }
         let least = lower(fresh);
-        if !(claimed.upper >= least) {
+        if !(claimed.upper + ROUNDING >= least) {
             let (claim, least) = (scientific(claimed.upper, 2), scientific(least, 2));
             found.push(format!("the result says that its {name} is at most {claim}, but fresh samples say at least {least}"));
         }

@@ -3,9 +3,11 @@
 mod documents;
 mod files;
 mod interrupting;
+mod noise;
 mod problems;
 mod settings;
 mod solve;
+mod verify;
 
 use std::process::{Command, Output, Stdio};
 
