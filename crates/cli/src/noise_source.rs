@@ -80,7 +80,8 @@ impl NoiseArguments {
             jacobian: level(self.noise_jacobian),
         };
         noise.validate()?;
-        Ok(Some(noise))
+        // Without any noise the functions are exact.
+        Ok(Some(noise).filter(|noise| noise.gradient > 0.0 || noise.constraints > 0.0 || noise.jacobian > 0.0))
     }
 }
 

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Deserialize;
-use tangor_problem::{Meta, Problem};
+use tangor_problem::{Meta, Noise, Problem};
 use tangor_solver::{Bounded, Candidate, Point, Report, Verdict, judge_point};
 
 use crate::error::Error;
@@ -66,16 +66,9 @@ impl Verify {
         let meta = problem.meta().clone();
         fits(&report, &meta).map_err(|message| self.unusable(message))?;
         let out = &mut self.color.screen();
-        write!(out, "{TITLE}{}{TITLE:#}", meta.name)?;
         let complaints = match source.noise {
-            None => {
-                writeln!(out, ": the functions are exact\n")?;
-                judge_exactly(out, &mut *problem, &report)?
-            }
-            Some(noise) => {
-                writeln!(out, ": {}\n", described(&noise))?;
-                self.judge_on_samples(out, problem, &source, &report)?
-            }
+            None => judge_exactly(out, &mut *problem, &report)?,
+            Some(noise) => self.judge_on_samples(out, problem, noise, &report)?,
         };
         conclude(out, &report, complaints)
     }
@@ -84,7 +77,7 @@ impl Verify {
         &self,
         out: &mut Screen,
         problem: Box<dyn Problem + Send>,
-        source: &Source,
+        noise: Noise,
         report: &Report,
     ) -> Result<Vec<String>, Error> {
         let mut sampling = report.settings.sampling.clone();
@@ -97,8 +90,9 @@ impl Verify {
         sampling.seed = self.seed.unwrap_or(sampling.seed);
         let Report { x, row_multipliers, bound_multipliers, .. } = report;
         let candidate = Candidate { x, row_multipliers, bound_multipliers };
-        let fresh = judge_point(disturbed(problem, source.noise)?, candidate, &sampling)?;
+        let fresh = judge_point(disturbed(problem, Some(noise))?, candidate, &sampling)?;
         let tolerance = &report.settings.tolerance;
+        writeln!(out, "{TITLE}{}{TITLE:#}: {}\n", report.problem, described(&noise))?;
         verdict::print(out, &fresh, tolerance)?;
         let mut complaints = Vec::new();
         if !fresh.holds(tolerance) {
@@ -161,6 +155,7 @@ fn judge_exactly(out: &mut Screen, problem: &mut dyn Problem, report: &Report) -
         ("feasibility", report.feasibility, found.feasibility, tolerance.feasibility, 1.0),
         ("complementarity", report.complementarity, found.complementarity, tolerance.complementarity, 1.0),
     ];
+    writeln!(out, "{TITLE}{}{TITLE:#}: the functions are exact\n", report.problem)?;
     let mut complaints = Vec::new();
     for (name, claimed, value, tolerance, terms) in residuals {
         let (word, style) = if value <= tolerance { ("within", GOOD) } else { ("above", BAD) };

@@ -3,6 +3,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::problems::line_file;
 use crate::{code, refusal, run, run_json, stdout};
 
 const EXACT: [&str; 3] = ["solve", "HS71", "--json"];
@@ -35,17 +36,14 @@ fn good_results_hold() {
 
 #[test]
 fn a_file_is_opened_again_with_its_parameters() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("SHIFTED.SIF");
-    let sif = "NAME          SHIFTED\n IE N                   2              $-PARAMETER\n RI RN        N\nVARIABLES\n    X\nGROUPS\n \
-               N  OBJ       X         1.0\nCONSTANTS\n Z  SHIFTED   OBJ       RN\nBOUNDS\n FR SHIFTED   X\nGROUP TYPE\n GV L2        \
-               GVAR\nGROUP USES\n T  OBJ       L2\nENDATA\nGROUPS        SHIFTED\nINDIVIDUALS\n T  L2\n F                      \
-               GVAR * GVAR\n G                      GVAR + GVAR\n H                      2.0\nENDATA\n";
-    fs::write(&file, sif).expect("a file");
-    let (result, exit) = run_json(&["solve", file.to_str().expect("a path"), "--param", "N=5", "--json"]);
-    assert_eq!((exit, result["source"]["problem"]["parameters"][0][1].as_f64()), (0, Some(5.0)));
+    let (folder, file) = line_file();
+    let (result, exit) = run_json(&["solve", file.to_str().expect("a path"), "--param", "N=2", "--json"]);
+    assert_eq!((exit, result["source"]["problem"]["parameters"][0][1].as_f64()), (0, Some(2.0)));
     let output = run(&["verify", &written(folder.path(), &result)]);
     assert_eq!(code(&output), 0, "{}", stdout(&output));
+    let mut forged = result;
+    forged["source"]["problem"]["parameters"] = json!([]);
+    assert_eq!(code(&run(&["verify", &written(folder.path(), &forged)])), 2, "another parameter is another problem");
 }
 
 /// A change to a result, and a part of what is said about it.
