@@ -43,10 +43,11 @@ pub fn sentence(verdict: &Verdict, tolerance: &Tolerance) -> String {
     let confidence = format!("{}%", short_percent(verdict.confidence));
     let (mut hidden, mut above) = (Vec::new(), Vec::new());
     for Judged { name, residual, tolerance } in residuals(verdict, tolerance) {
-        if residual.value <= tolerance && residual.upper > tolerance {
-            hidden.push(name);
-        } else if !(residual.upper <= tolerance) {
-            above.push(name);
+        // What is not a number is above.
+        match (residual.value <= tolerance, residual.upper <= tolerance) {
+            (_, true) => {}
+            (true, false) => hidden.push(name),
+            (false, false) => above.push(name),
         }
     }
     let judged = format!("Judged on {samples} of each function, with {confidence} confidence in each bound:");

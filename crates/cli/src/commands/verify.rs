@@ -158,9 +158,10 @@ fn judge_exactly(out: &mut Screen, problem: &mut dyn Problem, report: &Report) -
     writeln!(out, "{TITLE}{}{TITLE:#}: the functions are exact\n", report.problem)?;
     let mut complaints = Vec::new();
     for (name, claimed, value, tolerance, terms) in residuals {
-        let (word, style) = if value <= tolerance { ("within", GOOD) } else { ("above", BAD) };
+        let holds = value <= tolerance;
+        let (word, style) = if holds { ("within", GOOD) } else { ("above", BAD) };
         writeln!(out, "  {name:<18} {:<22}{style}{word} {}{style:#}", scientific(value, 2), short(tolerance))?;
-        if !(value <= tolerance) {
+        if !holds {
             complaints.push(format!("its {name} is {}, above the tolerance {}", scientific(value, 2), short(tolerance)));
         }
         if !near(claimed, value, 1e-2 * tolerance + ROUNDING * value + 1e-3 * ROUNDING * terms) {
@@ -202,7 +203,8 @@ fn contradictions(report: &Report, claimed: &Verdict, fresh: &Verdict) -> Vec<St
             found.push(format!("the result says that its {name} is {one}, but its verdict says {other}"));
         }
         let least = lower(fresh);
-        if !(claimed.upper + ROUNDING >= least) {
+        let agrees = claimed.upper + ROUNDING >= least;
+        if !agrees {
             let (claim, least) = (scientific(claimed.upper, 2), scientific(least, 2));
             found.push(format!("the result says that its {name} is at most {claim}, but fresh samples say at least {least}"));
         }
