@@ -26,12 +26,15 @@ impl Settings {
             Some(real) => self.with(path, real).map_err(|_| error),
             None => Err(error),
         });
-        *self = assigned.map_err(|error| SettingsError::Assignment {
+        let assigned = assigned.map_err(|error| SettingsError::Assignment {
             path: path.to_string(),
             value: value.to_string(),
             reason: error.message().trim().to_string(),
         })?;
-        self.validate()
+        // What is refused leaves the settings as they were.
+        assigned.validate()?;
+        *self = assigned;
+        Ok(())
     }
 
     /// Reads settings from TOML; what is not named keeps its default.
