@@ -36,7 +36,7 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Solve(solve::Solve),
+    Solve(Box<solve::Solve>),
     Verify(verify::Verify),
     List(list::List),
     Info(info::Info),

@@ -112,7 +112,7 @@ fn forged_noisy_results_are_caught() {
 fn what_is_no_result_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let (good, _) = run_json(&EXACT);
-    let changes: [(fn(&mut Value), &str); 6] = [
+    let changes: [Forgery; 6] = [
         (|result| result["x"] = json!([1.0, 2.0, 3.0]), "x has 3 numbers, but HS71 has 4 variables"),
         (|result| result["row_multipliers"] = json!([]), "row_multipliers has 0 numbers, but HS71 has 2 constraints"),
         (|result| result["x"][0] = Value::Null, "entry 0 of x, counted from 0, is not a number"),
