@@ -70,6 +70,17 @@ pub enum Error {
         /// Why not.
         message: String,
     },
+    /// A result cannot be judged.
+    #[error("the result in {} cannot be judged: {message}", path.display())]
+    Result {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        message: String,
+    },
+    /// The noise makes no sense.
+    #[error("{0}")]
+    Noise(#[from] tangor_problem::NoiseError),
     /// A function has no value.
     #[error("the functions of {name} cannot be evaluated: {cause}")]
     Evaluation {

@@ -6,7 +6,8 @@ use tangor_solver::{Point, Report, Stop};
 pub const SOLVED: u8 = 0;
 /// The arguments, a file or the problem itself are wrong, or an output could not be written.
 pub const INPUT: u8 = 1;
-/// The constraints cannot be satisfied near the point found; for `check`: a derivative is wrong.
+/// The constraints cannot be satisfied near the point found; for `check`: a derivative is wrong; for `verify`: the result
+/// does not hold.
 pub const INFEASIBLE: u8 = 2;
 /// A limit was reached first, or noise hides further progress.
 pub const LIMIT: u8 = 3;
@@ -20,7 +21,7 @@ pub const HELP: &str = "\
 Exit codes:
   0  a KKT point within the tolerances was found (for other commands: all went well)
   1  the arguments, a file or the problem are wrong, or an output could not be written
-  2  an infeasible stationary point was found (for check: a derivative is wrong)
+  2  an infeasible stationary point was found (for check: a derivative is wrong; for verify: the result does not hold)
   3  a limit on iterations, time, evaluations or samples was reached, or the noise hides further progress
   4  stopped by the user: Ctrl-C, a termination signal, or nobody reads the output any more
   5  a function could not be evaluated, the step became too small, or numerical trouble";

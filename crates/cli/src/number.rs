@@ -27,6 +27,12 @@ pub fn readable(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
+/// `1e-6`, or two digits when it is not round.
+pub fn short(value: f64) -> String {
+    let short = format!("{value:e}");
+    if short.len() <= 6 { short } else { scientific(value, 2) }
+}
+
 /// `1 iteration`, `2 iterations`.
 pub fn counted(count: u64, what: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use serde::{Deserialize, Serialize};
 use tangor_collection::{Entry, find};
 use tangor_problem::{Exact, Problem, SampledProblem};
 use tangor_process::{ProcessProblem, ProcessSettings};
@@ -19,7 +20,8 @@ use crate::{duration, files};
 const SIF_FOLDER: &str = "MASTSIF";
 
 /// The arguments that name a problem.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ProblemArguments {
     /// An embedded problem (`tangor list` shows them), a .SIF file, or the name of one in the folder that MASTSIF names
     #[arg(value_name = "PROBLEM", required_unless_present = "oracle", conflicts_with = "oracle")]

@@ -8,9 +8,9 @@ use tangor_problem::Meta;
 use tangor_solver::{Point, Report, Stop};
 
 use crate::activity::{self, Active, Side};
-use crate::number::{counted, readable, scientific};
+use crate::number::{counted, readable, scientific, short};
 use crate::style::{BAD, DIM, GOOD, TITLE, UNUSUAL};
-use crate::{duration, style};
+use crate::{duration, style, verdict};
 
 /// The end of a run, ready to be told.
 pub struct Summary<'a> {
@@ -60,6 +60,9 @@ impl Summary<'_> {
             return writeln!(out, "  {:<18} none: only constraints to satisfy", "objective");
         }
         let objective = self.report.objective;
+        if objective.is_nan() {
+            return writeln!(out, "  {:<18} unknown", "objective");
+        }
         let Some((best, what)) = self.known.and_then(|known| known.objective.map(|best| (best, known.what))) else {
             return writeln!(out, "  {:<18} {}", "objective", exact(objective));
         };
@@ -71,6 +74,9 @@ impl Summary<'_> {
 
     fn residuals(&self, out: &mut dyn Write) -> io::Result<()> {
         let (report, tolerance) = (self.report, &self.report.settings.tolerance);
+        if let Some(judged) = &report.verdict {
+            return verdict::print(out, judged, tolerance);
+        }
         let mut residuals = vec![
             ("stationarity", report.stationarity, tolerance.stationarity),
             ("feasibility", report.feasibility, tolerance.feasibility),
@@ -87,7 +93,7 @@ impl Summary<'_> {
             }
             let (verdict, style) = if value <= tolerance { ("within", GOOD) } else { ("above", UNUSUAL) };
             let value = scientific(value, 2);
-            writeln!(out, "  {name:<18} {value:<22}{style}{verdict} {}{style:#}", readable_tolerance(tolerance))?;
+            writeln!(out, "  {name:<18} {value:<22}{style}{verdict} {}{style:#}", short(tolerance))?;
         }
         Ok(())
     }
@@ -169,7 +175,14 @@ impl Summary<'_> {
             counted(counts.constraints, "constraint value"),
             counted(counts.jacobian, "Jacobian"),
         ];
-        writeln!(out, "\n  {iterations} in {}: {}", duration::readable(report.seconds), evaluations.join(", "))
+        writeln!(out, "\n  {iterations} in {}: {}", duration::readable(report.seconds), evaluations.join(", "))?;
+        let samples = &report.samples;
+        if samples.total() == 0 {
+            return Ok(());
+        }
+        let (all, seed) = (counted(samples.total(), "sample"), report.settings.sampling.seed);
+        let each = format!("{} of gradients, {} of constraint values", samples.gradient, samples.constraints);
+        writeln!(out, "  {all}: {each}, {} of Jacobians; seed {seed}", samples.jacobian)
     }
 }
 
@@ -177,12 +190,6 @@ impl Summary<'_> {
 fn exact(value: f64) -> String {
     let ordinary = value == 0.0 || (1e-4..1e12).contains(&value.abs());
     if ordinary { value.to_string() } else { format!("{value:e}") }
-}
-
-/// `1e-6`, or two digits when it is not round.
-fn readable_tolerance(tolerance: f64) -> String {
-    let short = format!("{tolerance:e}");
-    if short.len() <= 6 { short } else { scientific(tolerance, 2) }
 }
 
 fn name_width<'a>(names: impl Iterator<Item = &'a str>) -> usize {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use anstyle::Style;
-use tangor_solver::{Row, Tolerance};
+use tangor_solver::{Row, Tolerance, TrueResiduals};
 
 use crate::number::scientific;
 use crate::style::{GOOD, TITLE, UNUSUAL};
@@ -34,6 +34,10 @@ pub struct Table {
     last_line: Instant,
     /// The newest row, when it was not worth a line yet.
     waiting: Option<Row>,
+    /// The number of the next row; none before the first.
+    next: Option<u64>,
+    /// Whether the next row gets a line.
+    due: bool,
 }
 
 struct Column {
@@ -43,30 +47,44 @@ struct Column {
 }
 
 impl Table {
-    /// An empty table.
-    pub fn new(detail: Detail, tolerance: Tolerance) -> Self {
-        let columns = if detail == Detail::Verbose { all_columns() } else { main_columns() };
-        Table { detail, tolerance, columns, lines: 0, last_line: Instant::now(), waiting: None }
+    /// An empty table; that of a noisy run tells true residuals beside the estimated ones.
+    pub fn new(detail: Detail, tolerance: Tolerance, noisy: bool) -> Self {
+        let mut columns = if noisy { noisy_columns() } else { main_columns() };
+        if detail == Detail::Verbose {
+            columns.extend(further_columns());
+        }
+        Table { detail, tolerance, columns, lines: 0, last_line: Instant::now(), waiting: None, next: None, due: false }
     }
 
-    /// Takes a row and prints it if it is due.
-    pub fn row(&mut self, out: &mut dyn Write, row: &Row) -> io::Result<()> {
-        let due = match self.detail {
-            Detail::Quiet => return Ok(()),
+    /// Decides whether the next row gets a line.
+    pub fn expects_line(&mut self) -> bool {
+        self.due = match self.detail {
+            Detail::Quiet => false,
             Detail::Verbose => true,
-            Detail::Normal => is_round(row.iteration) || self.last_line.elapsed() >= PATIENCE,
+            Detail::Normal => self.next.is_none_or(is_round) || self.last_line.elapsed() >= PATIENCE,
         };
-        if due {
+        self.due
+    }
+
+    /// Takes a row and prints it if it was decided so.
+    pub fn row(&mut self, out: &mut dyn Write, row: &Row) -> io::Result<()> {
+        self.next = Some(row.iteration + 1);
+        if self.due {
             return self.line(out, row);
         }
-        self.waiting = Some(*row);
+        self.waiting = (self.detail != Detail::Quiet).then_some(*row);
         Ok(())
     }
 
+    /// Whether the last row will still get a line.
+    pub fn is_unfinished(&self) -> bool {
+        self.waiting.is_some()
+    }
+
     /// Prints the last row if it was not yet.
-    pub fn finish(&mut self, out: &mut dyn Write) -> io::Result<()> {
+    pub fn finish(&mut self, out: &mut dyn Write, truth: Option<TrueResiduals>) -> io::Result<()> {
         match self.waiting.take() {
-            Some(row) => self.line(out, &row),
+            Some(row) => self.line(out, &Row { true_residuals: row.true_residuals.or(truth), ..row }),
             None => Ok(()),
         }
     }
@@ -118,21 +136,52 @@ fn stepsize(eta: f64) -> String {
     if eta == 0.0 { "-".to_string() } else { scientific(eta, 2) }
 }
 
-fn main_columns() -> Vec<Column> {
-    vec![
-        Column { title: "iter", width: 7, cell: |row, _| plain(row.iteration.to_string()) },
-        Column { title: "objective", width: 16, cell: |row, _| plain(scientific(row.objective, 8)) },
+/// A residual that not every row has.
+fn true_residual(row: &Row, value: fn(&TrueResiduals) -> f64, tolerance: f64) -> (String, Style) {
+    row.true_residuals.as_ref().map_or_else(|| plain("-".to_string()), |truth| residual(value(truth), tolerance))
+}
+
+fn iteration() -> Column {
+    Column { title: "iter", width: 7, cell: |row, _| plain(row.iteration.to_string()) }
+}
+
+fn residuals() -> [Column; 3] {
+    [
         Column { title: "stationary", width: 10, cell: |row, eps| residual(row.stationarity, eps.stationarity) },
         Column { title: "feasible", width: 9, cell: |row, eps| residual(row.feasibility, eps.feasibility) },
         Column { title: "complem.", width: 9, cell: |row, eps| residual(row.complementarity, eps.complementarity) },
+    ]
+}
+
+fn parameters() -> [Column; 2] {
+    [
         Column { title: "rho", width: 9, cell: |row, _| plain(scientific(row.rho, 2)) },
         Column { title: "eta", width: 9, cell: |row, _| plain(stepsize(row.eta)) },
     ]
 }
 
-fn all_columns() -> Vec<Column> {
-    let mut columns = main_columns();
-    columns.extend([
+fn main_columns() -> Vec<Column> {
+    let objective = Column { title: "objective", width: 16, cell: |row, _| plain(scientific(row.objective, 8)) };
+    [iteration(), objective].into_iter().chain(residuals()).chain(parameters()).collect()
+}
+
+/// A noisy run never evaluates its objective.
+fn noisy_columns() -> Vec<Column> {
+    let truth = [
+        Column { title: "true stat", width: 10, cell: |row, eps| true_residual(row, |r| r.stationarity, eps.stationarity) },
+        Column { title: "true feas", width: 9, cell: |row, eps| true_residual(row, |r| r.feasibility, eps.feasibility) },
+        Column {
+            title: "true comp",
+            width: 9,
+            cell: |row, eps| true_residual(row, |r| r.complementarity, eps.complementarity),
+        },
+    ];
+    let samples = Column { title: "samples", width: 9, cell: |row, _| plain(row.samples.total().to_string()) };
+    [iteration()].into_iter().chain(residuals()).chain(truth).chain([samples]).chain(parameters()).collect()
+}
+
+fn further_columns() -> Vec<Column> {
+    vec![
         Column { title: "|normal|", width: 9, cell: |row, _| plain(scientific(row.normal, 2)) },
         Column { title: "|tangent|", width: 9, cell: |row, _| plain(scientific(row.tangent, 2)) },
         Column { title: "theta", width: 9, cell: |row, _| plain(scientific(row.theta, 2)) },
@@ -145,8 +194,7 @@ fn all_columns() -> Vec<Column> {
         Column { title: "c", width: 6, cell: |row, _| plain(row.evaluations.constraints.to_string()) },
         Column { title: "Jac", width: 6, cell: |row, _| plain(row.evaluations.jacobian.to_string()) },
         Column { title: "seconds", width: 9, cell: |row, _| plain(format!("{:.3}", row.seconds)) },
-    ]);
-    columns
+    ]
 }
 
 #[cfg(test)]

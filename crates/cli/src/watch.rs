@@ -1,6 +1,7 @@
 use std::ops::ControlFlow;
 
-use tangor_solver::{Observer, Report, Row};
+use tangor_problem::SampledProblem;
+use tangor_solver::{Observer, Report, Row, Solver, TrueResiduals};
 
 use crate::error::Error;
 use crate::plot::Plot;
@@ -21,11 +22,18 @@ pub struct Watch {
     pub trace: Option<Trace>,
     /// The picture.
     pub plot: Option<Plot>,
+    /// The true residuals of the next row, when it is worth them.
+    pub truth: Option<TrueResiduals>,
     /// What went wrong.
     pub failure: Option<Error>,
 }
 
 impl Watch {
+    /// Before an iteration: true residuals are only found for rows that get a line.
+    pub fn prepare<S: SampledProblem>(&mut self, solver: &mut Solver<S>) {
+        self.truth = if self.table.expects_line() { solver.true_residuals() } else { None };
+    }
+
     fn show(&mut self, row: &Row) -> Result<(), Error> {
         if let Some(progress) = &mut self.progress {
             progress.row(row);
@@ -40,8 +48,8 @@ impl Watch {
         Ok(())
     }
 
-    /// Completes table, trace and picture.
-    pub fn finish(&mut self, report: &Report) -> Result<(), Error> {
+    /// Completes table, trace and picture of a run that has ended.
+    pub fn finish<S: SampledProblem>(&mut self, solver: &mut Solver<S>, report: &Report) -> Result<(), Error> {
         if let Some(progress) = &mut self.progress {
             progress.finish();
         }
@@ -51,14 +59,16 @@ impl Watch {
         if let Some(plot) = self.plot.take() {
             plot.finish(report)?;
         }
-        self.table.finish(&mut self.listener)?;
+        let truth = if self.table.is_unfinished() { solver.true_residuals() } else { None };
+        self.table.finish(&mut self.listener, truth)?;
         self.failure.take().map_or(Ok(()), Err)
     }
 }
 
 impl Observer for Watch {
     fn observe(&mut self, row: &Row, _x: &[f64]) -> ControlFlow<()> {
-        self.failure = self.show(row).err();
+        let row = Row { true_residuals: row.true_residuals.or(self.truth), ..*row };
+        self.failure = self.show(&row).err();
         if self.failure.is_some() || self.listener.is_gone() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }

@@ -26,12 +26,15 @@ impl Settings {
             Some(real) => self.with(path, real).map_err(|_| error),
             None => Err(error),
         });
-        *self = assigned.map_err(|error| SettingsError::Assignment {
+        let assigned = assigned.map_err(|error| SettingsError::Assignment {
             path: path.to_string(),
             value: value.to_string(),
             reason: error.message().trim().to_string(),
         })?;
-        self.validate()
+        // What is refused leaves the settings as they were.
+        assigned.validate()?;
+        *self = assigned;
+        Ok(())
     }
 
     /// Reads settings from TOML; what is not named keeps its default.
@@ -85,11 +88,11 @@ impl Settings {
             let fine = constraints >= 0.0 && constraints.is_finite();
             in_range("stepsize.lipschitz.given.constraints", constraints, fine, "at least 0")?;
         }
-        Ok(())
+        self.sampling.validate()
     }
 }
 
-fn in_range(path: &'static str, value: f64, fine: bool, range: &'static str) -> Result<(), SettingsError> {
+pub(crate) fn in_range(path: &'static str, value: f64, fine: bool, range: &'static str) -> Result<(), SettingsError> {
     if fine { Ok(()) } else { Err(SettingsError::Range { path, value, range }) }
 }
 
@@ -131,5 +134,21 @@ mod tests {
         assert!(message(settings.set("metric.kind", "spectrl")).contains("unknown variant `spectrl`"));
         assert!(message(settings.set("scaling.x", "1")).contains("`scaling` is a single value"));
         assert!(message(settings.set("", "1")).contains("unknown field"));
+        for (path, value, expected) in [
+            ("sampling.judge.confidence", "1", "setting sampling.judge.confidence is 1, but must be between 0.5 and 1"),
+            (
+                "sampling.gradient.momentum",
+                "{constant = {a = 7}}",
+                "setting sampling.gradient.momentum is 7, but must be between 0 and 1",
+            ),
+            (
+                "sampling.jacobian.batch",
+                "{constant = {size = 0}}",
+                "setting sampling.jacobian.batch is 0, but must be of at least 1 sample",
+            ),
+            ("sampling.tau", "0.5", "setting sampling.tau is 0.5, but must be between 0 and 1/2"),
+        ] {
+            assert_eq!(message(settings.set(path, value)), expected);
+        }
     }
 }

@@ -55,6 +55,16 @@ impl Best {
         }
     }
 
+    /// Becomes the same, without allocating.
+    pub fn copy_from(&mut self, other: &Best) {
+        self.latest.copy_from_slice(&other.latest);
+        self.x.copy_from_slice(&other.x);
+        self.c.copy_from_slice(&other.c);
+        self.y.copy_from_slice(&other.y);
+        self.mu.copy_from_slice(&other.mu);
+        (self.values, self.verdict) = (other.values, other.verdict);
+    }
+
     /// Keeps the point if it is better than the best so far, or `certain` to be what the run was after.
     pub fn offer<S: SampledProblem>(&mut self, at: &Iterate, kkt: &Kkt, oracle: &Oracle<S>, rho: f64, certain: bool) {
         let (x, c) = oracle.user_point();
@@ -71,13 +81,13 @@ impl Best {
     }
 
     /// Keeps the latest point of a noisy run, which fresh samples judged better than the best so far.
-    pub fn keep_judged<S: SampledProblem>(&mut self, verdict: Verdict, kkt: &Kkt, oracle: &Oracle<S>) {
+    pub fn keep_judged<S: SampledProblem>(&mut self, verdict: Verdict, objective: f64, kkt: &Kkt, oracle: &Oracle<S>) {
         let (x, c) = oracle.user_point();
         self.x.copy_from_slice(x);
         self.c.copy_from_slice(c);
         self.y.copy_from_slice(&kkt.y);
         oracle.bound_multipliers(kkt, &mut self.mu);
-        self.values = Some(Values { objective: f64::NAN, f: 0.0, h: 0.0, residuals: verdict.values() });
+        self.values = Some(Values { objective, f: 0.0, h: 0.0, residuals: verdict.values() });
         self.verdict = Some(verdict);
     }
 }

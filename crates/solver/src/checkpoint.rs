@@ -47,6 +47,9 @@ pub struct Checkpoint {
     best: Best,
     events: [u64; Event::ALL.len()],
     noisy: Option<Noisy>,
+    /// What the caller wants to find again, such as where the problem comes from; the solver does not look at it.
+    #[serde(default)]
+    pub note: serde_json::Value,
 }
 
 /// What a noisy run depends on besides.
@@ -66,18 +69,20 @@ pub struct Beginning {
     iteration: Option<u64>,
     counts: Counts,
     samples: Samples,
-    normal_multipliers: Vec<f64>,
-    tangent_multipliers: Vec<f64>,
+    pub normal_multipliers: Vec<f64>,
+    pub tangent_multipliers: Vec<f64>,
     lipschitz: Option<Estimates>,
     rho: f64,
     events: [u64; Event::ALL.len()],
     judge: Option<[Stream; 3]>,
     judged_at: Option<u64>,
     stale: u64,
+    /// The best point before the latest judgement: the last one is made because the run ends, and a resumed run must not know of it.
+    pub best: Best,
 }
 
 impl Beginning {
-    pub fn new(m: usize) -> Self {
+    pub fn new(m: usize, best: Best) -> Self {
         Beginning {
             iteration: None,
             counts: Counts::default(),
@@ -90,6 +95,7 @@ impl Beginning {
             judge: None,
             judged_at: None,
             stale: 0,
+            best,
         }
     }
 }
@@ -164,6 +170,7 @@ impl<S: SampledProblem> Solver<S> {
             best: self.best.clone(),
             events: self.events,
             noisy: self.save_noisy(),
+            note: serde_json::Value::Null,
         };
         let beginning = &self.beginning;
         if let (true, Some(lipschitz)) = (beginning.iteration == Some(self.iteration), beginning.lipschitz) {
@@ -176,6 +183,9 @@ impl<S: SampledProblem> Solver<S> {
             checkpoint.events = beginning.events;
             if let (Some(noisy), Some(judge)) = (&mut checkpoint.noisy, beginning.judge) {
                 (noisy.judge, noisy.judged_at, noisy.stale) = (judge, beginning.judged_at, beginning.stale);
+                if self.judged_at != beginning.judged_at {
+                    checkpoint.best = beginning.best.clone();
+                }
             }
         }
         checkpoint
@@ -210,9 +220,13 @@ impl<S: SampledProblem> Solver<S> {
             (saved.best.c.len(), self.best.c.len()),
             (saved.best.y.len(), self.best.y.len()),
             (saved.best.mu.len(), self.best.mu.len()),
-            (saved.noisy.is_some() as usize, self.judge.is_some() as usize),
         ];
         let refuse = |reason: &str| Error::Checkpoint { file: format!("of {}", saved.problem), reason: reason.to_string() };
+        match (saved.noisy.is_some(), self.judge.is_some()) {
+            (true, false) => return Err(refuse("it is of a run with noise, but the functions given are exact")),
+            (false, true) => return Err(refuse("it is of a run without noise, but the functions given are sampled")),
+            _ => {}
+        }
         if lengths.iter().any(|(found, expected)| found != expected) || !self.metric.restore(&saved.metric) {
             return Err(refuse("the lengths of its vectors do not fit the problem"));
         }
@@ -228,7 +242,9 @@ impl<S: SampledProblem> Solver<S> {
         self.current.z.copy_from_slice(&saved.z);
         let evaluated = match &saved.noisy {
             Some(noisy) => {
-                self.restore_noisy(noisy);
+                if !self.restore_noisy(noisy) {
+                    return Err(refuse("the lengths of its estimates do not fit the problem"));
+                }
                 self.oracle.take_up_estimates(&mut self.current);
                 Ok(())
             }
@@ -263,15 +279,18 @@ impl<S: SampledProblem> Solver<S> {
         })
     }
 
-    fn restore_noisy(&mut self, noisy: &Noisy) {
-        for (source, saved) in Source::ALL.into_iter().zip(&noisy.estimates) {
-            self.oracle.estimates.of(source).restore(saved);
-        }
+    /// False: what was saved does not fit.
+    fn restore_noisy(&mut self, noisy: &Noisy) -> bool {
+        let fits = Source::ALL
+            .into_iter()
+            .zip(&noisy.estimates)
+            .all(|(source, saved)| self.oracle.estimates.of(source).restore(saved));
         if let Some(judge) = &mut self.judge {
             judge.set_streams(noisy.judge);
         }
         (self.judged_at, self.stale) = (noisy.judged_at, noisy.stale);
         self.restore_average(&noisy.average);
+        fits
     }
 }
 

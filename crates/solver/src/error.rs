@@ -45,6 +45,12 @@ pub enum Error {
         /// Its constraints.
         m: usize,
     },
+    /// A point to be judged cannot be.
+    #[error("the point cannot be judged: {reason}")]
+    Point {
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The checkpoint cannot be used.
     #[error("checkpoint {file}: {reason}")]
     Checkpoint {

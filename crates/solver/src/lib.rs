@@ -21,6 +21,7 @@ mod gram;
 #[doc(hidden)]
 pub mod internals;
 mod iterate;
+mod judge_point;
 mod kkt;
 mod lipschitz;
 mod mapping;
@@ -54,6 +55,7 @@ mod verdict;
 
 pub use checkpoint::Checkpoint;
 pub use error::Error;
+pub use judge_point::{Candidate, judge_point};
 pub use mapping::OwnMapping;
 pub use observer::{Event, Observer, Row, TrueResiduals, Unusual};
 pub use report::{EvaluationFailure, REPORT_VERSION, Report, WorstRow};

@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::SettingsError;
+use crate::assign::in_range;
+
 /// How sampled functions are estimated and judged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -25,8 +28,8 @@ pub struct Sampling {
     pub schedule: Schedule,
     /// How a point is judged.
     pub judge: Judge,
-    /// Whether exact functions, where there are some, are evaluated to tell true residuals. They count as evaluations, never as
-    /// samples. Default: false.
+    /// Whether every row tells true residuals, where exact functions exist. They cost about two more iterations' work, count neither
+    /// as evaluations nor as samples, and change nothing else in the run. Default: false.
     pub true_residuals: bool,
     /// The average of so many last iterates (up to twice as many) is reported; 0 for none. Default: 0.
     pub average: u64,
@@ -46,6 +49,51 @@ impl Default for Sampling {
             judge: Judge::default(),
             true_residuals: false,
             average: 0,
+        }
+    }
+}
+
+impl Sampling {
+    /// Checks that all values are in their ranges.
+    pub(crate) fn validate(&self) -> Result<(), SettingsError> {
+        in_range("sampling.tau", self.tau, self.tau > 0.0 && self.tau < 0.5, "between 0 and 1/2")?;
+        if let Theta::Fixed { share } = self.theta {
+            in_range("sampling.theta.fixed.share", share, share > 0.0 && share <= 1.0, "above 0 and at most 1")?;
+        }
+        let Schedule { sigma_f, sigma_c, sigma_v, epsilon, gamma } = self.schedule;
+        let positive = [
+            ("sampling.schedule.sigma_f", sigma_f),
+            ("sampling.schedule.sigma_c", sigma_c),
+            ("sampling.schedule.sigma_v", sigma_v),
+            ("sampling.schedule.epsilon", epsilon),
+        ];
+        for (path, value) in positive {
+            in_range(path, value, value > 0.0 && value.is_finite(), "positive and finite")?;
+        }
+        in_range("sampling.schedule.gamma", gamma, gamma > 0.0 && gamma < 1.0, "between 0 and 1")?;
+        let Judge { samples, batches, confidence, .. } = self.judge;
+        in_range("sampling.judge.samples", samples as f64, samples >= 1, "at least 1")?;
+        in_range("sampling.judge.batches", batches as f64, batches >= 4, "at least 4")?;
+        in_range("sampling.judge.confidence", confidence, confidence > 0.5 && confidence < 1.0, "between 0.5 and 1")?;
+        self.gradient.validate("sampling.gradient.batch", "sampling.gradient.momentum")?;
+        self.constraints.validate("sampling.constraints.batch", "sampling.constraints.momentum")?;
+        self.jacobian.validate("sampling.jacobian.batch", "sampling.jacobian.momentum")
+    }
+}
+
+impl Estimation {
+    fn validate(&self, batch: &'static str, momentum: &'static str) -> Result<(), SettingsError> {
+        let (size, growth, largest) = match self.batch {
+            Batch::Constant { size } => (size, 1.0, 1),
+            Batch::Geometric { size, growth, largest } => (size, growth, largest),
+            Batch::Paper { largest } => (1, 1.0, largest),
+        };
+        in_range(batch, size as f64, size >= 1, "of at least 1 sample")?;
+        in_range(batch, largest as f64, largest >= 1, "of at least 1 sample")?;
+        in_range(batch, growth, growth >= 1.0 && growth.is_finite(), "growing by a finite factor of at least 1")?;
+        match self.momentum {
+            Momentum::Constant { a } => in_range(momentum, a, (0.0..=1.0).contains(&a), "between 0 and 1"),
+            Momentum::Paper => Ok(()),
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::report::EvaluationFailure;
 use crate::standard::Standard;
 use crate::tangent_step::TangentStep;
 use crate::vector::{dot, norm};
-use crate::{Error, Event, Mapping, NormalVariant, Observer, Report, Row, Scaling, Settings, Stop, TrueResiduals, Unusual};
+use crate::{Error, Event, Mapping, NormalVariant, Observer, Report, Row, Scaling, Settings, Stop, Unusual};
 
 /// A run of the method on a problem. All big allocations happen in [`Solver::new`].
 pub struct Solver<S> {
@@ -132,10 +132,10 @@ impl<S: SampledProblem> Solver<S> {
             rho: settings.merit.rho0,
             iteration: 0,
             best: Best::new(&standard, meta),
+            beginning: Beginning::new(m, Best::new(&standard, meta)),
             stop: None,
             failure: None,
             events: Default::default(),
-            beginning: Beginning::new(m),
             search: crate::search::Work::new(m, columns),
             own_mapping,
             stochastic: None,
@@ -218,13 +218,15 @@ impl<S: SampledProblem> Solver<S> {
         }
         let directions = self.settings.sampling.true_residuals || self.judge_is_due();
         if self.settings.sampling.true_residuals {
-            row.true_residuals = self.true_residuals().map(TrueResiduals::from);
+            row.true_residuals = self.true_residuals();
         }
         if let Some(stop) = self.judge_if_due(self.stop.is_some()) {
             self.stop.get_or_insert(stop);
         }
-        // Judging uses the steps' memory: the directions of this iteration are found again.
+        // Judging uses the steps' memory: the directions of this iteration are found again, from where they were found at first.
         if directions && self.stop.is_none() {
+            self.normal.y.copy_from_slice(&self.beginning.normal_multipliers);
+            self.tangent.lambda.copy_from_slice(&self.beginning.tangent_multipliers);
             self.find_steps(&mut Unusual::default());
         }
     }

@@ -57,7 +57,8 @@ impl<S: SampledProblem> Solver<S> {
         }
         let meta = self.oracle.meta();
         let lengths = [meta.n(), meta.m(), meta.jacobian_len()];
-        self.judge = Some(verdict::Work::new(&self.current, lengths, self.settings.sampling.seed));
+        let start = &self.oracle.standard.start;
+        self.judge = Some(verdict::Work::new(&self.current, lengths, start, self.settings.sampling.seed));
         self.stochastic = Some(Work {
             difference: self.current.jacobian.a.clone(),
             hz: vec![0.0; self.current.z.len()],
@@ -141,6 +142,7 @@ impl<S: SampledProblem> Solver<S> {
             return None;
         }
         self.judged_at = Some(self.iteration);
+        self.beginning.best.copy_from(&self.best);
         let verdict = match self.judge() {
             Ok(verdict) => verdict,
             Err(trouble) => {
@@ -152,7 +154,8 @@ impl<S: SampledProblem> Solver<S> {
         let (score, noise) = verdict.score(&tolerance);
         let best = self.best.verdict.map_or(f64::INFINITY, |best| best.score(&tolerance).0);
         if score < best {
-            self.best.keep_judged(verdict, &self.kkt, &self.oracle);
+            let objective = self.judged_objective();
+            self.best.keep_judged(verdict, objective, &self.kkt, &self.oracle);
         }
         self.stale = if score < best - noise { 0 } else { self.stale + 1 };
         if verdict.holds(&tolerance) || tolerance.is_infeasible_stationary(&verdict.values()) {

@@ -4,7 +4,7 @@
 //! spread of `g + J^T y - mu` and of `c` at these multipliers, and with them a confidence bound on each residual.
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::{Access, Accesses, Draw, SampledProblem};
+use tangor_problem::{Access, Accesses, Counted, Draw, Problem, SampledProblem};
 
 use crate::confidence;
 use crate::estimator::Source;
@@ -14,7 +14,7 @@ use crate::oracle::{Trouble, check, trouble};
 use crate::random::Stream;
 use crate::solver::Solver;
 use crate::vector::norm;
-use crate::{Tolerance, Unusual};
+use crate::{Tolerance, TrueResiduals, Unusual};
 
 /// A residual, and what it does not exceed with the confidence of the verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -71,8 +71,10 @@ impl Verdict {
 
     /// The worst bound relative to its tolerance, and how much of that is noise.
     pub(crate) fn score(&self, tolerance: &Tolerance) -> (f64, f64) {
+        // A residual that is no number is as bad as can be.
+        let known = |value: f64| if value.is_nan() { f64::INFINITY } else { value };
         let relative =
-            |bounded: Bounded, tolerance: f64| (bounded.upper / tolerance, (bounded.upper - bounded.value) / tolerance);
+            |bounded: Bounded, tolerance: f64| (known(bounded.upper / tolerance), (bounded.upper - bounded.value) / tolerance);
         let all = [
             relative(self.stationarity, tolerance.stationarity),
             relative(self.feasibility, tolerance.feasibility),
@@ -83,14 +85,14 @@ impl Verdict {
 }
 
 /// Mean and spread of vectors, one after the other.
-struct Moments {
+pub(crate) struct Moments {
     count: f64,
-    mean: Vec<f64>,
+    pub mean: Vec<f64>,
     squares: Vec<f64>,
 }
 
 impl Moments {
-    fn new(length: usize) -> Self {
+    pub fn new(length: usize) -> Self {
         Moments { count: 0.0, mean: vec![0.0; length], squares: vec![0.0; length] }
     }
 
@@ -100,7 +102,7 @@ impl Moments {
         self.squares.fill(0.0);
     }
 
-    fn add(&mut self, values: &[f64]) {
+    pub fn add(&mut self, values: &[f64]) {
         self.count += 1.0;
         for ((mean, square), value) in self.mean.iter_mut().zip(&mut self.squares).zip(values) {
             let off = value - *mean;
@@ -110,7 +112,7 @@ impl Moments {
     }
 
     /// The standard error of the mean: root of the sum over all entries.
-    fn standard_error(&self) -> f64 {
+    pub fn standard_error(&self) -> f64 {
         (self.squares.iter().sum::<f64>() / (self.count - 1.0) / self.count).sqrt()
     }
 }
@@ -119,24 +121,30 @@ impl Moments {
 pub struct Work {
     streams: [Stream; 3],
     draws: Vec<Draw>,
+    /// The point, in the user's variables.
+    x: Vec<f64>,
     /// One batch of each function, in the user's form.
     batch: [Vec<f64>; 3],
     means: [Moments; 3],
     error: Vec<f64>,
     errors: Moments,
     judged: Iterate,
+    /// The multipliers with which the steps of the run start, of both subproblems: judging must not change what the run does next.
+    multipliers: [Vec<f64>; 2],
 }
 
 impl Work {
-    pub fn new(current: &Iterate, lengths: [usize; 3], seed: u64) -> Self {
+    pub fn new(current: &Iterate, lengths: [usize; 3], start: &[f64], seed: u64) -> Self {
         Work {
             streams: [3, 4, 5].map(|number| Stream::new(seed, number)),
             draws: Vec::new(),
+            x: start.to_vec(),
             batch: lengths.map(|length| vec![0.0; length]),
             means: lengths.map(Moments::new),
             error: vec![0.0; current.n()],
             errors: Moments::new(current.n()),
             judged: current.clone(),
+            multipliers: [0, 1].map(|_| vec![0.0; current.h.len()]),
         }
     }
 
@@ -152,10 +160,21 @@ impl Work {
 impl<S: SampledProblem> Solver<S> {
     /// Judges the current point on fresh samples.
     pub(crate) fn judge(&mut self) -> Result<Verdict, Trouble> {
-        let Some(mut work) = self.judge.take() else { return Ok(Verdict::default()) };
-        let verdict = self.judge_with(&mut work);
+        self.aside(Self::judge_with).unwrap_or_else(|| Ok(Verdict::default()))
+    }
+
+    /// Does something with the steps' memory and then puts their multipliers back. None: this is no noisy run.
+    fn aside<T>(&mut self, act: impl FnOnce(&mut Self, &mut Work) -> T) -> Option<T> {
+        let mut work = self.judge.take()?;
+        self.oracle.standard.to_user(self.current.x(), &mut work.x);
+        work.judged.z.copy_from_slice(&self.current.z);
+        work.multipliers[0].copy_from_slice(&self.normal.y);
+        work.multipliers[1].copy_from_slice(&self.tangent.lambda);
+        let result = act(self, &mut work);
+        self.normal.y.copy_from_slice(&work.multipliers[0]);
+        self.tangent.lambda.copy_from_slice(&work.multipliers[1]);
         self.judge = Some(work);
-        verdict
+        Some(result)
     }
 
     fn judge_with(&mut self, work: &mut Work) -> Result<Verdict, Trouble> {
@@ -163,7 +182,6 @@ impl<S: SampledProblem> Solver<S> {
         let batches = settings.batches.max(4);
         let size = settings.samples.div_ceil(batches).max(1);
         let first = batches / 2;
-        work.judged.z.copy_from_slice(&self.current.z);
         self.average(work, first, size, false)?;
         self.fit_multipliers(&mut work.judged);
         self.average(work, batches - first, size, true)?;
@@ -220,8 +238,7 @@ impl<S: SampledProblem> Solver<S> {
                 continue;
             }
             work.streams[k].draw(access, if access.is_sampled() { size } else { 0 }, &mut work.draws);
-            let x = &self.best.latest;
-            let done = source.evaluate(&mut oracle.problem, x, &work.draws, &mut work.batch[k]);
+            let done = source.evaluate(&mut oracle.problem, &work.x, &work.draws, &mut work.batch[k]);
             done.map_err(|failure| trouble(source.function(), failure))?;
             check(oracle.problem.meta(), source.function(), &work.batch[k])?;
         }
@@ -251,32 +268,41 @@ impl<S: SampledProblem> Solver<S> {
         std::mem::swap(&mut self.current, judged);
     }
 
-    /// The residuals of the exact functions at the current point, where the problem has such functions.
-    pub(crate) fn true_residuals(&mut self) -> Option<Residuals> {
-        let mut work = self.judge.take()?;
-        let x = &self.best.latest;
-        let exact = self.oracle.problem.exact();
-        let evaluated = exact.and_then(|exact| {
-            let [g, c, values] = &mut work.batch;
-            let meta = exact.meta();
-            let (has_objective, m) = (meta.has_objective, meta.m());
-            if has_objective {
-                exact.gradient(x, g).ok()?;
-            }
-            if m > 0 {
-                exact.constraints(x, c).ok()?;
-                exact.jacobian(x, values).ok()?;
-            }
-            Some(())
+    /// The objective at the current point, an average over fresh samples where it is sampled. NaN: the problem cannot tell.
+    pub(crate) fn judged_objective(&mut self) -> f64 {
+        let (meta, access) = (self.oracle.meta(), self.oracle.problem.accesses().gradient);
+        let samples = if access.is_sampled() { self.settings.sampling.judge.samples.max(1) } else { 0 };
+        if !meta.has_objective {
+            return 0.0;
+        }
+        let told = self.aside(|solver, work| {
+            work.streams[0].draw(access, samples, &mut work.draws);
+            solver.oracle.problem.objective(&work.x, &work.draws)
         });
-        let residuals = evaluated.map(|()| {
-            work.judged.z.copy_from_slice(&self.current.z);
-            self.load(&work.batch[0], &work.batch[2], &mut work.judged);
-            self.oracle.put_values(&work.batch[1], &mut work.judged);
-            self.fit_multipliers(&mut work.judged);
-            self.kkt.residuals
-        });
-        self.judge = Some(work);
-        residuals
+        told.flatten().and_then(Result::ok).unwrap_or(f64::NAN)
+    }
+
+    /// The residuals of the exact functions at the current point, multipliers fitted to them; none if the run is exact itself, or
+    /// if the problem has no such functions. The run goes on as if nobody had asked.
+    pub fn true_residuals(&mut self) -> Option<TrueResiduals> {
+        self.aside(Self::true_residuals_with)?
+    }
+
+    fn true_residuals_with(&mut self, work: &mut Work) -> Option<TrueResiduals> {
+        // Counting turns panics into failures; the counts themselves are nobody's.
+        let mut exact = Counted::new(self.oracle.problem.exact()?);
+        let [g, c, values] = &mut work.batch;
+        let (has_objective, m) = (Problem::meta(&exact).has_objective, Problem::meta(&exact).m());
+        if has_objective {
+            Problem::gradient(&mut exact, &work.x, g).ok()?;
+        }
+        if m > 0 {
+            Problem::constraints(&mut exact, &work.x, c).ok()?;
+            Problem::jacobian(&mut exact, &work.x, values).ok()?;
+        }
+        self.load(&work.batch[0], &work.batch[2], &mut work.judged);
+        self.oracle.put_values(&work.batch[1], &mut work.judged);
+        self.fit_multipliers(&mut work.judged);
+        Some(TrueResiduals::from(self.kkt.residuals))
     }
 }

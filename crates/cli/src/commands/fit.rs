@@ -105,7 +105,7 @@ impl Fit {
             title(&mut watch.listener, &data)?;
         }
         let report = solver.run(&mut watch);
-        watch.finish(&report)?;
+        watch.finish(&mut solver, &report)?;
         let judged = self.judge(&data, &constraints, &settings, &report)?;
         let model = Model::new(&data, report.x.clone(), &constraints, self.l2)?;
         let test = self.test.as_deref().map(|path| model.evaluate(&model.read_data(path)?)).transpose()?;
@@ -147,10 +147,11 @@ impl Fit {
         let detail = if self.verbose { Detail::Verbose } else { Detail::Quiet };
         Watch {
             listener: Listener::new(self.color.screen()),
-            table: Table::new(detail, settings.tolerance.clone()),
+            table: Table::new(detail, settings.tolerance.clone(), !self.exact),
             progress: (!self.verbose).then(|| Progress::new(settings)),
             trace: None,
             plot: None,
+            truth: None,
             failure: None,
         }
     }

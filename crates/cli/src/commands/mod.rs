@@ -12,6 +12,7 @@ mod options;
 mod predict;
 mod reproduce;
 mod solve;
+mod verify;
 
 use clap::{Parser, Subcommand};
 
@@ -25,6 +26,8 @@ Examples:
   tangor solve HS71 --plot hs71.svg        and draw how it went
   tangor solve HS71 --json > hs71.json     the whole result for a program
   tangor fit people.csv --norm 1           logistic regression under constraints
+  tangor verify hs71.json                  judge that result again
+  tangor solve HS71 --noise 1e-2 --tolerance 1e-2    with functions that can only be sampled
   tangor options merit                     the settings around the merit parameter";
 
 /// Minimises f(x) subject to cl <= c(x) <= cu and xl <= x <= xu, where f and c may be nonconvex.
@@ -38,7 +41,8 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Solve(solve::Solve),
+    Solve(Box<solve::Solve>),
+    Verify(verify::Verify),
     List(list::List),
     Info(info::Info),
     Eval(eval::Eval),
@@ -57,6 +61,7 @@ impl Arguments {
     pub fn run(self) -> Result<u8, Error> {
         match self.command {
             Command::Solve(command) => command.run(),
+            Command::Verify(command) => command.run(),
             Command::List(command) => command.run(),
             Command::Info(command) => command.run(),
             Command::Eval(command) => command.run(),

@@ -3,15 +3,18 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use tangor_problem::{Meta, SampledProblem};
+use tangor_problem::{Meta, Noise, SampledProblem};
 use tangor_solver::{Checkpoint, Report, Settings, Solver};
 
 use crate::error::Error;
+use crate::noise_source::{NoiseArguments, described, disturbed};
 use crate::plot::Plot;
 use crate::problem_source::{Opened, ProblemArguments};
 use crate::progress::Progress;
+use crate::sampling_source::SamplingArguments;
 use crate::screen::{Color, Listener};
 use crate::settings_source::SettingsArguments;
+use crate::source::{Outcome, Source};
 use crate::style::{DIM, TITLE};
 use crate::summary::Summary;
 use crate::table::{Detail, Table};
@@ -26,6 +29,8 @@ Examples:
   tangor solve CHAIN.SIF --param N=100            a file, with another value for one of its parameters
   tangor solve --oracle \"python3 model.py\"        a program in any language evaluates the functions
   tangor solve HS71 --set normal.variant=bounded --set metric.kind=identity
+  tangor solve HS71 --noise 1e-2 --estimator momentum --seed 7 --tolerance 1e-2
+  tangor solve HS71 --noise 1e-3 --noise-constraints 0 --batch 4 --samples 100000
   tangor solve HS71 --quiet --trace hs71.csv --plot hs71.svg
   tangor solve HS71 --checkpoint hs71.state       Ctrl-C ends the run in order, and then
   tangor solve HS71 --resume hs71.state           goes on as if nothing had happened";
@@ -78,6 +83,12 @@ pub struct Solve {
     resume: Option<PathBuf>,
 
     #[command(flatten)]
+    noise: NoiseArguments,
+
+    #[command(flatten)]
+    sampling: SamplingArguments,
+
+    #[command(flatten)]
     settings: SettingsArguments,
 }
 
@@ -85,22 +96,27 @@ type Run = Solver<Box<dyn SampledProblem + Send>>;
 
 impl Solve {
     /// Solves the problem and tells about it.
-    pub fn run(self) -> Result<u8, Error> {
+    pub fn run(mut self) -> Result<u8, Error> {
+        // Short ways are settings like others; what --set says comes after them.
+        self.settings.assignments.splice(0..0, self.sampling.assignments());
         let Opened { problem, entry, .. } = self.problem.open()?;
         let meta = problem.meta().clone();
-        let (mut solver, settings) = self.start(problem)?;
+        let saved = self.resume.as_deref().map(Checkpoint::read).transpose()?;
+        let source = Source { problem: self.problem.clone(), noise: self.noise(saved.as_ref())? };
+        let (mut solver, settings) = self.start(disturbed(problem, source.noise)?, saved)?;
         solver.interrupt(interrupt::flag()?);
-        let mut watch = self.watch(&settings)?;
+        let mut watch = self.watch(&settings, &source)?;
         // A first state, before any iteration, shows at once whether the file can be written.
-        self.save(&solver)?;
+        self.save(&solver, &source)?;
         if !self.json {
-            self.title(&mut watch.listener, &meta)?;
+            self.title(&mut watch.listener, &meta, &source)?;
         }
-        self.advance_to_the_end(&mut solver, &mut watch)?;
+        self.advance_to_the_end(&mut solver, &mut watch, &source)?;
         let report = solver.report();
-        watch.finish(&report)?;
+        watch.finish(&mut solver, &report)?;
         if self.json {
-            writeln!(watch.listener, "{}", serde_json::to_string_pretty(&report)?)?;
+            let outcome = Outcome { report: &report, source: &source };
+            writeln!(watch.listener, "{}", serde_json::to_string_pretty(&outcome)?)?;
         } else {
             let longest_list = if self.verbose { 100 } else { 10 };
             let known = entry.map(|entry| entry.known);
@@ -111,14 +127,27 @@ impl Solve {
         Ok(exit::of(&report))
     }
 
-    fn start(&self, problem: Box<dyn SampledProblem + Send>) -> Result<(Run, Settings), Error> {
-        match &self.resume {
+    /// The noise that the arguments ask for, or that of the run that goes on.
+    fn noise(&self, saved: Option<&Checkpoint>) -> Result<Option<Noise>, Error> {
+        let asked = self.noise.noise()?;
+        let Some(saved) = saved else { return Ok(asked) };
+        // A state that another program wrote says nothing of noise.
+        let source: Option<Source> = serde_json::from_value(saved.note.clone())
+            .map_err(|cause| Error::Setting(format!("the saved state does not say where its problem comes from: {cause}")))?;
+        let noise = source.and_then(|source| source.noise);
+        match asked.is_some() && asked != noise {
+            true => Err(Error::Setting("the noise cannot be changed in a resumed run".to_string())),
+            false => Ok(noise),
+        }
+    }
+
+    fn start(&self, problem: Box<dyn SampledProblem + Send>, saved: Option<Checkpoint>) -> Result<(Run, Settings), Error> {
+        match saved {
             None => {
                 let settings = self.settings.fresh()?;
                 Ok((Solver::sampled(problem, settings.clone())?, settings))
             }
-            Some(path) => {
-                let mut checkpoint = Checkpoint::read(path)?;
+            Some(mut checkpoint) => {
                 checkpoint.settings = self.settings.resumed(checkpoint.settings)?;
                 let settings = checkpoint.settings.clone();
                 Ok((Solver::resume_sampled(problem, checkpoint)?, settings))
@@ -127,7 +156,7 @@ impl Solve {
     }
 
     /// Opens all outputs, so that a wrong path is refused before the first iteration.
-    fn watch(&self, settings: &Settings) -> Result<Watch, Error> {
+    fn watch(&self, settings: &Settings, source: &Source) -> Result<Watch, Error> {
         files::all_different(&[self.trace.as_ref(), self.plot.as_ref(), self.checkpoint.as_ref()])?;
         let silent = self.quiet || self.json;
         let detail = match (silent, self.verbose) {
@@ -137,30 +166,34 @@ impl Solve {
         };
         Ok(Watch {
             listener: Listener::new(self.color.screen()),
-            table: Table::new(detail, settings.tolerance.clone()),
+            table: Table::new(detail, settings.tolerance.clone(), source.noise.is_some()),
             progress: silent.then(|| Progress::new(settings)),
             trace: self.trace.as_deref().map(|path| Trace::create(path, self.resume.is_some())).transpose()?,
             plot: self.plot.as_deref().map(Plot::create).transpose()?,
+            truth: None,
             failure: None,
         })
     }
 
-    fn advance_to_the_end(&self, solver: &mut Run, watch: &mut Watch) -> Result<(), Error> {
+    fn advance_to_the_end(&self, solver: &mut Run, watch: &mut Watch, source: &Source) -> Result<(), Error> {
         let mut saved = Instant::now();
-        while solver.advance(watch).is_none() {
+        loop {
+            watch.prepare(solver);
+            if solver.advance(watch).is_some() {
+                return self.save(solver, source);
+            }
             if self.checkpoint.is_some() && saved.elapsed() >= self.checkpoint_every {
-                self.save(solver)?;
+                self.save(solver, source)?;
                 saved = Instant::now();
             }
         }
-        self.save(solver)
     }
 
-    fn save(&self, solver: &Run) -> Result<(), Error> {
-        match &self.checkpoint {
-            Some(path) => Ok(solver.checkpoint().write(path)?),
-            None => Ok(()),
-        }
+    fn save(&self, solver: &Run, source: &Source) -> Result<(), Error> {
+        let Some(path) = &self.checkpoint else { return Ok(()) };
+        let mut checkpoint = solver.checkpoint();
+        checkpoint.note = serde_json::to_value(source)?;
+        Ok(checkpoint.write(path)?)
     }
 
     fn name_files(&self, out: &mut Listener, report: &Report) -> Result<(), Error> {
@@ -176,10 +209,11 @@ impl Solve {
         Ok(())
     }
 
-    fn title(&self, out: &mut Listener, meta: &Meta) -> Result<(), Error> {
+    fn title(&self, out: &mut Listener, meta: &Meta, source: &Source) -> Result<(), Error> {
         let variables = number::counted(meta.n() as u64, "variable");
         let constraints = number::counted(meta.m() as u64, "constraint");
+        let noise = source.noise.as_ref().map(|noise| format!(", {}", described(noise))).unwrap_or_default();
         let gap = if self.quiet { "" } else { "\n" };
-        Ok(writeln!(out, "{TITLE}{}{TITLE:#}: {variables}, {constraints}{gap}", meta.name)?)
+        Ok(writeln!(out, "{TITLE}{}{TITLE:#}: {variables}, {constraints}{noise}{gap}", meta.name)?)
     }
 }

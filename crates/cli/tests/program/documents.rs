@@ -22,7 +22,7 @@ fn help_has_examples_and_exit_codes() {
         let text = stdout(&output);
         assert!(text.contains("Examples:") && text.contains("Exit codes:"), "{text}");
     }
-    for command in ["list", "info", "eval", "check", "options", "completions", "man"] {
+    for command in ["verify", "list", "info", "eval", "check", "options", "completions", "man"] {
         assert!(stdout(&run(&[command, "--help"])).contains("Examples:"), "{command} has no examples");
     }
 }

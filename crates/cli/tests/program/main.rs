@@ -5,10 +5,12 @@ mod documents;
 mod files;
 mod fit;
 mod interrupting;
+mod noise;
 mod oracle;
 mod problems;
 mod settings;
 mod solve;
+mod verify;
 
 use std::process::{Command, Output, Stdio};
 

@@ -39,7 +39,7 @@ INDIVIDUALS
 ENDATA
 ";
 
-fn line_file() -> (TempDir, PathBuf) {
+pub fn line_file() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("LINE.SIF");
     fs::write(&path, LINE).expect("a file");

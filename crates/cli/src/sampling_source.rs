@@ -1,0 +1,94 @@
+//! Short ways to the settings of the stochastic method.
+
+use clap::{Args, ValueEnum};
+
+/// The arguments that are short for `--set`.
+#[derive(Debug, Args)]
+pub struct SamplingArguments {
+    /// How gradient, constraints and Jacobian are estimated (sampling.*.estimator)
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "Sampling")]
+    estimator: Option<EstimatorName>,
+
+    /// Samples of each function per iteration (sampling.*.batch)
+    #[arg(long, value_name = "N", help_heading = "Sampling")]
+    batch: Option<u32>,
+
+    /// The momentum, between 0 and 1; 1 is a mini-batch (sampling.*.momentum)
+    #[arg(long, value_name = "A", help_heading = "Sampling")]
+    momentum: Option<f64>,
+
+    /// The seed of all samples: the same one gives the same run, bit for bit (sampling.seed)
+    #[arg(long, value_name = "N", help_heading = "Sampling", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    seed: Option<u64>,
+
+    /// Most samples of all functions together (limits.samples)
+    #[arg(long, value_name = "N", help_heading = "Sampling", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    samples: Option<u64>,
+
+    /// The confidence with which the result is judged on fresh samples (sampling.judge.confidence)
+    #[arg(long, value_name = "P", help_heading = "Sampling")]
+    confidence: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum EstimatorName {
+    /// The average over new samples
+    Minibatch,
+    /// Recursive momentum: the same samples at two points
+    Momentum,
+}
+
+impl SamplingArguments {
+    /// The same as `--set` would have it.
+    pub fn assignments(&self) -> Vec<(String, String)> {
+        let estimator = self.estimator.map(|name| match name {
+            EstimatorName::Minibatch => "minibatch".to_string(),
+            EstimatorName::Momentum => "momentum".to_string(),
+        });
+        let of_each_function = [
+            ("estimator", estimator),
+            ("batch", self.batch.map(|size| format!("{{constant = {{size = {size}}}}}"))),
+            ("momentum", self.momentum.map(|a| format!("{{constant = {{a = {a:?}}}}}"))),
+        ];
+        let single = [
+            ("sampling.seed", self.seed.map(|seed| seed.to_string())),
+            ("limits.samples", self.samples.map(|samples| samples.to_string())),
+            ("sampling.judge.confidence", self.confidence.map(|confidence| format!("{confidence:?}"))),
+        ];
+        let functions = ["gradient", "constraints", "jacobian"];
+        let each = of_each_function.iter().flat_map(|(name, value)| {
+            functions.iter().filter_map(move |function| Some((format!("sampling.{function}.{name}"), value.clone()?)))
+        });
+        each.chain(single.into_iter().filter_map(|(path, value)| Some((path.to_string(), value?)))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tangor_solver::{Batch, Estimator, Momentum, Settings};
+
+    use super::*;
+
+    #[test]
+    fn every_short_way_reaches_its_settings() {
+        let arguments = SamplingArguments {
+            estimator: Some(EstimatorName::Minibatch),
+            batch: Some(8),
+            momentum: Some(1.0),
+            seed: Some(7),
+            samples: Some(1000),
+            confidence: Some(0.99),
+        };
+        let mut settings = Settings::default();
+        for (path, value) in arguments.assignments() {
+            settings.set(&path, &value).unwrap();
+        }
+        let sampling = &settings.sampling;
+        for estimation in [&sampling.gradient, &sampling.constraints, &sampling.jacobian] {
+            assert_eq!(estimation.estimator, Estimator::Minibatch);
+            assert_eq!(estimation.batch, Batch::Constant { size: 8 });
+            assert_eq!(estimation.momentum, Momentum::Constant { a: 1.0 });
+        }
+        assert_eq!((sampling.seed, settings.limits.samples, sampling.judge.confidence), (7, Some(1000), 0.99));
+    }
+}

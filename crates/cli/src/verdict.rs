@@ -1,0 +1,108 @@
+//! A verdict on fresh samples, for people.
+
+use std::io::{self, Write};
+
+use tangor_solver::{Bounded, Tolerance, Verdict};
+
+use crate::number::{counted, scientific, short};
+use crate::style::{GOOD, UNUSUAL};
+
+/// One of the three residuals of a verdict.
+pub struct Judged {
+    /// Its name.
+    pub name: &'static str,
+    /// It and its bound.
+    pub residual: Bounded,
+    /// What the bound must not exceed.
+    pub tolerance: f64,
+}
+
+/// The three residuals of a verdict with their tolerances.
+pub fn residuals(verdict: &Verdict, tolerance: &Tolerance) -> [Judged; 3] {
+    [
+        Judged { name: "stationarity", residual: verdict.stationarity, tolerance: tolerance.stationarity },
+        Judged { name: "feasibility", residual: verdict.feasibility, tolerance: tolerance.feasibility },
+        Judged { name: "complementarity", residual: verdict.complementarity, tolerance: tolerance.complementarity },
+    ]
+}
+
+/// A line for each residual, and a sentence on what they mean.
+pub fn print(out: &mut dyn Write, verdict: &Verdict, tolerance: &Tolerance) -> io::Result<()> {
+    for Judged { name, residual, tolerance } in residuals(verdict, tolerance) {
+        let (word, style) = if residual.upper <= tolerance { ("within", GOOD) } else { ("above", UNUSUAL) };
+        let (value, upper) = (scientific(residual.value, 2), scientific(residual.upper, 2));
+        let bound = format!("{value}, at most {upper}");
+        writeln!(out, "  {name:<18} {bound:<30}{style}{word} {}{style:#}", short(tolerance))?;
+    }
+    writeln!(out, "\n  {}", sentence(verdict, tolerance))
+}
+
+/// What the verdict means.
+pub fn sentence(verdict: &Verdict, tolerance: &Tolerance) -> String {
+    let samples = counted(verdict.samples, "fresh sample");
+    let confidence = format!("{}%", short_percent(verdict.confidence));
+    let (mut hidden, mut above) = (Vec::new(), Vec::new());
+    for Judged { name, residual, tolerance } in residuals(verdict, tolerance) {
+        // What is not a number is above.
+        match (residual.value <= tolerance, residual.upper <= tolerance) {
+            (_, true) => {}
+            (true, false) => hidden.push(name),
+            (false, false) => above.push(name),
+        }
+    }
+    let judged = format!("Judged on {samples} of each function, with {confidence} confidence in each bound:");
+    match (above.is_empty(), hidden.is_empty()) {
+        (true, true) => format!("{judged} all three residuals are within their tolerances."),
+        (true, false) => {
+            format!("{judged} noise hides whether {} within the tolerance; more samples may tell.", and_are(&hidden))
+        }
+        _ => format!("{judged} {} not within the tolerance.", and_are(&above)),
+    }
+}
+
+/// `a is`, `a and b are`.
+fn and_are(names: &[&str]) -> String {
+    let verb = if names.len() == 1 { "is" } else { "are" };
+    match names.split_last() {
+        Some((last, [])) => format!("{last} {verb}"),
+        Some((last, others)) => format!("{} and {last} {verb}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// 0.95 is 95, 0.999 is 99.9.
+fn short_percent(share: f64) -> String {
+    format!("{:.4}", 100.0 * share).trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_tell_noise_from_failure() {
+        let bounded = |value, upper| Bounded { value, upper };
+        let tolerance = Tolerance { stationarity: 1e-2, feasibility: 1e-2, complementarity: 1e-2, infeasible: 1e-6 };
+        let mut verdict = Verdict {
+            stationarity: bounded(1e-3, 5e-3),
+            feasibility: bounded(1e-3, 5e-3),
+            complementarity: bounded(0.0, 0.0),
+            confidence: 0.95,
+            samples: 2000,
+            ..Verdict::default()
+        };
+        let start = "Judged on 2000 fresh samples of each function, with 95% confidence in each bound: ";
+        let told = |verdict: &Verdict| sentence(verdict, &tolerance).strip_prefix(start).unwrap_or_default().to_string();
+        assert_eq!(told(&verdict), "all three residuals are within their tolerances.");
+        verdict.feasibility = bounded(9e-3, 2e-2);
+        assert_eq!(told(&verdict), "noise hides whether feasibility is within the tolerance; more samples may tell.");
+        verdict.stationarity = bounded(f64::NAN, f64::NAN);
+        verdict.complementarity = bounded(1.0, 2.0);
+        assert_eq!(told(&verdict), "stationarity and complementarity are not within the tolerance.");
+    }
+
+    #[test]
+    fn shares_are_told_in_percent() {
+        assert_eq!([0.95, 0.999, 0.9, 0.6].map(short_percent), ["95", "99.9", "90", "60"]);
+    }
+}

@@ -1,0 +1,144 @@
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::problems::line_file;
+use crate::{code, refusal, run, run_json, stdout};
+
+const EXACT: [&str; 3] = ["solve", "HS71", "--json"];
+const NOISY: [&str; 9] = ["solve", "HS71", "--json", "--noise", "1e-2", "--tolerance", "1e-2", "--seed", "7"];
+
+/// Writes a result and gives the arguments that verify it.
+fn written(folder: &Path, result: &Value) -> String {
+    let file = folder.join("result.json");
+    fs::write(&file, result.to_string()).expect("a file");
+    file.to_str().expect("a path").to_string()
+}
+
+#[test]
+fn good_results_hold() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, level) in
+        [("HS71", "0"), ("HS8", "1e-3"), ("HS30", "1e-3"), ("HS27", "1e-3"), ("WACHBIEG", "1e-3"), ("HS4", "1e-3")]
+    {
+        let (result, exit) = run_json(&["solve", name, "--noise", level, "--tolerance", "1e-2", "--json"]);
+        assert_eq!(exit, 0, "{name}");
+        let output = run(&["verify", &written(folder.path(), &result), "--seed", "3"]);
+        assert_eq!(code(&output), 0, "{name}: {}", stdout(&output));
+    }
+    let (result, _) = run_json(&EXACT);
+    let output = run(&["verify", &written(folder.path(), &result)]);
+    assert_eq!(code(&output), 0);
+    let text = stdout(&output);
+    assert!(text.contains("HS71: the functions are exact") && text.contains("Holds: the point is a KKT point"), "{text}");
+}
+
+#[test]
+fn a_file_is_opened_again_with_its_parameters() {
+    let (folder, file) = line_file();
+    let (result, exit) = run_json(&["solve", file.to_str().expect("a path"), "--param", "N=2", "--json"]);
+    assert_eq!((exit, result["source"]["problem"]["parameters"][0][1].as_f64()), (0, Some(2.0)));
+    let output = run(&["verify", &written(folder.path(), &result)]);
+    assert_eq!(code(&output), 0, "{}", stdout(&output));
+    let mut forged = result;
+    forged["source"]["problem"]["parameters"] = json!([]);
+    assert_eq!(code(&run(&["verify", &written(folder.path(), &forged)])), 2, "another parameter is another problem");
+}
+
+/// A change to a result, and a part of what is said about it.
+type Forgery = (fn(&mut Value), &'static str);
+
+fn all_are_caught(arguments: &[&str], forgeries: &[Forgery]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (good, _) = run_json(arguments);
+    for (forge, expected) in forgeries {
+        let mut result = good.clone();
+        forge(&mut result);
+        let output = run(&["verify", &written(folder.path(), &result)]);
+        assert_eq!(code(&output), 2, "{expected}: {}", stdout(&output));
+        assert!(stdout(&output).contains(expected), "{expected:?} is missing from\n{}", stdout(&output));
+    }
+}
+
+#[test]
+fn forged_exact_results_are_caught() {
+    all_are_caught(
+        &EXACT,
+        &[
+            (|result| result["x"][1] = json!(4.8), "its feasibility is "),
+            (
+                |result| result["stationarity"] = json!(9e-7),
+                "the result says that its stationarity is 9.000000e-07, but it is ",
+            ),
+            (
+                |result| result["objective"] = json!(16.0),
+                "the result says that its objective is 1.600000e+01, but it is 1.7014",
+            ),
+            (|result| result["constraints"][0] = json!(26.0), "the result says that its constraint product is 2.600000e+01"),
+            (|result| result["row_multipliers"][0] = json!(0.0), "its stationarity is "),
+            (|result| result["bound_multipliers"][1] = json!(1.0), "its stationarity is "),
+            (
+                |result| result["point"] = json!("nothing"),
+                "the result itself says that its point is neither feasible nor stationary",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn forged_noisy_results_are_caught() {
+    all_are_caught(
+        &NOISY,
+        &[
+            (|result| result["x"][1] = json!(4.8), "fresh samples do not show that the residuals are within the tolerances"),
+            (
+                |result| result["feasibility"] = json!(0.0),
+                "the result says that its feasibility is 0.000000e+00, but its verdict says ",
+            ),
+            (
+                |result| {
+                    result["complementarity"] = json!(0.0);
+                    result["verdict"]["complementarity"] = json!({"value": 0.0, "upper": 1e-9});
+                },
+                "the result says that its complementarity is at most 1.00e-09, but fresh samples say at least ",
+            ),
+            (|result| result["verdict"] = Value::Null, "the result has no verdict on its point"),
+        ],
+    );
+}
+
+#[test]
+fn what_is_no_result_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (good, _) = run_json(&EXACT);
+    let changes: [Forgery; 6] = [
+        (|result| result["x"] = json!([1.0, 2.0, 3.0]), "x has 3 numbers, but HS71 has 4 variables"),
+        (|result| result["row_multipliers"] = json!([]), "row_multipliers has 0 numbers, but HS71 has 2 constraints"),
+        (|result| result["x"][0] = Value::Null, "entry 0 of x, counted from 0, is not a number"),
+        (|result| result["x"][0] = json!(0.5), "variable x1 is 0.5, outside of its bounds"),
+        (|result| result["source"] = Value::Null, "it does not say where its problem comes from"),
+        (|result| result["source"]["problem"]["name"] = json!("HS6"), "it is a result of HS71, but its source gives HS6"),
+    ];
+    for (change, expected) in changes {
+        let mut result = good.clone();
+        change(&mut result);
+        let output = run(&["verify", &written(folder.path(), &result)]);
+        let message = String::from_utf8_lossy(&output.stderr).to_string();
+        assert_eq!(code(&output), 1, "{expected}");
+        assert!(message.contains("cannot be judged: ") && message.contains(expected), "{message}");
+    }
+    let message = refusal(&["verify", &written(folder.path(), &json!([1, 2]))]);
+    assert!(message.contains("it is not what `tangor solve --json` prints"), "{message}");
+    assert!(refusal(&["verify", "no/such/result.json"]).contains("the file no/such/result.json cannot be read"));
+}
+
+#[test]
+fn more_samples_and_another_confidence_may_be_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (result, _) = run_json(&NOISY);
+    let file = written(folder.path(), &result);
+    let text = stdout(&run(&["verify", &file, "--samples", "40000", "--confidence", "0.999"]));
+    assert!(text.contains("Judged on 40000 fresh samples of each function, with 99.9% confidence"), "{text}");
+    assert!(refusal(&["verify", &file, "--confidence", "2"]).contains("must be between 0.5 and 1"));
+}

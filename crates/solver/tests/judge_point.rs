@@ -1,0 +1,62 @@
+//! A point judged with given multipliers: exactly, on samples, and refused in a sentence.
+
+use tangor_collection::{entries, find};
+use tangor_problem::{Exact, Noise, Noisy, Problem};
+use tangor_solver::{Candidate, Point, Report, Sampling, Settings, Verdict, judge_point, solve};
+
+fn candidate(report: &Report) -> Candidate<'_> {
+    let Report { x, row_multipliers, bound_multipliers, .. } = report;
+    Candidate { x, row_multipliers, bound_multipliers }
+}
+
+/// The residuals of a report are what anyone finds who computes them again.
+#[test]
+fn exact_verdicts_are_the_residuals_of_the_report() {
+    let mut judged = 0;
+    for entry in entries().iter().filter(|entry| (entry.build)().meta().n() <= 20) {
+        let report = solve((entry.build)(), Settings::default()).unwrap();
+        let verdict = judge_point(Exact((entry.build)()), candidate(&report), &Sampling::default()).unwrap();
+        let pairs = [
+            (verdict.stationarity, report.stationarity),
+            (verdict.feasibility, report.feasibility),
+            (verdict.complementarity, report.complementarity),
+        ];
+        for (found, claimed) in pairs {
+            assert_eq!(found.value, found.upper, "{}: an exact residual has no noise", entry.name);
+            assert!((found.value - claimed).abs() <= 1e-8 * (1.0 + claimed), "{}: {found:?}, {claimed}", entry.name);
+        }
+        judged += (report.point == Point::EpsKkt) as usize;
+    }
+    assert!(judged > 20, "only {judged} problems were solved");
+}
+
+fn verdict_of_hs71(seed: u64, samples: usize) -> Verdict {
+    let report = solve((find("HS71").unwrap().build)(), Settings::default()).unwrap();
+    let mut sampling = Sampling { seed, ..Sampling::default() };
+    sampling.judge.samples = samples;
+    let noisy = Noisy::new((find("HS71").unwrap().build)(), Noise::level(1e-2)).unwrap();
+    judge_point(noisy, candidate(&report), &sampling).unwrap()
+}
+
+#[test]
+fn more_samples_bring_closer_bounds() {
+    let (few, many) = (verdict_of_hs71(1, 200), verdict_of_hs71(1, 20_000));
+    assert!(many.stationarity.upper < 0.3 * few.stationarity.upper, "{few:?}, {many:?}");
+    assert!(many.feasibility.upper < 0.3 * few.feasibility.upper, "{few:?}, {many:?}");
+    assert_eq!(verdict_of_hs71(1, 200), few);
+    assert_ne!(verdict_of_hs71(2, 200), few);
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let report = solve((find("HS71").unwrap().build)(), Settings::default()).unwrap();
+    let good = candidate(&report);
+    for (wrong, expected) in [
+        (Candidate { x: &[1.0], ..good }, "the point has 1 numbers, but HS71 has 4 variables"),
+        (Candidate { x: &[f64::NAN; 4], ..good }, "variable x1 is NaN, outside of its bounds"),
+        (Candidate { row_multipliers: &[], ..good }, "the multipliers of the constraints are 0 numbers, but HS71 has 2"),
+    ] {
+        let error = judge_point(Exact((find("HS71").unwrap().build)()), wrong, &Sampling::default()).unwrap_err().to_string();
+        assert!(error.starts_with("the point cannot be judged: ") && error.contains(expected), "{error}");
+    }
+}
