@@ -52,10 +52,12 @@ impl<S: SampledProblem> Solver<S> {
             Residuals { stationarity: f64::NAN, feasibility: f64::NAN, complementarity: f64::NAN, infeasible: f64::NAN };
         let residuals = self.best.values.map_or(unknown, |values| values.residuals);
         // Noisy residuals are within the tolerances only when their confidence bounds are.
-        let judged = self.best.verdict.filter(|_| self.oracle.is_sampled());
-        let point = match judged.filter(|verdict| !verdict.holds(&self.settings.tolerance)) {
-            Some(verdict) => self.settings.tolerance.classify_doubtful(&residuals, verdict.feasibility.upper),
-            None => self.settings.tolerance.classify(&residuals),
+        let tolerance = &self.settings.tolerance;
+        let point = match (self.oracle.is_sampled(), self.best.verdict) {
+            (false, _) => tolerance.classify(&residuals),
+            (true, Some(verdict)) if verdict.holds(tolerance) => tolerance.classify(&residuals),
+            (true, Some(verdict)) => tolerance.classify_doubtful(&residuals, verdict.feasibility.upper),
+            (true, None) => Point::Nothing,
         };
         // A run that was not yet told to stop is one that the caller left.
         let stop = self.stop.unwrap_or(Stop::User);

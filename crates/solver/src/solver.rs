@@ -216,11 +216,17 @@ impl<S: SampledProblem> Solver<S> {
             self.best.offer(&self.current, &self.kkt, &self.oracle, self.rho, certain);
             return;
         }
+        // Until a point was judged, the latest one is kept, unjudged: a run may end at any moment.
+        if self.best.verdict.is_none() {
+            self.best.offer(&self.current, &self.kkt, &self.oracle, self.rho, true);
+        }
         let directions = self.settings.sampling.true_residuals || self.judge_is_due();
         if self.settings.sampling.true_residuals {
             row.true_residuals = self.true_residuals();
         }
-        if let Some(stop) = self.judge_if_due(self.stop.is_some()) {
+        // Fresh samples take time: whoever is out of it, or wants the run to end, does not get to wait for them.
+        let has_time = !matches!(self.stop, Some(Stop::WallTime | Stop::User));
+        if let Some(stop) = self.judge_if_due(self.stop.is_some() && has_time) {
             self.stop.get_or_insert(stop);
         }
         // Judging uses the steps' memory: the directions of this iteration are found again, from where they were found at first.

@@ -5,7 +5,7 @@ use std::thread;
 
 use tangor_collection::find;
 use tangor_problem::{Evaluation, Meta, Noise, Noisy, Problem};
-use tangor_solver::{Batch, Checkpoint, Estimator, Report, Row, Settings, Solver, Stop, solve};
+use tangor_solver::{Batch, Checkpoint, Estimator, Point, Report, Row, Settings, Solver, Stop, solve};
 
 const PROBLEMS: [&str; 12] = ["HS6", "HS7", "HS10", "HS12", "HS21", "HS28", "HS35", "HS43", "HS48", "HS51", "HS71", "HS76"];
 
@@ -214,4 +214,19 @@ fn the_same_seed_gives_the_same_bits_and_a_resumed_run_equals_an_uninterrupted_o
     let other = Settings { sampling: tangor_solver::Sampling { seed: 8, ..settings.sampling.clone() }, ..settings };
     let other = Solver::sampled(noisy("HS71", 1e-2), other).expect("valid").run(&mut quiet);
     assert_ne!(whole.x, other.x);
+}
+
+#[test]
+fn a_run_that_is_ended_before_any_judgement_gives_its_last_point_back() {
+    let mut settings = settings(Estimator::Momentum, 1);
+    settings.sampling.judge.samples = 1_000_000;
+    let mut seen = Vec::new();
+    let mut observer = |row: &Row, x: &[f64]| {
+        seen = x.to_vec();
+        if row.iteration == 20 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let report = Solver::sampled(noisy("HS71", 1e-2), settings).expect("valid").run(&mut observer);
+    assert_eq!((report.stop, report.point), (Stop::User, Point::Nothing));
+    assert!(report.verdict.is_none() && report.samples.total() < 1000, "nobody waited for fresh samples");
+    assert_eq!(report.x, seen);
 }
