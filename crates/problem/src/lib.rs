@@ -53,3 +53,5 @@ pub use problem::{Problem, SecondOrder};
 pub use reduction::{Members, Reduction};
 pub use sampled::{Access, Accesses, Draw, SampledProblem};
 pub use stream::Stream;
+#[doc(hidden)]
+pub use stream::{INCREMENT, mixed};

@@ -45,10 +45,12 @@ impl Stream {
 }
 
 /// 2^64 divided by the golden ratio, odd.
-const INCREMENT: u64 = 0x9e37_79b9_7f4a_7c15;
+#[doc(hidden)]
+pub const INCREMENT: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The output function of SplitMix64: every bit of the argument changes about half of the result's.
-fn mixed(mut z: u64) -> u64 {
+#[doc(hidden)]
+pub fn mixed(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)

@@ -1,7 +1,7 @@
 //! Draws from one seed. A draw depends only on the seed, its stream and its number, so a checkpoint keeps a counter and nothing else.
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::{Access, Draw};
+use tangor_problem::{Access, Draw, INCREMENT, mixed};
 
 /// A stream of draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,12 +31,9 @@ impl Stream {
     }
 }
 
-/// The finaliser of SplitMix64: a bijection that looks random.
+/// One step of SplitMix64: a bijection that looks random.
 fn mix(value: u64) -> u64 {
-    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    mixed(value.wrapping_add(INCREMENT))
 }
 
 #[cfg(test)]
