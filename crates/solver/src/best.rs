@@ -29,6 +29,8 @@ pub struct Best {
     pub values: Option<Values>,
     /// The verdict on it, in a noisy run.
     pub verdict: Option<Verdict>,
+    /// The least score of all verdicts.
+    pub least: Option<f64>,
 }
 
 /// The numbers of a point.
@@ -52,6 +54,7 @@ impl Best {
             mu: vec![0.0; meta.n()],
             values: None,
             verdict: None,
+            least: None,
         }
     }
 
@@ -62,7 +65,7 @@ impl Best {
         self.c.copy_from_slice(&other.c);
         self.y.copy_from_slice(&other.y);
         self.mu.copy_from_slice(&other.mu);
-        (self.values, self.verdict) = (other.values, other.verdict);
+        (self.values, self.verdict, self.least) = (other.values, other.verdict, other.least);
     }
 
     /// Keeps the point if it is better than the best so far, or `certain` to be what the run was after.

@@ -59,6 +59,7 @@ struct Noisy {
     judge: [Stream; 3],
     judged_at: Option<u64>,
     stale: u64,
+    judged_worth: f64,
     average: Average,
 }
 
@@ -77,6 +78,7 @@ pub struct Beginning {
     judge: Option<[Stream; 3]>,
     judged_at: Option<u64>,
     stale: u64,
+    judged_worth: f64,
     /// The best point before the latest judgement: the last one is made because the run ends, and a resumed run must not know of it.
     pub best: Best,
 }
@@ -95,6 +97,7 @@ impl Beginning {
             judge: None,
             judged_at: None,
             stale: 0,
+            judged_worth: 0.0,
             best,
         }
     }
@@ -142,7 +145,7 @@ impl<S: SampledProblem> Solver<S> {
         beginning.rho = self.rho;
         beginning.events = self.events;
         beginning.judge = self.judge.as_ref().map(|judge| judge.streams());
-        (beginning.judged_at, beginning.stale) = (self.judged_at, self.stale);
+        (beginning.judged_at, beginning.stale, beginning.judged_worth) = (self.judged_at, self.stale, self.judged_worth);
     }
 
     /// The state between two iterations; after a run has ended, that before the iteration in which it did.
@@ -182,7 +185,8 @@ impl<S: SampledProblem> Solver<S> {
             checkpoint.rho = beginning.rho;
             checkpoint.events = beginning.events;
             if let (Some(noisy), Some(judge)) = (&mut checkpoint.noisy, beginning.judge) {
-                (noisy.judge, noisy.judged_at, noisy.stale) = (judge, beginning.judged_at, beginning.stale);
+                (noisy.judge, noisy.judged_at) = (judge, beginning.judged_at);
+                (noisy.stale, noisy.judged_worth) = (beginning.stale, beginning.judged_worth);
                 if self.judged_at != beginning.judged_at {
                     checkpoint.best = beginning.best.clone();
                 }
@@ -275,6 +279,7 @@ impl<S: SampledProblem> Solver<S> {
             judge: judge.streams(),
             judged_at: self.judged_at,
             stale: self.stale,
+            judged_worth: self.judged_worth,
             average: average.clone(),
         })
     }
@@ -288,7 +293,7 @@ impl<S: SampledProblem> Solver<S> {
         if let Some(judge) = &mut self.judge {
             judge.set_streams(noisy.judge);
         }
-        (self.judged_at, self.stale) = (noisy.judged_at, noisy.stale);
+        (self.judged_at, self.stale, self.judged_worth) = (noisy.judged_at, noisy.stale, noisy.judged_worth);
         self.restore_average(&noisy.average);
         fits
     }

@@ -1,10 +1,11 @@
 //! Estimates of gradient, constraints and Jacobian: exact, mini-batch or recursive momentum, each on its own.
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::{Access, Accesses, Draw, Evaluation, Function, Meta, SampledProblem};
+use tangor_problem::{Access, Accesses, Draw, Evaluation, Function, Meta, SampledProblem, Samples};
 
 use crate::random::Stream;
 use crate::schedule::Situation;
+use crate::worth::Worth;
 use crate::{Estimation, Estimator, Sampling, Schedule};
 
 /// One of the three functions that the method needs.
@@ -23,6 +24,22 @@ impl Source {
             Source::Gradient => Function::Gradient,
             Source::Constraints => Function::Constraints,
             Source::Jacobian => Function::Jacobian,
+        }
+    }
+
+    pub fn access(self, accesses: Accesses) -> Access {
+        match self {
+            Source::Gradient => accesses.gradient,
+            Source::Constraints => accesses.constraints,
+            Source::Jacobian => accesses.jacobian,
+        }
+    }
+
+    pub fn samples(self, samples: Samples) -> u64 {
+        match self {
+            Source::Gradient => samples.gradient,
+            Source::Constraints => samples.constraints,
+            Source::Jacobian => samples.jacobian,
         }
     }
 
@@ -53,7 +70,7 @@ pub struct Learning {
     pub slope: f64,
     /// `|x_k - x_{k-1}|`
     pub moved: f64,
-    /// Whether mini-batches are evaluated at the previous point too.
+    /// Whether batches are taken in halves, at the previous point too.
     pub probe: bool,
 }
 
@@ -63,15 +80,21 @@ pub struct Estimate {
     access: Access,
     stream: Stream,
     draws: Vec<Draw>,
+    /// Where the second half of the draws begins; at their end when they are taken at once.
+    half: usize,
+    /// Whether they are taken at the previous point, too.
+    twice: bool,
     values: Vec<f64>,
     /// The estimate at the trial point; it becomes `values` when all three functions have one.
     next: Vec<f64>,
-    /// The batch at this point, and at the previous one.
-    here: Vec<f64>,
-    there: Vec<f64>,
+    /// Both halves of the batch at this point, and at the previous one.
+    here: [Vec<f64>; 2],
+    there: [Vec<f64>; 2],
     /// The same samples, here less there; when `compared`.
     pub difference: Vec<f64>,
     pub compared: bool,
+    worth: Worth,
+    next_worth: Worth,
 }
 
 /// What a checkpoint keeps of an estimate.
@@ -79,23 +102,28 @@ pub struct Estimate {
 pub struct SavedEstimate {
     stream: Stream,
     values: Vec<f64>,
+    worth: Worth,
 }
 
 impl Estimate {
-    fn new(length: usize, access: Access, settings: &Estimation, stream: Stream) -> Self {
-        // A deterministic run compares nothing: the derivatives of both iterates are at hand.
-        let spare = if access.is_sampled() { length } else { 0 };
+    /// `spare`: whether estimates are compared with each other.
+    fn new(length: usize, access: Access, settings: &Estimation, stream: Stream, spare: bool) -> Self {
+        let spare = || vec![0.0; if spare { length } else { 0 }];
         Estimate {
             settings: settings.clone(),
             access,
             stream,
             draws: Vec::new(),
+            half: 0,
+            twice: false,
             values: vec![0.0; length],
-            next: vec![0.0; spare],
-            here: vec![0.0; spare],
-            there: vec![0.0; spare],
-            difference: vec![0.0; spare],
+            next: spare(),
+            here: [spare(), spare()],
+            there: [spare(), spare()],
+            difference: spare(),
             compared: false,
+            worth: Worth::default(),
+            next_worth: Worth::default(),
         }
     }
 
@@ -113,7 +141,7 @@ impl Estimate {
     }
 
     pub fn save(&self) -> SavedEstimate {
-        SavedEstimate { stream: self.stream, values: self.values.clone() }
+        SavedEstimate { stream: self.stream, values: self.values.clone(), worth: self.worth }
     }
 
     /// False: what was saved does not fit.
@@ -123,48 +151,83 @@ impl Estimate {
         }
         self.stream = saved.stream;
         self.values.copy_from_slice(&saved.values);
+        self.worth = saved.worth;
         true
     }
 
-    /// The estimate at `x`, the one at `before` being at hand (unless this is the start).
-    fn refresh(
+    /// The mean square of the noise in `difference`, for a point that `moved`.
+    pub fn noise_of_difference(&self, moved: f64) -> f64 {
+        if self.access.is_sampled() { self.worth.drift() * moved * moved / self.draws.len().max(1) as f64 } else { 0.0 }
+    }
+
+    /// Draws the batch.
+    fn prepare(&mut self, schedule: &Schedule, now: &Situation, started: bool, probe: bool) {
+        let size = if self.access.is_sampled() { self.settings.size(schedule, now) } else { 0 };
+        let halves = started && probe && self.access.is_sampled();
+        self.stream.draw(self.access, if halves { size.max(2) } else { size }, &mut self.draws);
+        self.half = if halves { self.draws.len() / 2 } else { self.draws.len() };
+        self.twice = started && self.access.is_sampled() && (probe || self.settings.estimator == Estimator::Momentum);
+    }
+
+    /// The batch at `x` and at the point `before`.
+    fn evaluate(
         &mut self,
         mut evaluate: impl FnMut(&[f64], &[Draw], &mut [f64]) -> Evaluation,
-        (x, before): (&[f64], Option<&[f64]>),
-        (schedule, now): (&Schedule, Situation),
-        probe: bool,
+        (x, before): (&[f64], &[f64]),
     ) -> Evaluation {
-        self.compared = false;
-        if self.access == Access::Exact {
-            evaluate(x, &[], &mut self.next)?;
-            self.here.copy_from_slice(&self.next);
-            self.there.copy_from_slice(&self.values);
-            self.compare(before.is_some());
-            return Ok(());
+        let (first, second) = self.draws.split_at(self.half);
+        evaluate(x, first, &mut self.here[0])?;
+        if self.twice {
+            evaluate(before, first, &mut self.there[0])?;
         }
-        self.stream.draw(self.access, self.settings.size(schedule, &now), &mut self.draws);
-        evaluate(x, &self.draws, &mut self.here)?;
-        let momentum = self.settings.estimator == Estimator::Momentum;
-        let Some(before) = before.filter(|_| momentum || probe) else {
-            self.next.copy_from_slice(&self.here);
-            return Ok(());
-        };
-        evaluate(before, &self.draws, &mut self.there)?;
-        let keep = if momentum { 1.0 - self.settings.a(schedule) } else { 0.0 };
-        for (i, next) in self.next.iter_mut().enumerate() {
-            *next = self.here[i] + keep * (self.values[i] - self.there[i]);
+        if !second.is_empty() {
+            evaluate(x, second, &mut self.here[1])?;
+            evaluate(before, second, &mut self.there[1])?;
         }
-        self.compare(true);
         Ok(())
     }
 
-    fn compare(&mut self, known: bool) {
-        self.compared = known;
-        if known {
-            for ((difference, here), there) in self.difference.iter_mut().zip(&self.here).zip(&self.there) {
+    /// The estimate from the batch.
+    fn combine(&mut self, schedule: &Schedule, started: bool, moved: f64) {
+        self.next_worth = self.worth;
+        self.compared = started && (self.twice || self.access == Access::Exact);
+        let (first, second) = (self.half, self.draws.len() - self.half);
+        if second > 0 {
+            self.compare_halves([first, second], moved);
+        }
+        if self.access == Access::Exact {
+            self.there[0].copy_from_slice(&self.values);
+        }
+        if self.compared {
+            for ((difference, here), there) in self.difference.iter_mut().zip(&self.here[0]).zip(&self.there[0]) {
                 *difference = here - there;
             }
         }
+        self.next.copy_from_slice(&self.here[0]);
+        if !self.twice || self.settings.estimator != Estimator::Momentum {
+            self.next_worth.start(self.draws.len());
+            return;
+        }
+        let a = self.settings.a(schedule).unwrap_or_else(|| self.worth.momentum(self.draws.len()));
+        for (i, next) in self.next.iter_mut().enumerate() {
+            *next += (1.0 - a) * (self.values[i] - self.there[0][i]);
+        }
+        self.next_worth.advance(a, self.draws.len(), moved);
+    }
+
+    /// Learns from both halves, and puts their average where the first half was.
+    fn compare_halves(&mut self, sizes: [usize; 2], moved: f64) {
+        let ([here, other_here], [there, other_there]) = (&mut self.here, &mut self.there);
+        let share = sizes[1] as f64 / (sizes[0] + sizes[1]) as f64;
+        let (mut spread, mut drift) = (0.0, 0.0);
+        for i in 0..here.len() {
+            let (off, off_there) = (other_here[i] - here[i], other_there[i] - there[i]);
+            spread += off * off;
+            drift += (off - off_there).powi(2);
+            here[i] += share * off;
+            there[i] += share * off_there;
+        }
+        self.next_worth.compare(sizes, spread, drift, moved);
     }
 }
 
@@ -182,27 +245,22 @@ pub struct Estimates {
 
 impl Estimates {
     pub fn new(meta: &Meta, accesses: Accesses, sampling: &Sampling) -> Self {
-        let stream = |number| Stream::new(sampling.seed, number);
         // When nothing is sampled, nothing is compared; when one function is, all three are.
-        let mut estimates = Estimates {
+        let spare = !accesses.are_exact();
+        let estimate = |length, access, settings, number| {
+            let shared = sampling.shared_draws && matches!(access, Access::Finite(_));
+            let stream = Stream::new(sampling.seed, if shared { 0 } else { number }, sampling.replacement);
+            Estimate::new(length, access, settings, stream, spare)
+        };
+        Estimates {
             schedule: sampling.schedule.clone(),
-            gradient: Estimate::new(meta.n(), accesses.gradient, &sampling.gradient, stream(0)),
-            constraints: Estimate::new(meta.m(), accesses.constraints, &sampling.constraints, stream(1)),
-            jacobian: Estimate::new(meta.jacobian_len(), accesses.jacobian, &sampling.jacobian, stream(2)),
+            gradient: estimate(meta.n(), accesses.gradient, &sampling.gradient, 0),
+            constraints: estimate(meta.m(), accesses.constraints, &sampling.constraints, 1),
+            jacobian: estimate(meta.jacobian_len(), accesses.jacobian, &sampling.jacobian, 2),
             before: meta.x0.clone(),
             started: false,
             rows: meta.m() as f64,
-        };
-        if !accesses.are_exact() {
-            for source in Source::ALL {
-                let estimate = estimates.of(source);
-                let length = estimate.values.len();
-                for spare in [&mut estimate.next, &mut estimate.here, &mut estimate.there, &mut estimate.difference] {
-                    spare.resize(length, 0.0);
-                }
-            }
         }
-        estimates
     }
 
     pub fn of(&mut self, source: Source) -> &mut Estimate {
@@ -225,11 +283,22 @@ impl Estimates {
         let now = Situation { iteration, sigma, lipschitz, moved, is_value: source == Source::Constraints };
         let started = self.started;
         let before = std::mem::take(&mut self.before);
-        let points = (x, started.then_some(&before[..]));
         let evaluate = |x: &[f64], draws: &[Draw], out: &mut [f64]| source.evaluate(problem, x, draws, out);
-        let done = self.of(source).refresh(evaluate, points, (&schedule, now), probe);
+        let estimate = self.of(source);
+        estimate.prepare(&schedule, &now, started, probe);
+        let done = estimate.evaluate(evaluate, (x, &before));
+        if done.is_ok() {
+            estimate.combine(&schedule, started, moved);
+        }
         self.before = before;
         done
+    }
+
+    /// How many draws the estimates are worth: the least of the sampled ones.
+    pub fn worth(&self) -> f64 {
+        let all = [&self.gradient, &self.constraints, &self.jacobian];
+        let sampled = all.into_iter().filter(|estimate| estimate.access.is_sampled() && !estimate.values.is_empty());
+        sampled.map(|estimate| estimate.worth.draws()).fold(f64::INFINITY, f64::min)
     }
 
     /// All three were refreshed at `x`.
@@ -237,6 +306,7 @@ impl Estimates {
         for source in Source::ALL {
             let estimate = self.of(source);
             std::mem::swap(&mut estimate.values, &mut estimate.next);
+            estimate.worth = estimate.next_worth;
         }
         self.resume_at(x);
     }

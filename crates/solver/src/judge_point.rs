@@ -32,7 +32,7 @@ pub fn judge_point<S: SampledProblem>(problem: S, candidate: Candidate, sampling
     candidate.fits(&meta).map_err(|reason| Error::Point { reason })?;
     let batches = sampling.judge.batches;
     let size = sampling.judge.samples.div_ceil(batches);
-    let mut sampler = Sampler::new(problem, &meta, sampling.seed);
+    let mut sampler = Sampler::new(problem, &meta, sampling);
     let (mut errors, mut values) = (Moments::new(meta.n()), Moments::new(meta.m()));
     let mut jacobian = Moments::new(meta.jacobian_len());
     for batch in 0..batches {
@@ -51,9 +51,12 @@ pub fn judge_point<S: SampledProblem>(problem: S, candidate: Candidate, sampling
         stationarity: upper(norm(&errors.mean), k * errors.standard_error()),
         feasibility: upper(norm(&violation), noise),
         complementarity: upper(candidate.complementarity(&meta, &values.mean), norm(&inequalities) * noise),
-        infeasible: candidate.slope_of_violation(&meta, &jacobian.mean, &violation),
+        infeasible: upper(
+            candidate.slope_of_violation(&meta, &jacobian.mean, &violation),
+            norm(&jacobian.mean) * noise + norm(&violation) * k * jacobian.standard_error(),
+        ),
         confidence: sampling.judge.confidence,
-        samples: (batches * size) as u64,
+        samples: sampler.problem.samples().total(),
         iteration: 0,
     })
 }
@@ -133,9 +136,9 @@ struct Sampler<S> {
 }
 
 impl<S: SampledProblem> Sampler<S> {
-    fn new(problem: S, meta: &Meta, seed: u64) -> Self {
+    fn new(problem: S, meta: &Meta, sampling: &Sampling) -> Self {
         let batch = [meta.n(), meta.m(), meta.jacobian_len()].map(|length| vec![0.0; length]);
-        let streams = [0, 1, 2].map(|number| Stream::new(seed, FRESH + number));
+        let streams = [0, 1, 2].map(|number| Stream::new(sampling.seed, FRESH + number, sampling.replacement));
         Sampler { problem: Counted::new(problem), streams, draws: Vec::new(), batch }
     }
 

@@ -16,6 +16,7 @@ mod cone;
 mod confidence;
 mod error;
 mod estimator;
+mod fitting;
 mod frame;
 mod gram;
 #[doc(hidden)]
@@ -52,6 +53,7 @@ mod stochastic;
 mod tangent_step;
 mod vector;
 mod verdict;
+mod worth;
 
 pub use checkpoint::Checkpoint;
 pub use error::Error;

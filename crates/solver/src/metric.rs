@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::iterate::Iterate;
 use crate::matrix::Matrix;
 use crate::quasi_newton::{Learnt, QuasiNewton};
-use crate::vector::{add, dot};
+use crate::vector::{add, dot, norm};
 use crate::{Metric, MetricKind};
 
 /// The metric with its memory.
@@ -21,6 +21,25 @@ pub struct CurrentMetric {
     /// The metric of the normal step: 1 for a variable.
     pub normal: Vec<f64>,
     quasi_newton: Option<QuasiNewton>,
+}
+
+/// The curvature of the Lagrangian along a step, multipliers fixed.
+#[derive(Clone, Copy, Debug)]
+pub struct Curvature<'a> {
+    /// The step.
+    pub dz: &'a [f64],
+    /// The change of the Lagrangian's gradient under it.
+    pub dl: &'a [f64],
+    /// The mean square of the noise in `dl`.
+    pub noise: f64,
+}
+
+impl Curvature<'_> {
+    /// `|dl|` without its noise: at least what it shows along the step.
+    pub fn size(&self) -> f64 {
+        let along = dot(self.dl, self.dz) / norm(self.dz);
+        (dot(self.dl, self.dl) - self.noise).max(along * along).sqrt()
+    }
 }
 
 /// What a checkpoint keeps of the metric.
@@ -36,6 +55,15 @@ impl CurrentMetric {
         let quasi_newton = dense.then(|| QuasiNewton::new(n));
         let (diagonal, normal) = (vec![1.0; columns], vec![1.0; columns]);
         CurrentMetric { settings: settings.clone(), scalar: 1.0, diagonal, normal, quasi_newton }
+    }
+
+    /// A multiple of the identity that learns nothing.
+    pub fn constant(columns: usize) -> Self {
+        CurrentMetric::new(0, columns, &Metric { kind: MetricKind::Spectral, ..Metric::default() })
+    }
+
+    pub fn set_scalar(&mut self, scalar: f64) {
+        self.scalar = scalar;
     }
 
     /// The rows `V^T`, if there are any.
@@ -84,18 +112,17 @@ impl CurrentMetric {
         diagonal + factor
     }
 
-    /// Follows the curvature of the Lagrangian along the last step: `dz` is the step and `dl` the change of the Lagrangian's gradient
-    /// under it, multipliers fixed. Gives the factor by which the norm changed, for a metric that is a scalar.
-    pub fn learn(&mut self, dz: &[f64], dl: &[f64]) -> f64 {
-        let square = dot(dz, dz);
-        let sigma = (dot(dl, dl) / square).sqrt();
+    /// Follows the curvature of the Lagrangian along the last step. Gives the factor by which the norm changed, for a metric that is a
+    /// scalar.
+    pub fn learn(&mut self, curvature: Curvature) -> f64 {
+        let sigma = curvature.size() / norm(curvature.dz);
         if self.settings.kind == MetricKind::Identity || !sigma.is_finite() || sigma == 0.0 {
             return 1.0;
         }
         let sigma = sigma.clamp(self.settings.smallest, self.settings.largest);
         match &mut self.quasi_newton {
             Some(quasi_newton) => {
-                quasi_newton.update(dz, dl, sigma);
+                quasi_newton.update(curvature, sigma);
                 self.scalar = quasi_newton.learnt.delta;
                 1.0
             }

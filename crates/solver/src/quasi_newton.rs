@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::cholesky;
 use crate::matrix::Matrix;
-use crate::vector::dot;
+use crate::metric::Curvature;
+use crate::vector::{add, dot};
 
 /// The smallest eigenvalue of `B`, relative to its largest entry.
 const FLATTEST: f64 = 1e-8;
@@ -16,6 +17,7 @@ pub struct QuasiNewton {
     /// The rows `V^T`, upper triangular.
     pub rows: Matrix,
     bs: Vec<f64>,
+    y: Vec<f64>,
     memory: MemBuffer,
 }
 
@@ -43,6 +45,7 @@ impl QuasiNewton {
             learnt: Learnt { b: vec![0.0; n * n], delta: 0.5, steps: 0 },
             rows: Matrix::dense(n, n),
             bs: vec![0.0; n],
+            y: vec![0.0; n],
             memory: cholesky::memory(n),
         };
         new.start(1.0);
@@ -77,28 +80,38 @@ impl QuasiNewton {
         forgot
     }
 
-    /// Learns from a step `s` and the change `y` of the Lagrangian's gradient along it. Powell's damping keeps `B` positive definite
-    /// where the curvature is not: `y` is moved towards `B s` until `s^T y = 0.2 s^T B s`.
-    pub fn update(&mut self, s: &[f64], y: &[f64], sigma: f64) {
+    /// Learns from a step `s` and the change `y` of the Lagrangian's gradient along it, in two corrections.
+    ///
+    /// What noise explains is not learnt: `y = c B s + r` with `c = s^T y / s^T B s` keeps the curvature along the step, which noise
+    /// hardly touches, and the share `1 - noise / |r|^2` of the rest. Then Powell's damping keeps `B` positive definite where the
+    /// curvature is not: `y` is moved towards `B s` until `s^T y = 0.2 s^T B s`.
+    pub fn update(&mut self, curvature: Curvature, sigma: f64) {
         if self.learnt.steps == 0 {
             self.start(sigma);
         }
-        let n = self.size();
+        let (n, s) = (self.size(), curvature.dz);
         let b = &mut self.learnt.b;
         for (i, bs) in self.bs.iter_mut().enumerate() {
             *bs = dot(&b[i * n..(i + 1) * n], s);
         }
-        let (sbs, sy) = (dot(s, &self.bs), dot(s, y));
+        let (sbs, sy) = (dot(s, &self.bs), dot(s, curvature.dl));
         if !(sbs > 0.0 && sbs.is_finite() && sy.is_finite()) {
             return;
         }
+        let c = sy / sbs;
+        self.y.copy_from_slice(curvature.dl);
+        if curvature.noise > 0.0 {
+            add(-c, &self.bs, &mut self.y);
+            let share = (1.0 - curvature.noise / dot(&self.y, &self.y)).max(0.0);
+            self.y.iter_mut().zip(&self.bs).for_each(|(y, bs)| *y = share * *y + c * bs);
+        }
         let share = if sy >= 0.2 * sbs { 1.0 } else { 0.8 * sbs / (sbs - sy) };
-        let damped = |i: usize| share * y[i] + (1.0 - share) * self.bs[i];
+        self.y.iter_mut().zip(&self.bs).for_each(|(y, bs)| *y = share * *y + (1.0 - share) * bs);
         let curvature = share * sy + (1.0 - share) * sbs;
         for i in 0..n {
-            let (yi, bsi) = (damped(i) / curvature, self.bs[i] / sbs);
+            let (yi, bsi) = (self.y[i] / curvature, self.bs[i] / sbs);
             for j in 0..n {
-                b[i * n + j] += yi * damped(j) - bsi * self.bs[j];
+                b[i * n + j] += yi * self.y[j] - bsi * self.bs[j];
             }
         }
         self.learnt.steps += 1;
@@ -150,8 +163,8 @@ mod tests {
     #[test]
     fn the_split_gives_b_back_and_the_secant_equation_holds() {
         let mut quasi_newton = QuasiNewton::new(2);
-        quasi_newton.update(&[1.0, 0.0], &[4.0, 1.0], 4.0);
-        quasi_newton.update(&[0.0, 1.0], &[1.0, 3.0], 4.0);
+        quasi_newton.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.0 }, 4.0);
+        quasi_newton.update(Curvature { dz: &[0.0, 1.0], dl: &[1.0, 3.0], noise: 0.0 }, 4.0);
         let product = |v: [f64; 2]| {
             let mut short = [0.0; 2];
             quasi_newton.rows.apply(&v, &mut short);
@@ -166,8 +179,22 @@ mod tests {
     #[test]
     fn negative_curvature_is_damped() {
         let mut quasi_newton = QuasiNewton::new(1);
-        quasi_newton.update(&[1.0], &[-3.0], 2.0);
+        quasi_newton.update(Curvature { dz: &[1.0], dl: &[-3.0], noise: 0.0 }, 2.0);
         // B = 2, s^T B s = 2: damped to 0.2 * 2.
         assert!((quasi_newton.learnt.b[0] - 0.4).abs() < 1e-15);
+    }
+
+    #[test]
+    fn what_noise_explains_is_not_learnt() {
+        // B = 2 I, s = e1, y = (4, 1): c = 2 and r = (0, 1). All of r is noise: B becomes diag(4, 2).
+        let mut quasi_newton = QuasiNewton::new(2);
+        quasi_newton.start(2.0);
+        quasi_newton.learnt.steps = 1;
+        quasi_newton.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 1.5 }, 2.0);
+        assert_eq!(quasi_newton.learnt.b, [4.0, 0.0, 0.0, 2.0]);
+        // Half of it is: r becomes (0, 1/2).
+        quasi_newton.start(2.0);
+        quasi_newton.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.5 }, 2.0);
+        assert_eq!(quasi_newton.learnt.b, [4.0, 0.5, 0.5, 2.0 + 0.25 / 4.0]);
     }
 }

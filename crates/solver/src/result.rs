@@ -5,7 +5,7 @@ use tangor_problem::{Meta, SampledProblem};
 use crate::kkt::Residuals;
 use crate::report::{REPORT_VERSION, Report, WorstRow};
 use crate::solver::Solver;
-use crate::{Event, Point, Stop, Tolerance};
+use crate::{Event, Point, Stop, Tolerance, Verdict};
 
 impl Tolerance {
     pub(crate) fn is_kkt(&self, residuals: &Residuals) -> bool {
@@ -19,11 +19,13 @@ impl Tolerance {
         residuals.feasibility > self.feasibility && residuals.infeasible <= self.infeasible * residuals.feasibility.min(1.0)
     }
 
-    /// What a point is whose bounds are not all within the tolerances.
-    fn classify_doubtful(&self, residuals: &Residuals, feasibility: f64) -> Point {
-        if self.is_infeasible_stationary(residuals) {
+    /// A noisy point is what its confidence bounds allow to say.
+    fn classify_verdict(&self, verdict: &Verdict) -> Point {
+        if verdict.holds(self) {
+            Point::EpsKkt
+        } else if verdict.is_infeasible_stationary(self) {
             Point::EpsInfeasibleStationary
-        } else if feasibility <= self.feasibility {
+        } else if verdict.feasibility.upper <= self.feasibility {
             Point::Feasible
         } else {
             Point::Nothing
@@ -51,12 +53,10 @@ impl<S: SampledProblem> Solver<S> {
         let unknown =
             Residuals { stationarity: f64::NAN, feasibility: f64::NAN, complementarity: f64::NAN, infeasible: f64::NAN };
         let residuals = self.best.values.map_or(unknown, |values| values.residuals);
-        // Noisy residuals are within the tolerances only when their confidence bounds are.
         let tolerance = &self.settings.tolerance;
         let point = match (self.oracle.is_sampled(), self.best.verdict) {
             (false, _) => tolerance.classify(&residuals),
-            (true, Some(verdict)) if verdict.holds(tolerance) => tolerance.classify(&residuals),
-            (true, Some(verdict)) => tolerance.classify_doubtful(&residuals, verdict.feasibility.upper),
+            (true, Some(verdict)) => tolerance.classify_verdict(&verdict),
             (true, None) => Point::Nothing,
         };
         // A run that was not yet told to stop is one that the caller left.

@@ -18,11 +18,17 @@ pub struct Sampling {
     pub constraints: Estimation,
     /// The Jacobian of the constraints.
     pub jacobian: Estimation,
+    /// Whether functions that are averages over a finite population use the same members of it, so that a member is read once.
+    /// Default: true.
+    pub shared_draws: bool,
+    /// Whether members of a finite population are drawn with replacement, as in the paper. Otherwise every member is drawn once before
+    /// any is drawn twice, which averages better. Default: false.
+    pub replacement: bool,
     /// How much of the residual a step shall remove. Default: measured.
     pub theta: Theta,
     /// How much of the stepsize to take; in (0, 1/2). Default: 0.4.
     pub tau: f64,
-    /// Mini-batches are evaluated at two points once in so many iterations, to learn the curvature. Default: 10.
+    /// Once in so many iterations a batch is evaluated in two halves, at two points, to learn noise and curvature. Default: 10.
     pub probe: u64,
     /// Constants of the paper's schedules.
     pub schedule: Schedule,
@@ -42,6 +48,8 @@ impl Default for Sampling {
             gradient: Estimation::default(),
             constraints: Estimation::default(),
             jacobian: Estimation::default(),
+            shared_draws: true,
+            replacement: false,
             theta: Theta::Measured,
             tau: 0.4,
             probe: 10,
@@ -93,7 +101,7 @@ impl Estimation {
         in_range(batch, growth, growth >= 1.0 && growth.is_finite(), "growing by a finite factor of at least 1")?;
         match self.momentum {
             Momentum::Constant { a } => in_range(momentum, a, (0.0..=1.0).contains(&a), "between 0 and 1"),
-            Momentum::Paper => Ok(()),
+            Momentum::Adaptive | Momentum::Paper => Ok(()),
         }
     }
 }
@@ -108,7 +116,7 @@ pub struct Estimation {
     pub batch: Batch,
     /// Samples at the start; none: 16 times the usual batch. A larger one pays for itself with momentum.
     pub first_batch: Option<usize>,
-    /// The momentum `a`. Default: constant 0.01, which had a seventh of the error of 0.1 when we measured.
+    /// The momentum `a`. Default: adaptive.
     pub momentum: Momentum,
 }
 
@@ -118,7 +126,7 @@ impl Default for Estimation {
             estimator: Estimator::Momentum,
             batch: Batch::Constant { size: 1 },
             first_batch: None,
-            momentum: Momentum::Constant { a: 0.01 },
+            momentum: Momentum::Adaptive,
         }
     }
 }
@@ -163,6 +171,9 @@ pub enum Batch {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Momentum {
+    /// What makes the most of all draws so far: `a = B / (N + B)`, when the estimate is worth `N` draws and the batch has `B`. Two
+    /// halves of a batch, compared once in a while, tell how much an estimate loses when the point moves.
+    Adaptive,
     /// Always the same.
     Constant {
         /// In [0, 1]; 1 is a mini-batch.
@@ -211,16 +222,17 @@ impl Default for Schedule {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Judge {
-    /// Once in so many iterations, and at the end. Default: 100.
+    /// For the first time after so many iterations, then after as many again or a quarter of all, and at the end. 0: only at the end.
+    /// Default: 100.
     pub every: u64,
-    /// Fresh samples of each function per judgement. Default: 2000.
+    /// Fresh samples of each function per judgement, or a tenth of those since the last one if that is more. Default: 2000.
     pub samples: usize,
     /// They are split into so many batches, whose spread gives the standard errors; >= 4. Default: 20.
     pub batches: usize,
     /// The confidence of each upper bound; in (0.5, 1). Default: 0.95.
     pub confidence: f64,
     /// The run ends at its noise floor when so many judgements in a row were no better than the best by more than their standard
-    /// errors. Default: 10.
+    /// errors; twice as many while the estimates still gain accuracy. 0: never. Default: 10.
     pub patience: u64,
 }
 

@@ -18,11 +18,12 @@ pub struct Situation {
 }
 
 impl Estimation {
-    /// The momentum `a`.
-    pub(crate) fn a(&self, schedule: &Schedule) -> f64 {
+    /// The momentum `a`; none when the draws decide.
+    pub(crate) fn a(&self, schedule: &Schedule) -> Option<f64> {
         match self.momentum {
-            Momentum::Constant { a } => a,
-            Momentum::Paper => schedule.epsilon.min(1.0),
+            Momentum::Adaptive => None,
+            Momentum::Constant { a } => Some(a),
+            Momentum::Paper => Some(schedule.epsilon.min(1.0)),
         }
     }
 
@@ -42,7 +43,7 @@ impl Estimation {
             Batch::Paper { largest } => {
                 let size = match self.estimator {
                     Estimator::Minibatch => minibatch(schedule, now),
-                    Estimator::Momentum => momentum(schedule, now, self.a(schedule)),
+                    Estimator::Momentum => momentum(schedule, now, self.a(schedule).unwrap_or(schedule.epsilon)),
                 };
                 // A size beyond any number becomes `largest`.
                 (size.ceil().clamp(1.0, largest.max(1) as f64)) as usize

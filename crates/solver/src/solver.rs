@@ -15,7 +15,7 @@ use crate::kkt::Kkt;
 use crate::lipschitz::Estimates;
 use crate::mapping::OwnMapping;
 use crate::merit_parameter;
-use crate::metric::CurrentMetric;
+use crate::metric::{CurrentMetric, Curvature};
 use crate::normal_step::NormalStep;
 use crate::oracle::{Oracle, Trouble};
 use crate::projection::Projection;
@@ -54,6 +54,8 @@ pub struct Solver<S> {
     pub(crate) judged_at: Option<u64>,
     /// Judgements in a row that were no better than the best.
     pub(crate) stale: u64,
+    /// What the estimates were worth at the last judgement.
+    pub(crate) judged_worth: f64,
     own_mapping: Option<Box<dyn OwnMapping>>,
 }
 
@@ -142,6 +144,7 @@ impl<S: SampledProblem> Solver<S> {
             judge: None,
             judged_at: None,
             stale: 0,
+            judged_worth: 0.0,
             oracle: Oracle::new(problem, standard, &settings.sampling),
             current,
             settings,
@@ -220,7 +223,6 @@ impl<S: SampledProblem> Solver<S> {
         if self.best.verdict.is_none() {
             self.best.offer(&self.current, &self.kkt, &self.oracle, self.rho, true);
         }
-        let directions = self.settings.sampling.true_residuals || self.judge_is_due();
         if self.settings.sampling.true_residuals {
             row.true_residuals = self.true_residuals();
         }
@@ -228,12 +230,6 @@ impl<S: SampledProblem> Solver<S> {
         let has_time = !matches!(self.stop, Some(Stop::WallTime | Stop::User));
         if let Some(stop) = self.judge_if_due(self.stop.is_some() && has_time) {
             self.stop.get_or_insert(stop);
-        }
-        // Judging uses the steps' memory: the directions of this iteration are found again, from where they were found at first.
-        if directions && self.stop.is_none() {
-            self.normal.y.copy_from_slice(&self.beginning.normal_multipliers);
-            self.tangent.lambda.copy_from_slice(&self.beginning.tangent_multipliers);
-            self.find_steps(&mut Unusual::default());
         }
     }
 
@@ -281,7 +277,7 @@ impl<S: SampledProblem> Solver<S> {
             (!residuals.stationarity.is_finite() || !self.rho.is_finite(), Stop::NumericalTrouble),
             (self.iteration >= limits.iterations, Stop::Iterations),
             (limits.evaluations.is_some_and(|most| self.oracle.counts().total() >= most), Stop::Evaluations),
-            (limits.samples.is_some_and(|most| self.oracle.samples().total() >= most), Stop::Samples),
+            (self.samples_are_spent(), Stop::Samples),
             (self.clock.is_interrupted(), Stop::User),
             (self.clock.is_late(), Stop::WallTime),
         ];
@@ -301,7 +297,7 @@ impl<S: SampledProblem> Solver<S> {
         self.current.jacobian.a.add_transposed(&self.search.negative, &mut dl[..n]);
         crate::vector::add(1.0, &self.trial.g[..n], &mut dl[..n]);
         self.trial.jacobian.a.add_transposed(&self.tangent.lambda, &mut dl[..n]);
-        let factor = self.metric.learn(&dz[..n], &dl[..n]);
+        let factor = self.metric.learn(Curvature { dz: &dz[..n], dl: &dl[..n], noise: 0.0 });
         self.lipschitz.rescale(factor);
     }
 

@@ -3,8 +3,9 @@
 
 use tangor_problem::SampledProblem;
 
-use crate::estimator::Learning;
+use crate::estimator::{Learning, Source};
 use crate::matrix::Matrix;
+use crate::metric::Curvature;
 use crate::oracle::Trouble;
 use crate::solver::Solver;
 use crate::vector::{dot, norm};
@@ -58,7 +59,7 @@ impl<S: SampledProblem> Solver<S> {
         let meta = self.oracle.meta();
         let lengths = [meta.n(), meta.m(), meta.jacobian_len()];
         let start = &self.oracle.standard.start;
-        self.judge = Some(verdict::Work::new(&self.current, lengths, start, self.settings.sampling.seed));
+        self.judge = Some(verdict::Work::new(&self.current, lengths, start, &self.settings));
         self.stochastic = Some(Work {
             difference: self.current.jacobian.a.clone(),
             hz: vec![0.0; self.current.z.len()],
@@ -85,7 +86,7 @@ impl<S: SampledProblem> Solver<S> {
                 constraints: self.lipschitz.constraints,
                 slope: self.current.jacobian.norm(),
                 moved: eta * norm(&self.tangent.s[..self.current.n()]),
-                probe: probe > 0 && self.iteration.is_multiple_of(probe),
+                probe: probe > 0 && (self.iteration < probe || self.iteration.is_multiple_of(probe)),
             };
             let done = self.oracle.estimate(&mut self.trial, learning, self.settings.stepsize.slack_reset);
             if self.is_defined(done, unusual)? {
@@ -128,10 +129,13 @@ impl<S: SampledProblem> Solver<S> {
             constraints = dot(&work.difference.values, &work.difference.values).sqrt() / length;
             work.difference.add_transposed(&self.tangent.lambda, &mut dl[..n]);
         }
+        let weight = norm(&self.tangent.lambda);
+        let noise =
+            estimates.gradient.noise_of_difference(length) + weight * weight * estimates.jacobian.noise_of_difference(length);
         self.metric.apply(dz, &mut work.hz);
-        let ratio = norm(&dl[..n]) / norm(&work.hz[..n]);
-        self.lipschitz.follow(objective, constraints, ratio);
-        let factor = self.metric.learn(&dz[..n], &dl[..n]);
+        let curvature = Curvature { dz: &dz[..n], dl: &dl[..n], noise };
+        self.lipschitz.follow(objective, constraints, curvature.size() / norm(&work.hz[..n]));
+        let factor = self.metric.learn(curvature);
         self.lipschitz.rescale(factor);
     }
 
@@ -143,7 +147,7 @@ impl<S: SampledProblem> Solver<S> {
         }
         self.judged_at = Some(self.iteration);
         self.beginning.best.copy_from(&self.best);
-        let verdict = match self.judge() {
+        let verdict = match self.judge(last) {
             Ok(verdict) => verdict,
             Err(trouble) => {
                 self.fail(trouble);
@@ -152,22 +156,38 @@ impl<S: SampledProblem> Solver<S> {
         };
         let tolerance = self.settings.tolerance.clone();
         let (score, noise) = verdict.score(&tolerance);
-        let best = self.best.verdict.map_or(f64::INFINITY, |best| best.score(&tolerance).0);
-        if score < best {
+        let least = self.best.least.unwrap_or(f64::INFINITY);
+        // A later point that cannot be told from the best is kept: of many equal ones, the luckiest is not the best.
+        if self.best.verdict.is_none() || score <= least + noise {
             let objective = self.judged_objective();
             self.best.keep_judged(verdict, objective, &self.kkt, &self.oracle);
         }
-        self.stale = if score < best - noise { 0 } else { self.stale + 1 };
-        if verdict.holds(&tolerance) || tolerance.is_infeasible_stationary(&verdict.values()) {
+        self.best.least = Some(score.min(least)).filter(|least| least.is_finite());
+        self.stale = if score < least - noise { 0 } else { self.stale + 1 };
+        if verdict.holds(&tolerance) || verdict.is_infeasible_stationary(&tolerance) {
             return Some(Stop::Tolerance);
         }
-        (settings.patience > 0 && self.stale >= settings.patience).then_some(Stop::NoiseFloor)
+        // Estimates that still gain accuracy get twice the patience: the judge may not see it yet.
+        let worth = self.oracle.estimates.worth();
+        let growing = worth > 1.1 * std::mem::replace(&mut self.judged_worth, worth);
+        let patience = if growing { 2 * settings.patience } else { settings.patience };
+        (patience > 0 && self.stale >= patience).then_some(Stop::NoiseFloor)
+    }
+
+    /// Whether all samples are spent, those for the last judgement included.
+    pub(crate) fn samples_are_spent(&self) -> bool {
+        let Some(most) = self.settings.limits.samples else { return false };
+        let judgement = match self.judge.is_some() {
+            true => Source::ALL.into_iter().map(|source| self.samples_of_judgement(source, true) as u64).sum(),
+            false => 0,
+        };
+        self.oracle.samples().total() + judgement >= most
     }
 
     /// Whether the time for a judgement has come.
     pub(crate) fn judge_is_due(&self) -> bool {
-        let every = self.settings.sampling.judge.every;
-        every > 0 && self.iteration > 0 && self.iteration.is_multiple_of(every)
+        let (every, last) = (self.settings.sampling.judge.every, self.judged_at.unwrap_or(0));
+        every > 0 && self.iteration >= last + every.max(last / 4)
     }
 
     /// The average of the last iterates, if one was asked for.

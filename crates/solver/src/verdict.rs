@@ -3,18 +3,21 @@
 //! The first half of the batches fits multipliers with the right signs; the second half, independent of them, gives the mean and the
 //! spread of `g + J^T y - mu` and of `c` at these multipliers, and with them a confidence bound on each residual.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
-use tangor_problem::{Access, Accesses, Counted, Draw, Problem, SampledProblem};
+use tangor_problem::{Access, Counted, Draw, Problem, SampledProblem};
 
 use crate::confidence;
 use crate::estimator::Source;
+use crate::fitting::Fitting;
 use crate::iterate::Iterate;
 use crate::kkt::Residuals;
 use crate::oracle::{Trouble, check, trouble};
 use crate::random::Stream;
 use crate::solver::Solver;
 use crate::vector::norm;
-use crate::{Tolerance, TrueResiduals, Unusual};
+use crate::{Sampling, Settings, Tolerance, TrueResiduals};
 
 /// A residual, and what it does not exceed with the confidence of the verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -35,10 +38,10 @@ pub struct Verdict {
     /// The sum of |multiplier| times distance.
     pub complementarity: Bounded,
     /// The projected gradient of the violation.
-    pub infeasible: f64,
+    pub infeasible: Bounded,
     /// The confidence of each bound.
     pub confidence: f64,
-    /// Fresh samples of each function.
+    /// Fresh samples of all functions.
     pub samples: u64,
     /// The iteration of the point.
     pub iteration: u64,
@@ -56,7 +59,7 @@ impl Verdict {
             stationarity: self.stationarity.value,
             feasibility: self.feasibility.value,
             complementarity: self.complementarity.value,
-            infeasible: self.infeasible,
+            infeasible: self.infeasible.value,
         }
     }
 
@@ -65,8 +68,15 @@ impl Verdict {
             stationarity: self.stationarity.upper,
             feasibility: self.feasibility.upper,
             complementarity: self.complementarity.upper,
-            infeasible: self.infeasible,
+            infeasible: self.infeasible.upper,
         }
+    }
+
+    /// Whether the point is infeasible stationary, the violation being no mere noise.
+    pub fn is_infeasible_stationary(&self, tolerance: &Tolerance) -> bool {
+        let Bounded { value, upper } = self.feasibility;
+        let certain = Residuals { feasibility: 2.0 * value - upper, ..self.upper() };
+        tolerance.is_infeasible_stationary(&certain)
     }
 
     /// The worst bound relative to its tolerance, and how much of that is noise.
@@ -129,14 +139,14 @@ pub struct Work {
     error: Vec<f64>,
     errors: Moments,
     judged: Iterate,
-    /// The multipliers with which the steps of the run start, of both subproblems: judging must not change what the run does next.
-    multipliers: [Vec<f64>; 2],
+    fitting: Fitting,
 }
 
 impl Work {
-    pub fn new(current: &Iterate, lengths: [usize; 3], start: &[f64], seed: u64) -> Self {
+    pub fn new(current: &Iterate, lengths: [usize; 3], start: &[f64], settings: &Settings) -> Self {
+        let Sampling { seed, replacement, .. } = settings.sampling;
         Work {
-            streams: [3, 4, 5].map(|number| Stream::new(seed, number)),
+            streams: [3, 4, 5].map(|number| Stream::new(seed, number, replacement)),
             draws: Vec::new(),
             x: start.to_vec(),
             batch: lengths.map(|length| vec![0.0; length]),
@@ -144,7 +154,7 @@ impl Work {
             error: vec![0.0; current.n()],
             errors: Moments::new(current.n()),
             judged: current.clone(),
-            multipliers: [0, 1].map(|_| vec![0.0; current.h.len()]),
+            fitting: Fitting::new(&current.jacobian, &settings.kernel, &settings.tolerance),
         }
     }
 
@@ -159,39 +169,55 @@ impl Work {
 
 impl<S: SampledProblem> Solver<S> {
     /// Judges the current point on fresh samples.
-    pub(crate) fn judge(&mut self) -> Result<Verdict, Trouble> {
-        self.aside(Self::judge_with).unwrap_or_else(|| Ok(Verdict::default()))
+    pub(crate) fn judge(&mut self, last: bool) -> Result<Verdict, Trouble> {
+        let sizes = Source::ALL.map(|source| self.samples_of_judgement(source, last));
+        self.with_judge(|solver, work| solver.judge_with(work, sizes)).unwrap_or_else(|| Ok(Verdict::default()))
     }
 
-    /// Does something with the steps' memory and then puts their multipliers back. None: this is no noisy run.
-    fn aside<T>(&mut self, act: impl FnOnce(&mut Self, &mut Work) -> T) -> Option<T> {
+    /// Does something with the judge's memory, at the current point. None: this is no noisy run.
+    fn with_judge<T>(&mut self, act: impl FnOnce(&mut Self, &mut Work) -> T) -> Option<T> {
         let mut work = self.judge.take()?;
         self.oracle.standard.to_user(self.current.x(), &mut work.x);
         work.judged.z.copy_from_slice(&self.current.z);
-        work.multipliers[0].copy_from_slice(&self.normal.y);
-        work.multipliers[1].copy_from_slice(&self.tangent.lambda);
         let result = act(self, &mut work);
-        self.normal.y.copy_from_slice(&work.multipliers[0]);
-        self.tangent.lambda.copy_from_slice(&work.multipliers[1]);
         self.judge = Some(work);
         Some(result)
     }
 
-    fn judge_with(&mut self, work: &mut Work) -> Result<Verdict, Trouble> {
+    /// Fresh samples of a function for a judgement: as many as was set, or a tenth of those since the last judgement if that is more;
+    /// for the `last` one a tenth of all. No more than there are: the whole population is exact.
+    pub(crate) fn samples_of_judgement(&self, source: Source, last: bool) -> usize {
+        let access = source.access(self.oracle.problem.accesses());
+        if !source.is_needed(self.oracle.meta()) || !access.is_sampled() {
+            return 0;
+        }
+        let so_far = source.samples(self.oracle.samples()) as f64;
+        let since = self.iteration - self.judged_at.unwrap_or(0);
+        let share = if last { 1.0 } else { since as f64 / self.iteration.max(1) as f64 };
+        let wanted = self.settings.sampling.judge.samples.max((0.1 * share * so_far) as usize);
+        match access {
+            Access::Finite(size) => wanted.min(usize::try_from(size).unwrap_or(usize::MAX)),
+            Access::Endless | Access::Exact => wanted,
+        }
+    }
+
+    fn judge_with(&mut self, work: &mut Work, sizes: [usize; 3]) -> Result<Verdict, Trouble> {
         let settings = self.settings.sampling.judge.clone();
         let batches = settings.batches.max(4);
-        let size = settings.samples.div_ceil(batches).max(1);
         let first = batches / 2;
-        self.average(work, first, size, false)?;
-        self.fit_multipliers(&mut work.judged);
-        self.average(work, batches - first, size, true)?;
+        let before = self.oracle.samples().total();
+        self.average(work, (0..first, batches), sizes)?;
+        self.fit_multipliers(work);
+        self.average(work, (first..batches, batches), sizes)?;
 
         let k = confidence::factor(settings.confidence, batches - first);
-        let noise = k * work.means[1].standard_error();
+        let [_, values, jacobian] = &work.means;
+        let (noise, jacobian_noise) = (k * values.standard_error(), k * jacobian.standard_error());
         let scale = self.oracle.standard.objective_scale;
         let stationarity = norm(&work.errors.mean) / scale;
+        let slope = norm(&jacobian.mean);
         self.load_means(work);
-        self.kkt.judge(&work.judged, &self.tangent, &self.oracle.standard);
+        self.kkt.judge(&work.judged, &work.fitting.tangent, &self.oracle.standard);
         self.kkt.judge_infeasibility(&work.judged, &self.oracle.standard);
         let residuals = self.kkt.residuals;
         let inequalities = self.oracle.standard.slack_rows.iter().map(|&row| self.kkt.y[row].powi(2)).sum::<f64>().sqrt();
@@ -200,44 +226,49 @@ impl<S: SampledProblem> Solver<S> {
             stationarity: upper(stationarity, k * work.errors.standard_error() / scale),
             feasibility: upper(residuals.feasibility, noise),
             complementarity: upper(residuals.complementarity, inequalities * noise),
-            infeasible: residuals.infeasible,
+            infeasible: upper(residuals.infeasible, slope * noise + residuals.feasibility * jacobian_noise),
             confidence: settings.confidence,
-            samples: (batches * size) as u64,
+            samples: self.oracle.samples().total() - before,
             iteration: self.iteration,
         })
     }
 
-    /// Averages over fresh batches into `means`; with `errors` also `g + J^T y - mu` at the multipliers of the tangent step.
-    fn average(&mut self, work: &mut Work, batches: usize, size: usize, errors: bool) -> Result<(), Trouble> {
+    /// Averages over some of all fresh batches into `means`, and those of `g + J^T y - mu` at the multipliers fitted before.
+    fn average(&mut self, work: &mut Work, (some, all): (Range<usize>, usize), sizes: [usize; 3]) -> Result<(), Trouble> {
         work.means.iter_mut().for_each(Moments::clear);
         work.errors.clear();
-        for batch in 0..batches {
-            self.sample(work, size, batch == 0)?;
+        for batch in some {
+            self.sample(work, sizes, (batch, all))?;
             for (mean, values) in work.means.iter_mut().zip(&work.batch) {
                 mean.add(values);
             }
-            if errors {
-                self.load(&work.batch[0], &work.batch[2], &mut work.judged);
-                let n = work.error.len();
-                work.error.copy_from_slice(&work.judged.g[..n]);
-                work.judged.jacobian.a.add_transposed(self.kkt.signed(), &mut work.error);
-                work.error.iter_mut().zip(&self.tangent.mu).for_each(|(error, mu)| *error -= mu);
-                work.errors.add(&work.error);
-            }
+            self.load(&work.batch[0], &work.batch[2], &mut work.judged);
+            let n = work.error.len();
+            work.error.copy_from_slice(&work.judged.g[..n]);
+            work.judged.jacobian.a.add_transposed(self.kkt.signed(), &mut work.error);
+            work.error.iter_mut().zip(&work.fitting.tangent.mu).for_each(|(error, mu)| *error -= mu);
+            work.errors.add(&work.error);
         }
         self.load_means(work);
         Ok(())
     }
 
-    /// One batch of each function at the current point; what is exact is evaluated once.
-    fn sample(&mut self, work: &mut Work, size: usize, first: bool) -> Result<(), Trouble> {
-        let Accesses { gradient, constraints, jacobian } = self.oracle.problem.accesses();
+    /// One of all batches of each function at the current point; what is exact, or the whole population, is evaluated once.
+    fn sample(&mut self, work: &mut Work, sizes: [usize; 3], (batch, all): (usize, usize)) -> Result<(), Trouble> {
+        let accesses = self.oracle.problem.accesses();
         let oracle = &mut self.oracle;
-        for (k, (source, access)) in Source::ALL.into_iter().zip([gradient, constraints, jacobian]).enumerate() {
-            if !source.is_needed(oracle.problem.meta()) || (access == Access::Exact && !first) {
+        for (k, source) in Source::ALL.into_iter().enumerate() {
+            let access = source.access(accesses);
+            let whole = matches!(access, Access::Finite(size) if sizes[k] as u64 >= size);
+            if !source.is_needed(oracle.problem.meta()) || (batch > 0 && (whole || access == Access::Exact)) {
                 continue;
             }
-            work.streams[k].draw(access, if access.is_sampled() { size } else { 0 }, &mut work.draws);
+            if whole {
+                work.draws.clear();
+                work.draws.extend((0..sizes[k] as u64).map(Draw));
+            } else {
+                work.streams[k].draw(access, sizes[k].div_ceil(all), &mut work.draws);
+            }
             let done = source.evaluate(&mut oracle.problem, &work.x, &work.draws, &mut work.batch[k]);
             done.map_err(|failure| trouble(source.function(), failure))?;
             check(oracle.problem.meta(), source.function(), &work.batch[k])?;
@@ -260,12 +291,10 @@ impl<S: SampledProblem> Solver<S> {
         }
     }
 
-    /// Both steps at a judged point: the tangent step's multipliers have the right signs.
-    fn fit_multipliers(&mut self, judged: &mut Iterate) {
-        std::mem::swap(&mut self.current, judged);
-        self.find_steps(&mut Unusual::default());
-        self.kkt.judge(&self.current, &self.tangent, &self.oracle.standard);
-        std::mem::swap(&mut self.current, judged);
+    fn fit_multipliers(&mut self, work: &mut Work) {
+        let (standard, guess) = (&self.oracle.standard, &self.tangent.lambda);
+        work.fitting.fit(&work.judged, guess, standard, &mut self.projection, &self.clock);
+        self.kkt.judge(&work.judged, &work.fitting.tangent, &self.oracle.standard);
     }
 
     /// The objective at the current point, an average over fresh samples where it is sampled. NaN: the problem cannot tell.
@@ -275,7 +304,7 @@ impl<S: SampledProblem> Solver<S> {
         if !meta.has_objective {
             return 0.0;
         }
-        let told = self.aside(|solver, work| {
+        let told = self.with_judge(|solver, work| {
             work.streams[0].draw(access, samples, &mut work.draws);
             solver.oracle.problem.objective(&work.x, &work.draws)
         });
@@ -285,7 +314,7 @@ impl<S: SampledProblem> Solver<S> {
     /// The residuals of the exact functions at the current point, multipliers fitted to them; none if the run is exact itself, or
     /// if the problem has no such functions. The run goes on as if nobody had asked.
     pub fn true_residuals(&mut self) -> Option<TrueResiduals> {
-        self.aside(Self::true_residuals_with)?
+        self.with_judge(Self::true_residuals_with)?
     }
 
     fn true_residuals_with(&mut self, work: &mut Work) -> Option<TrueResiduals> {
@@ -302,7 +331,7 @@ impl<S: SampledProblem> Solver<S> {
         }
         self.load(&work.batch[0], &work.batch[2], &mut work.judged);
         self.oracle.put_values(&work.batch[1], &mut work.judged);
-        self.fit_multipliers(&mut work.judged);
+        self.fit_multipliers(work);
         Some(TrueResiduals::from(self.kkt.residuals))
     }
 }

@@ -21,7 +21,7 @@ fn noisy(name: &str, level: f64) -> Noisy<Box<dyn Problem + Send>> {
     Noisy::new(problem(name), Noise::level(level)).expect("a valid level")
 }
 
-/// 1000 iterations with about the same number of samples for both estimators: two new ones, or one at two points.
+/// 1000 iterations with the same number of samples for both estimators: the same first batch, then two new ones, or one at two points.
 fn settings(estimator: Estimator, seed: u64) -> Settings {
     let mut settings = Settings::default();
     settings.limits.iterations = 1000;
@@ -31,6 +31,7 @@ fn settings(estimator: Estimator, seed: u64) -> Settings {
     sampling.judge.samples = 20;
     for function in [&mut sampling.gradient, &mut sampling.constraints, &mut sampling.jacobian] {
         function.estimator = estimator;
+        function.first_batch = Some(16);
         function.batch = Batch::Constant { size: if estimator == Estimator::Minibatch { 2 } else { 1 } };
     }
     settings
