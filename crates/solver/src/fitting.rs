@@ -2,7 +2,7 @@
 //!
 //! The tangent step from there with nothing to repair, `min g^T s + sigma/2 |s|^2` subject to `J s = 0` and the bounds, has a dual that
 //! minimises `|g + J^T y - mu|^2 / (2 sigma) + sum |multiplier| distance` over all multipliers with the right signs: stationarity and
-//! complementarity together. `sigma` weighs the two by their tolerances.
+//! complementarity together. `sigma` weighs the two; several are tried.
 
 use crate::clock::Clock;
 use crate::frame::{Frame, Room};
@@ -12,10 +12,10 @@ use crate::metric::CurrentMetric;
 use crate::projection::Projection;
 use crate::standard::Standard;
 use crate::tangent_step::TangentStep;
-use crate::{Kernel, Tolerance, Unusual};
+use crate::{Kernel, Unusual};
 
-/// Bounds on `sigma`, between which the subproblem is well conditioned.
-const SIGMA: (f64, f64) = (1e-4, 1.0);
+/// The weights that are tried.
+pub const SIGMAS: [f64; 3] = [1.0, 1e-2, 1e-4];
 
 /// The fit with its memory.
 pub struct Fitting {
@@ -23,27 +23,19 @@ pub struct Fitting {
     metric: CurrentMetric,
     room: Room,
     target: Vec<f64>,
-    sigma: f64,
 }
 
 impl Fitting {
-    pub fn new(jacobian: &Jacobian, kernel: &Kernel, tolerance: &Tolerance) -> Self {
+    pub fn new(jacobian: &Jacobian, kernel: &Kernel) -> Self {
         let (m, columns) = (jacobian.rows(), jacobian.columns());
         let metric = CurrentMetric::constant(columns);
-        Fitting {
-            tangent: TangentStep::new(jacobian, &metric, kernel),
-            metric,
-            room: Room::new(columns),
-            target: vec![0.0; m],
-            sigma: (tolerance.stationarity.powi(2) / (2.0 * tolerance.complementarity)).clamp(SIGMA.0, SIGMA.1),
-        }
+        Fitting { tangent: TangentStep::new(jacobian, &metric, kernel), metric, room: Room::new(columns), target: vec![0.0; m] }
     }
 
-    /// The multipliers at the point, in [`Fitting::tangent`], found from a first guess.
-    pub fn fit(&mut self, at: &Iterate, guess: &[f64], standard: &Standard, projection: &mut Projection, clock: &Clock) {
-        self.tangent.lambda.copy_from_slice(guess);
+    /// The multipliers at the point, in [`Fitting::tangent`].
+    pub fn fit(&mut self, at: &Iterate, sigma: f64, standard: &Standard, projection: &mut Projection, clock: &Clock) {
         self.room.around(&at.z, &standard.lower, &standard.upper);
-        self.metric.set_scalar(self.sigma * standard.objective_scale);
+        self.metric.set_scalar(sigma * standard.objective_scale);
         self.metric.fill(at);
         let frame = Frame { at, room: &self.room, metric: &self.metric, clock };
         self.tangent.compute(frame, &self.target, true, projection, &mut Unusual::default());

@@ -41,6 +41,7 @@ mod random;
 mod random_problem;
 mod report;
 mod result;
+mod same_draws;
 mod sampling;
 mod schedule;
 mod search;

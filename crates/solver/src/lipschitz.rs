@@ -70,16 +70,26 @@ impl Estimates {
         (tau / if self.given { given } else { self.merit.max(1.0) }).min(cap)
     }
 
-    /// The same samples at two points showed these constants; `ratio` is that of the Lagrangian in the norm of the metric. Estimates
-    /// rise at once and fall slowly.
-    pub fn follow(&mut self, objective: f64, constraints: f64, ratio: f64) {
+    /// The same samples at two points showed these constants: `L_f`, `L_c`, and that of the Lagrangian in the norm of the metric.
+    /// Estimates rise at once and `fall` slowly.
+    pub fn follow(&mut self, [objective, constraints, ratio]: [f64; 3], fall: f64) {
         if self.given {
             return;
         }
-        let follow = |old: f64, new: f64| if new.is_finite() { new.max(0.9 * old) } else { old };
+        let follow = |old: f64, new: f64| if new.is_finite() { new.max(fall * old) } else { old };
         self.objective = follow(self.objective, objective);
         self.constraints = follow(self.constraints, constraints);
         self.merit = follow(self.merit, ratio);
+    }
+
+    /// The next stepsize is at most `eta`.
+    pub fn shorten(&mut self, tau: f64, eta: f64) {
+        self.merit = self.merit.max(tau / eta);
+    }
+
+    /// Whether the user gave the constants.
+    pub fn are_given(&self) -> bool {
+        self.given
     }
 
     /// The step was accepted: `L_f` and `L_c` follow what was measured, and fall by at most a factor of 4. After an `easy` success, at

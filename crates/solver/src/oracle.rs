@@ -117,7 +117,7 @@ impl<S: SampledProblem> Oracle<S> {
     }
 
     /// Estimates of `g`, `J` and `h` at the iterate's variables. `learning` tells how the Lipschitz constants stand.
-    pub fn estimate(&mut self, iterate: &mut Iterate, learning: Learning, reset: bool) -> Result<(), Trouble> {
+    pub fn estimate(&mut self, iterate: &Iterate, learning: Learning) -> Result<(), Trouble> {
         self.standard.to_user(iterate.x(), &mut self.x);
         for source in Source::ALL {
             if !source.is_needed(self.problem.meta()) {
@@ -127,10 +127,14 @@ impl<S: SampledProblem> Oracle<S> {
             estimates.refresh(source, problem, x, learning).map_err(|failure| trouble(source.function(), failure))?;
             check(self.problem.meta(), source.function(), self.estimates.of(source).next())?;
         }
+        Ok(())
+    }
+
+    /// Goes on from the iterate whose estimates were taken last.
+    pub fn accept_estimates(&mut self, iterate: &mut Iterate, reset: bool) {
         self.estimates.finish(&self.x);
         self.put_derivatives(iterate);
         self.residual(iterate, reset);
-        Ok(())
     }
 
     /// Goes on with estimates that a checkpoint kept, at the iterate's variables and slacks.

@@ -28,6 +28,9 @@ pub struct Sampling {
     pub theta: Theta,
     /// How much of the stepsize to take; in (0, 1/2). Default: 0.4.
     pub tau: f64,
+    /// Whether a step must descend on the merit function of its own samples, taken at both of its ends; the paper has no such test.
+    /// Nothing is tested where Lipschitz constants are given. Default: true.
+    pub merit_test: bool,
     /// Once in so many iterations a batch is evaluated in two halves, at two points, to learn noise and curvature. Default: 10.
     pub probe: u64,
     /// Constants of the paper's schedules.
@@ -52,6 +55,7 @@ impl Default for Sampling {
             replacement: false,
             theta: Theta::Measured,
             tau: 0.4,
+            merit_test: true,
             probe: 10,
             schedule: Schedule::default(),
             judge: Judge::default(),

@@ -4,17 +4,18 @@
 use tangor_problem::SampledProblem;
 
 use crate::estimator::{Learning, Source};
-use crate::matrix::Matrix;
-use crate::metric::Curvature;
 use crate::oracle::Trouble;
+use crate::same_draws::SameDraws;
 use crate::solver::Solver;
-use crate::vector::{dot, norm};
-use crate::{Error, Settings, Stop, Unusual, verdict};
+use crate::vector::norm;
+use crate::{Error, Event, Settings, Stop, Unusual, verdict};
+
+/// Attempts at a step that descends; after that it is as short as matters.
+const MOST_ATTEMPTS: u32 = 12;
 
 /// The memory of the stochastic step.
 pub struct Work {
-    difference: Matrix,
-    hz: Vec<f64>,
+    pub same: SameDraws,
     average: Average,
 }
 
@@ -60,24 +61,23 @@ impl<S: SampledProblem> Solver<S> {
         let lengths = [meta.n(), meta.m(), meta.jacobian_len()];
         let start = &self.oracle.standard.start;
         self.judge = Some(verdict::Work::new(&self.current, lengths, start, &self.settings));
-        self.stochastic = Some(Work {
-            difference: self.current.jacobian.a.clone(),
-            hz: vec![0.0; self.current.z.len()],
-            average: Average::default(),
-        });
+        self.stochastic = Some(Work { same: SameDraws::new(&self.current), average: Average::default() });
     }
 
     /// Estimates at the start, from the first batches.
     pub(crate) fn estimate_start(&mut self) -> Result<(), Trouble> {
         let learning = Learning { iteration: 0, objective: 1.0, constraints: 1.0, slope: 1.0, moved: 0.0, probe: false };
-        self.oracle.estimate(&mut self.current, learning, true)
+        self.oracle.estimate(&self.current, learning)?;
+        self.oracle.accept_estimates(&mut self.current, true);
+        Ok(())
     }
 
-    /// `z + eta s` with estimates there; shorter where a function has no value.
+    /// `z + eta s` with estimates there; shorter where a function has no value, or where the merit function of the draws does not
+    /// descend.
     pub(crate) fn take_sampled_step(&mut self, unusual: &mut Unusual) -> Result<f64, Stop> {
         let (tau, probe) = (self.settings.sampling.tau, self.settings.sampling.probe);
         let mut eta = self.lipschitz.sampled_stepsize(self.rho, tau, self.normal.cap, self.metric.scalar());
-        loop {
+        for attempt in 0.. {
             self.check_limits(eta)?;
             self.place_trial(eta, false);
             let learning = Learning {
@@ -88,55 +88,26 @@ impl<S: SampledProblem> Solver<S> {
                 moved: eta * norm(&self.tangent.s[..self.current.n()]),
                 probe: probe > 0 && (self.iteration < probe || self.iteration.is_multiple_of(probe)),
             };
-            let done = self.oracle.estimate(&mut self.trial, learning, self.settings.stepsize.slack_reset);
-            if self.is_defined(done, unusual)? {
+            let done = self.oracle.estimate(&self.trial, learning);
+            if !self.is_defined(done, unusual)? {
+                eta *= 0.25;
+                continue;
+            }
+            if attempt >= MOST_ATTEMPTS || self.descends_on_same_draws(eta) {
                 break;
             }
+            unusual.insert(Event::Shortened);
             eta *= 0.25;
+            self.lipschitz.shorten(tau, eta);
         }
         self.learn_from_same_draws();
+        self.oracle.accept_estimates(&mut self.trial, self.settings.stepsize.slack_reset);
         if self.settings.sampling.average > 0
             && let Some(work) = &mut self.stochastic
         {
             work.average.add(self.oracle.user_point().0, self.settings.sampling.average);
         }
         Ok(eta)
-    }
-
-    /// Lipschitz constants and metric from the same samples at two points.
-    fn learn_from_same_draws(&mut self) {
-        let (meta, estimates) = (self.oracle.meta(), &self.oracle.estimates);
-        let known = (!meta.has_objective || estimates.gradient.compared) && (meta.m() == 0 || estimates.jacobian.compared);
-        let (true, Some(work)) = (known, &mut self.stochastic) else { return };
-        let n = self.current.n();
-        let (dz, dl) = (&mut self.search.dz, &mut self.search.dl);
-        for i in 0..n {
-            dz[i] = self.trial.z[i] - self.current.z[i];
-        }
-        dz[n..].fill(0.0);
-        dl.fill(0.0);
-        if self.oracle.meta().has_objective {
-            self.oracle.standard.gradient(&estimates.gradient.difference, dl);
-        }
-        let length = norm(&dz[..n]);
-        if length == 0.0 {
-            return;
-        }
-        let objective = norm(&dl[..n]) / length;
-        let mut constraints = 0.0;
-        if self.oracle.meta().m() > 0 {
-            self.oracle.standard.jacobian(&estimates.jacobian.difference, &mut work.difference);
-            constraints = dot(&work.difference.values, &work.difference.values).sqrt() / length;
-            work.difference.add_transposed(&self.tangent.lambda, &mut dl[..n]);
-        }
-        let weight = norm(&self.tangent.lambda);
-        let noise =
-            estimates.gradient.noise_of_difference(length) + weight * weight * estimates.jacobian.noise_of_difference(length);
-        self.metric.apply(dz, &mut work.hz);
-        let curvature = Curvature { dz: &dz[..n], dl: &dl[..n], noise };
-        self.lipschitz.follow(objective, constraints, curvature.size() / norm(&work.hz[..n]));
-        let factor = self.metric.learn(curvature);
-        self.lipschitz.rescale(factor);
     }
 
     /// Judges the point when its time has come. Gives the reason when the run should end.

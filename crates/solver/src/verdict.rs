@@ -10,7 +10,7 @@ use tangor_problem::{Access, Counted, Draw, Problem, SampledProblem};
 
 use crate::confidence;
 use crate::estimator::Source;
-use crate::fitting::Fitting;
+use crate::fitting::{Fitting, SIGMAS};
 use crate::iterate::Iterate;
 use crate::kkt::Residuals;
 use crate::oracle::{Trouble, check, trouble};
@@ -154,7 +154,7 @@ impl Work {
             error: vec![0.0; current.n()],
             errors: Moments::new(current.n()),
             judged: current.clone(),
-            fitting: Fitting::new(&current.jacobian, &settings.kernel, &settings.tolerance),
+            fitting: Fitting::new(&current.jacobian, &settings.kernel),
         }
     }
 
@@ -291,9 +291,29 @@ impl<S: SampledProblem> Solver<S> {
         }
     }
 
+    /// The multipliers with the least of the residuals relative to their tolerances.
     fn fit_multipliers(&mut self, work: &mut Work) {
-        let (standard, guess) = (&self.oracle.standard, &self.tangent.lambda);
-        work.fitting.fit(&work.judged, guess, standard, &mut self.projection, &self.clock);
+        let Tolerance { stationarity, complementarity, .. } = self.settings.tolerance;
+        // The run's own multipliers are a good first guess, and the same in a run that was resumed.
+        work.fitting.tangent.lambda.copy_from_slice(&self.tangent.lambda);
+        let mut best = (f64::INFINITY, SIGMAS[0]);
+        let mut last = 0.0;
+        for sigma in SIGMAS {
+            self.fit_with(work, sigma);
+            let residuals = self.kkt.residuals;
+            let score = (residuals.stationarity / stationarity).max(residuals.complementarity / complementarity);
+            if score < best.0 {
+                best = (score, sigma);
+            }
+            last = sigma;
+        }
+        if best.1 != last {
+            self.fit_with(work, best.1);
+        }
+    }
+
+    fn fit_with(&mut self, work: &mut Work, sigma: f64) {
+        work.fitting.fit(&work.judged, sigma, &self.oracle.standard, &mut self.projection, &self.clock);
         self.kkt.judge(&work.judged, &work.fitting.tangent, &self.oracle.standard);
     }
 

@@ -1,0 +1,115 @@
+//! What the same samples at two points tell: whether the merit function descends, and how the functions curve.
+
+use tangor_problem::SampledProblem;
+
+use crate::iterate::Iterate;
+use crate::matrix::Matrix;
+use crate::metric::Curvature;
+use crate::solver::Solver;
+use crate::vector::{dot, norm};
+
+/// The relative rounding error of a difference.
+const ROUNDING: f64 = 1e-12;
+
+/// The memory of a comparison.
+pub struct SameDraws {
+    jacobian: Matrix,
+    gradient: Vec<f64>,
+    hz: Vec<f64>,
+}
+
+impl SameDraws {
+    pub fn new(current: &Iterate) -> Self {
+        let columns = vec![0.0; current.z.len()];
+        SameDraws { jacobian: current.jacobian.a.clone(), gradient: columns.clone(), hz: columns }
+    }
+}
+
+impl<S: SampledProblem> Solver<S> {
+    /// Whether the merit function descends from the current point to the trial point, as (descent-ine) asks, for the very samples that
+    /// were taken at both: their noise cancels in the difference. The objective's change is that of the trapezium rule,
+    /// `eta (g + 1/2 dg)^T s`, so that no value of it is needed. True where nothing can be said.
+    pub(crate) fn descends_on_same_draws(&mut self, eta: f64) -> bool {
+        let (meta, estimates) = (self.oracle.meta(), &self.oracle.estimates);
+        let known = (!meta.has_objective || estimates.gradient.compared) && (meta.m() == 0 || estimates.constraints.compared);
+        let wanted = self.settings.sampling.merit_test && !self.lipschitz.are_given();
+        let (true, Some(work)) = (known && wanted, &mut self.stochastic) else { return true };
+        let (standard, s, n) = (&self.oracle.standard, &self.tangent.s, self.current.n());
+        let (slope, mut bend) = (dot(&self.current.g, s), 0.0);
+        if meta.has_objective {
+            standard.gradient(&estimates.gradient.difference, &mut work.same.gradient);
+            bend = dot(&work.same.gradient[..n], &s[..n]);
+        }
+        let mut square = 0.0;
+        let mut slacks = standard.slack_rows.iter().enumerate().peekable();
+        for (row, &i) in standard.rows.iter().enumerate() {
+            let change = standard.row_scale[row] * estimates.constraints.difference[i];
+            let h = match slacks.next_if(|(_, slack_row)| **slack_row == row) {
+                None => self.current.h[row] + change,
+                Some((k, _)) => {
+                    let c = self.current.c[row] + change;
+                    let reset = c.max(standard.lower[n + k]).min(standard.upper[n + k]);
+                    c - if self.settings.stepsize.slack_reset { reset } else { self.trial.z[n + k] }
+                }
+            };
+            square += h * h;
+        }
+        let size = self.metric.square(s);
+        let rho = self.local_merit_parameter(slope + 0.5 * size);
+        let change = eta * (slope + 0.5 * bend) + rho * (square.sqrt() - norm(&self.current.h));
+        let moved = eta * norm(&s[..n]);
+        let row_scale = standard.row_scale.iter().fold(0.0f64, |most, scale| most.max(*scale));
+        let noise = 0.5 * moved * standard.objective_scale * estimates.gradient.noise_of_difference(moved).sqrt()
+            + rho * row_scale * estimates.constraints.noise_of_difference(moved).sqrt();
+        let rounding = ROUNDING * (eta * slope.abs() + rho * (norm(&self.current.c) + norm(&self.current.h)));
+        let tau = self.settings.stepsize.tau;
+        change <= -0.5 * eta * (1.0 - tau) * size + 2.0 * noise + rounding
+    }
+
+    /// The merit parameter that this step needs, and more than its multipliers. The one of the run never falls: after a bad start it
+    /// would hold back every step along curved constraints, and no correction is at hand here.
+    fn local_merit_parameter(&self, model: f64) -> f64 {
+        let gain = self.normal.theta * norm(&self.current.h);
+        let needed = if gain > 0.0 { model / gain } else { 0.0 };
+        needed.max(2.0 * norm(&self.tangent.lambda)).min(self.rho)
+    }
+
+    /// Lipschitz constants and metric.
+    pub(crate) fn learn_from_same_draws(&mut self) {
+        let (meta, estimates) = (self.oracle.meta(), &self.oracle.estimates);
+        let known = (!meta.has_objective || estimates.gradient.compared) && (meta.m() == 0 || estimates.jacobian.compared);
+        let (true, Some(work)) = (known, &mut self.stochastic) else { return };
+        let SameDraws { jacobian, hz, .. } = &mut work.same;
+        let n = self.current.n();
+        let (dz, dl) = (&mut self.search.dz, &mut self.search.dl);
+        for i in 0..n {
+            dz[i] = self.trial.z[i] - self.current.z[i];
+        }
+        dz[n..].fill(0.0);
+        dl.fill(0.0);
+        let standard = &self.oracle.standard;
+        if meta.has_objective {
+            standard.gradient(&estimates.gradient.difference, dl);
+        }
+        let length = norm(&dz[..n]);
+        if length == 0.0 {
+            return;
+        }
+        let objective = norm(&dl[..n]) / length;
+        let mut constraints = 0.0;
+        if meta.m() > 0 {
+            standard.jacobian(&estimates.jacobian.difference, jacobian);
+            constraints = dot(&jacobian.values, &jacobian.values).sqrt() / length;
+            jacobian.add_transposed(&self.tangent.lambda, &mut dl[..n]);
+        }
+        let weights = self.tangent.lambda.iter().zip(&standard.row_scale).map(|(lambda, scale)| (lambda * scale).powi(2));
+        let noise = standard.objective_scale.powi(2) * estimates.gradient.noise_of_difference(length)
+            + weights.sum::<f64>() * estimates.jacobian.noise_of_difference(length);
+        self.metric.apply(dz, hz);
+        let curvature = Curvature { dz: &dz[..n], dl: &dl[..n], noise };
+        let fall = if self.settings.sampling.merit_test { 0.5 } else { 0.9 };
+        self.lipschitz.follow([objective, constraints, curvature.size() / norm(&hz[..n])], fall);
+        let factor = self.metric.learn(curvature);
+        self.lipschitz.rescale(factor);
+    }
+}
