@@ -2,7 +2,7 @@
 
 use rayon::ThreadPoolBuilder;
 use tangor_learn::{Constraint, DataSet, Evaluation, Regression, SampledRegression, generate};
-use tangor_problem::{Access, Draw, Problem, SampledProblem, check_derivatives};
+use tangor_problem::{Access, Counted, Draw, Function, Problem, SampledProblem, check_derivatives};
 
 fn constraints() -> Vec<Constraint> {
     let column = || "group".to_string();
@@ -28,6 +28,20 @@ fn evaluate(problem: &mut SampledRegression, draws: &[Draw]) -> Vec<f64> {
     problem.jacobian(&X, draws, &mut values[10..34]).unwrap();
     values[34] = problem.objective(&X, draws).unwrap().unwrap();
     values
+}
+
+/// The same in one pass, and the loss.
+fn evaluate_together(problem: &mut SampledRegression, draws: &[Draw]) -> Vec<f64> {
+    let mut values = vec![7.0; 35];
+    let (g, rest) = values.split_at_mut(6);
+    let (c, rest) = rest.split_at_mut(4);
+    problem.all(&X, draws, g, c, &mut rest[..24]).unwrap();
+    values[34] = problem.objective(&X, draws).unwrap().unwrap();
+    values
+}
+
+fn bits(values: Vec<f64>) -> Vec<u64> {
+    values.into_iter().map(f64::to_bits).collect()
 }
 
 fn evaluate_exactly(problem: &mut Regression) -> Vec<f64> {
@@ -99,13 +113,49 @@ fn the_same_bits_on_1_2_and_8_threads() {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let mut problem = Regression::new(data(5000), &constraints(), 0.1).unwrap().sampled();
-            let bits = |values: Vec<f64>| values.into_iter().map(f64::to_bits).collect::<Vec<_>>();
             let sampled = bits(evaluate(&mut problem, &draws));
+            assert_eq!(bits(evaluate_together(&mut problem, &draws)), sampled, "{threads} threads");
             (sampled, bits(evaluate_exactly(&mut problem.into_inner())))
         })
     });
     assert_eq!(results[0], results[1]);
     assert_eq!(results[0], results[2]);
+}
+
+#[test]
+fn one_pass_gives_the_bits_of_three() {
+    // 3 rows are one part of the sum and 600 are several; the order of evaluation must not matter, nor what was evaluated before.
+    let mut problem = Regression::new(data(700), &constraints(), 0.1).unwrap().sampled();
+    for count in [3, 600] {
+        let draws: Vec<Draw> = (0..count).map(|k| Draw(k * k % 700)).collect();
+        let together = bits(evaluate_together(&mut problem, &draws));
+        assert_eq!(together, bits(evaluate(&mut problem, &draws)));
+        assert_eq!(together, bits(evaluate_together(&mut problem, &draws)));
+    }
+    let (mut g, mut c, mut values) = ([0.0; 6], [0.0; 4], [0.0; 24]);
+    let (function, failure) = problem.all(&X, &[Draw(700)], &mut g, &mut c, &mut values).unwrap_err();
+    assert_eq!((function, &*failure.to_string()), (Function::Gradient, "row 700 was drawn, but there are 700"));
+    // A point that is too short makes it panic, which no function can be blamed for.
+    let mut counted = Counted::new(problem);
+    let (_, failure) = counted.all(&X[..2], &[Draw(1)], &mut g, &mut c, &mut values).unwrap_err();
+    let message = failure.to_string();
+    assert!(
+        message.starts_with("the function panicked: ") && message.ends_with("(while all functions were evaluated together)")
+    );
+    assert_eq!((counted.counts().total(), counted.samples().total()), (3, 3));
+    // Constraints that no row has a part in, and none at all.
+    for constraints in [&constraints()[..1], &[]] {
+        let mut problem = Regression::new(data(700), constraints, 0.1).unwrap().sampled();
+        let m = constraints.len();
+        let (mut single, mut together) = (vec![0.0; 6 + 7 * m], vec![0.0; 6 + 7 * m]);
+        problem.gradient(&X, &[Draw(3)], &mut single[..6]).unwrap();
+        problem.constraints(&X, &[], &mut single[6..6 + m]).unwrap();
+        problem.jacobian(&X, &[], &mut single[6 + m..]).unwrap();
+        let (g, rest) = together.split_at_mut(6);
+        let (c, values) = rest.split_at_mut(m);
+        problem.all(&X, &[Draw(3)], g, c, values).unwrap();
+        assert_eq!(bits(together), bits(single));
+    }
 }
 
 #[test]
