@@ -77,6 +77,10 @@ impl Features {
     }
 
     fn row(&self, i: usize) -> (&[f32], &[Entry]) {
+        // Without sparse columns their ends need not be fetched.
+        if self.sparse.is_empty() {
+            return (self.dense_row(i), &[]);
+        }
         let start = if i == 0 { 0 } else { self.ends[i - 1] };
         (self.dense_row(i), &self.sparse[start..self.ends[i]])
     }
