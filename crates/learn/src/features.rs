@@ -71,6 +71,14 @@ impl Features {
         self.dense.len() * size_of::<f32>() + self.ends.len() * size_of::<usize>() + self.sparse.len() * size_of::<Entry>()
     }
 
+    /// Everything that is in the matrix, as whole numbers.
+    pub(crate) fn words(&self) -> impl Iterator<Item = u64> {
+        let sizes = [self.columns as u64, self.width as u64];
+        let dense = self.dense.iter().map(|value| u64::from(value.to_bits()));
+        let sparse = self.sparse.iter().map(|entry| u64::from(entry.column) << 32 | u64::from(entry.value.to_bits()));
+        sizes.into_iter().chain(dense).chain(self.ends.iter().map(|end| *end as u64)).chain(sparse)
+    }
+
     /// The dense values of a row.
     pub fn dense_row(&self, i: usize) -> &[f32] {
         &self.dense[i * self.width..(i + 1) * self.width]

@@ -76,14 +76,23 @@ fn values_agree_with_the_formulas() {
     for (found, expected) in found[6..10].iter().chain(&found[34..]).zip(expected) {
         assert!((found - expected).abs() < 1e-13, "{found}, not {expected}");
     }
-    let judged = Evaluation::new(&data, &X, &constraints()).unwrap();
+    let judged = Evaluation::new(&data, &X, &constraints(), 0.95).unwrap();
     assert!((judged.loss - loss).abs() < 1e-13);
     let values: Vec<f64> = judged.constraints.iter().map(|attained| attained.value.unwrap()).collect();
     for (value, expected) in values.iter().zip([norm.sqrt(), expected[1], expected[2], expected[3]]) {
         assert!((value - expected).abs() < 1e-13, "{value}, not {expected}");
     }
     assert_eq!(judged.constraints[0].margin, 0.0);
+    // The margin of the false positive rate by hand: 1.959964 standard errors of a mean.
+    let alarms: Vec<f64> = (0..1000).filter(|&i| !data.positive[i]).map(p).collect();
+    let (mean, count) = (alarms.iter().sum::<f64>() / alarms.len() as f64, alarms.len() as f64);
+    let variance = alarms.iter().map(|p| (p - mean).powi(2)).sum::<f64>() / count;
+    assert!((judged.constraints[3].margin - 1.959964 * (variance / count).sqrt()).abs() < 1e-8);
     assert!(judged.constraints[1..].iter().all(|attained| attained.margin > 0.005 && attained.margin < 0.1));
+    let surer = Evaluation::new(&data, &X, &constraints(), 0.99).unwrap();
+    for (sure, surer) in judged.constraints.iter().zip(&surer.constraints) {
+        assert!((surer.margin - 2.575829 / 1.959964 * sure.margin).abs() < 1e-7);
+    }
 }
 
 #[test]
@@ -171,10 +180,10 @@ fn a_norm_alone_is_exact() {
 #[test]
 fn the_confidence_margin_covers_the_truth() {
     // The truth is what a large data set shows; small ones of the same kind must cover it in about 95 of 100 cases.
-    let truth = Evaluation::new(&generate(400_000, 5, 1000).unwrap(), &X, &constraints()).unwrap();
+    let truth = Evaluation::new(&generate(400_000, 5, 1000).unwrap(), &X, &constraints(), 0.95).unwrap();
     let mut covered = [0; 4];
     for seed in 0..400 {
-        let judged = Evaluation::new(&generate(400, 5, seed).unwrap(), &X, &constraints()).unwrap();
+        let judged = Evaluation::new(&generate(400, 5, seed).unwrap(), &X, &constraints(), 0.95).unwrap();
         for (covered, (here, there)) in covered.iter_mut().zip(judged.constraints.iter().zip(&truth.constraints)) {
             let off = (here.value.unwrap() - there.value.unwrap()).abs();
             *covered += u32::from(off <= here.margin + 1e-15);
