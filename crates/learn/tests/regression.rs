@@ -1,8 +1,11 @@
 //! The regression as a problem: formulas by hand, derivatives, unbiased samples, the same bits on any number of threads.
 
+use std::ops::ControlFlow;
+
 use rayon::ThreadPoolBuilder;
 use tangor_learn::{Constraint, DataSet, Evaluation, Regression, SampledRegression, generate};
 use tangor_problem::{Access, Counted, Draw, Function, Problem, SampledProblem, check_derivatives};
+use tangor_solver::{Batch, Report, Row, Settings, Solver};
 
 fn constraints() -> Vec<Constraint> {
     let column = || "group".to_string();
@@ -129,6 +132,28 @@ fn the_same_bits_on_1_2_and_8_threads() {
     });
     assert_eq!(results[0], results[1]);
     assert_eq!(results[0], results[2]);
+}
+
+#[test]
+fn a_whole_run_has_the_same_bits_on_1_2_and_8_threads() {
+    let mut settings = Settings::default();
+    settings.limits.iterations = 120;
+    let sampling = &mut settings.sampling;
+    for estimation in [&mut sampling.gradient, &mut sampling.constraints, &mut sampling.jacobian] {
+        estimation.batch = Batch::Constant { size: 1000 };
+    }
+    let reports = [1, 2, 8].map(|threads| {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let (data, settings) = (data(5000), settings.clone());
+        let report = pool.install(|| {
+            let problem = Regression::new(data, &constraints()[1..], 0.01).unwrap().sampled();
+            Solver::sampled(problem, settings).unwrap().run(&mut |_: &Row, _: &[f64]| ControlFlow::Continue(()))
+        });
+        assert_eq!(report.iterations, 120, "{}", report.message);
+        format!("{:?}", Report { seconds: 0.0, ..report })
+    });
+    assert_eq!(reports[0], reports[1]);
+    assert_eq!(reports[0], reports[2]);
 }
 
 #[test]

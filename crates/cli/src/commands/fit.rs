@@ -118,8 +118,13 @@ impl Fit {
         let settings = record::settings(&self.settings, saved.as_ref(), defaults(task.exact))?;
         let mut watch = self.watch(&settings, &task)?;
         let file = self.model.as_deref().map(files::open).transpose()?;
-        let data = Arc::new(task.data.open(&task.constraints, settings.sampling.seed)?);
+        let mut data = task.data.open(&task.constraints, settings.sampling.seed)?;
         self.identify(&mut task, &data)?;
+        if let Some(saved) = &saved {
+            // The same data in a file of another name are still the same problem.
+            data.name.clone_from(&saved.problem);
+        }
+        let data = Arc::new(data);
         let mut solver = record::start(task.problem(&data)?, saved, settings.clone())?;
         solver.interrupt(interrupt::flag()?);
         // A first state, before any iteration, shows at once whether the file can be written.
