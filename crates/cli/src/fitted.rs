@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 use tangor_learn::{Attained, Evaluation, Model};
-use tangor_solver::Report;
+use tangor_solver::{Point, Report, Stop};
 
 use crate::duration;
 use crate::number::{counted, scientific, short};
@@ -56,7 +56,11 @@ impl Fitted<'_> {
             .join(", "),
         };
         let (iterations, seed) = (counted(report.iterations, "iteration"), report.settings.sampling.seed);
-        writeln!(out, "\n  {iterations} in {}: {used}; seed {seed}", duration::readable(report.seconds))
+        writeln!(out, "\n  {iterations} in {}: {used}; seed {seed}", duration::readable(report.seconds))?;
+        match samples.total() > 0 && self.report.stop == Stop::NoiseFloor && self.judged.point != Point::EpsKkt {
+            true => writeln!(out, "  to come nearer: a larger --batch, or all rows in every iteration with --exact"),
+            false => Ok(()),
+        }
     }
 
     fn table(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -91,8 +95,11 @@ impl Fitted<'_> {
         }
         match training.constraints.iter().any(|attained| attained.margin > 0.0) {
             true => {
-                let confidence = short_percent(training.confidence);
-                writeln!(out, "  {DIM}+- is the margin of {confidence}% confidence for other rows of the same kind{DIM:#}")
+                let (confidence, tolerance) = (short_percent(training.confidence), short(tolerance));
+                writeln!(
+                    out,
+                    "  {DIM}+- is the margin of {confidence}% confidence for other rows of the same kind; met is up to {tolerance}{DIM:#}"
+                )
             }
             false => Ok(()),
         }
