@@ -72,7 +72,7 @@ mod tests {
     fn every_change_changes_the_fingerprint() {
         let data = generate(50, 3, 1).unwrap();
         assert_eq!(data.fingerprint(), generate(50, 3, 1).unwrap().fingerprint());
-        let mut others = vec![generate(50, 3, 2).unwrap(), generate(51, 3, 1).unwrap(), data.clone(), data.clone()];
+        let mut others = [generate(50, 3, 2).unwrap(), generate(51, 3, 1).unwrap(), data.clone(), data.clone()];
         others[2].positive[49] = !others[2].positive[49];
         others[3].groupings[0].members[49] = None;
         assert!(others.iter().all(|other| other.fingerprint() != data.fingerprint()));
