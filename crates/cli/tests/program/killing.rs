@@ -74,6 +74,7 @@ fn a_noisy_run_survives_being_killed() {
 
 #[test]
 fn a_fit_survives_being_killed() {
-    let start = ["fit", "--rows", "3000", "--max-rate-gap", "group=0.02", "--seed", "5", "--max-iterations", "6000"];
+    let data = ["fit", "--rows", "3000", "--max-rate-gap", "group=0.02", "--batch", "300"];
+    let start = [&data[..], &["--seed", "5", "--max-iterations", "4000"]].concat();
     killed_runs_go_on(&[&start[..], &STUBBORN].concat(), &["fit"]);
 }
