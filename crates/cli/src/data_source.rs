@@ -3,36 +3,38 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde::{Deserialize, Serialize};
 use tangor_learn::{Constraint, DataSet, Reading, generate};
 
 use crate::error::Error;
 use crate::files;
 
-/// Where the data come from.
-#[derive(Debug, Args)]
+/// Where the data come from. A fit that goes on has them already.
+#[derive(Clone, Debug, Args, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct DataArguments {
     /// A CSV file with a header, or a LIBSVM file (.libsvm, .svm); without one, data are generated
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
 
     /// The column to predict; it has two values. The last one if none is named
-    #[arg(long, value_name = "COLUMN", help_heading = "Data")]
+    #[arg(long, value_name = "COLUMN", help_heading = "Data", conflicts_with = "resume")]
     pub label: Option<String>,
 
     /// Columns that are no features; they can still be groups
-    #[arg(long, value_name = "COLUMNS", help_heading = "Data", value_delimiter = ',')]
+    #[arg(long, value_name = "COLUMNS", help_heading = "Data", value_delimiter = ',', conflicts_with = "resume")]
     pub drop: Vec<String>,
 
     /// Columns of which log(1 + value) is taken
-    #[arg(long, value_name = "COLUMNS", help_heading = "Data", value_delimiter = ',')]
+    #[arg(long, value_name = "COLUMNS", help_heading = "Data", value_delimiter = ',', conflicts_with = "resume")]
     pub log: Vec<String>,
 
     /// Rows of generated data
-    #[arg(long, value_name = "N", help_heading = "Data", default_value_t = 10_000, conflicts_with = "file")]
+    #[arg(long, value_name = "N", help_heading = "Data", default_value_t = 10_000, conflicts_with_all = ["file", "resume"])]
     pub rows: usize,
 
     /// Columns of generated data, besides `group`
-    #[arg(long, value_name = "N", help_heading = "Data", default_value_t = 10, conflicts_with = "file")]
+    #[arg(long, value_name = "N", help_heading = "Data", default_value_t = 10, conflicts_with_all = ["file", "resume"])]
     pub columns: usize,
 }
 
@@ -56,19 +58,21 @@ fn is_libsvm(file: &Path) -> bool {
 #[derive(Debug, Args)]
 pub struct ConstraintArguments {
     /// Bound the 2-norm of all weights
-    #[arg(long, value_name = "RADIUS", help_heading = "Constraints")]
+    #[arg(long, value_name = "RADIUS", help_heading = "Constraints", conflicts_with = "resume")]
     pub norm: Option<f64>,
 
     /// Bound the difference between the mean predicted probabilities of any two groups, as in sex=0.02; may be repeated
     #[arg(long, value_name = "COLUMN=GAP", help_heading = "Constraints", value_parser = column_and_bound)]
+    #[arg(conflicts_with = "resume")]
     pub max_rate_gap: Vec<(String, f64)>,
 
     /// The same among the rows whose label is positive
     #[arg(long, value_name = "COLUMN=GAP", help_heading = "Constraints", value_parser = column_and_bound)]
+    #[arg(conflicts_with = "resume")]
     pub max_true_positive_gap: Vec<(String, f64)>,
 
     /// Bound the mean predicted probability of the rows whose label is negative
-    #[arg(long, value_name = "RATE", help_heading = "Constraints")]
+    #[arg(long, value_name = "RATE", help_heading = "Constraints", conflicts_with = "resume")]
     pub max_false_positive: Option<f64>,
 }
 

@@ -17,6 +17,7 @@ mod point_source;
 mod problem_source;
 mod progress;
 mod recheck;
+mod record;
 mod sampling_source;
 mod screen;
 mod settings_source;

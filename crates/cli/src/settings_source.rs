@@ -34,12 +34,7 @@ pub struct SettingsArguments {
 }
 
 impl SettingsArguments {
-    /// The settings for a new run.
-    pub fn fresh(&self) -> Result<Settings, Error> {
-        self.over(Settings::default())
-    }
-
-    /// The settings for a new run that has defaults of its own.
+    /// The settings for a new run with these defaults.
     pub fn over(&self, defaults: Settings) -> Result<Settings, Error> {
         let base = self.config.as_deref().map_or(Ok(defaults), read)?;
         self.applied_to(base)

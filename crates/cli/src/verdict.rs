@@ -71,7 +71,7 @@ fn and_are(names: &[&str]) -> String {
 }
 
 /// 0.95 is 95, 0.999 is 99.9.
-fn short_percent(share: f64) -> String {
+pub fn short_percent(share: f64) -> String {
     format!("{:.4}", 100.0 * share).trim_end_matches('0').trim_end_matches('.').to_string()
 }
 

@@ -1,4 +1,5 @@
 use serde::{Deserialize, Serialize};
+use tangor_problem::{INCREMENT, mixed};
 
 use crate::{Encoding, Features};
 
@@ -23,6 +24,15 @@ impl DataSet {
     /// The number of rows.
     pub fn rows(&self) -> usize {
         self.positive.len()
+    }
+
+    /// A number that other features, labels or groups change, almost surely; it is the same on every machine.
+    pub fn fingerprint(&self) -> u64 {
+        let members = self.groupings.iter().flat_map(|grouping| &grouping.members);
+        let members = members.map(|member| member.map_or(u64::MAX, u64::from));
+        let labels = self.positive.iter().map(|positive| u64::from(*positive));
+        let all = self.features.words().chain(labels).chain(members);
+        all.fold(0, |so_far, word| mixed(so_far.wrapping_add(INCREMENT) ^ word))
     }
 
     /// The share of positive rows.
@@ -52,4 +62,19 @@ pub struct Grouping {
     pub values: Vec<String>,
     /// The group of each row; `None` where the value is missing.
     pub members: Vec<Option<u16>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::generate;
+
+    #[test]
+    fn every_change_changes_the_fingerprint() {
+        let data = generate(50, 3, 1).unwrap();
+        assert_eq!(data.fingerprint(), generate(50, 3, 1).unwrap().fingerprint());
+        let mut others = [generate(50, 3, 2).unwrap(), generate(51, 3, 1).unwrap(), data.clone(), data.clone()];
+        others[2].positive[49] = !others[2].positive[49];
+        others[3].groupings[0].members[49] = None;
+        assert!(others.iter().all(|other| other.fingerprint() != data.fingerprint()));
+    }
 }

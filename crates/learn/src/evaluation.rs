@@ -1,11 +1,9 @@
 use serde::{Deserialize, Serialize};
 use tangor_problem::Reduction;
 
+use crate::quantile::two_sided;
 use crate::regression::{loss, probability};
 use crate::{Classes, Constraint, Contrast, DataSet, Error};
-
-/// Standard errors on each side of a confidence interval of 95%.
-const TWO_SIDED: f64 = 1.959964;
 
 /// How well weights do on data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,6 +15,9 @@ pub struct Evaluation {
     pub loss: f64,
     /// The share of rows whose more probable label is theirs.
     pub accuracy: f64,
+    /// The confidence of the margins.
+    #[serde(default = "usual")]
+    pub confidence: f64,
     /// What each constraint came to.
     pub constraints: Vec<Attained>,
 }
@@ -33,7 +34,8 @@ pub struct Attained {
     pub upper: f64,
     /// Its value on these rows; none when a group has no rows here.
     pub value: Option<f64>,
-    /// With 95% confidence, the value for all people like those in the rows is within this of `value`.
+    /// With the confidence of the evaluation, the value for all people like those in the rows is within this of `value`, provided that
+    /// these rows had no part in the choice of the weights.
     pub margin: f64,
     /// The same with decisions (probability above one half) in place of probabilities; none for a norm.
     pub decisions: Option<f64>,
@@ -47,6 +49,11 @@ impl Attained {
     }
 }
 
+/// The confidence of models that do not say theirs.
+fn usual() -> f64 {
+    0.95
+}
+
 /// Sums over the rows of a class.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
@@ -57,8 +64,8 @@ struct Sums {
 }
 
 impl Evaluation {
-    /// Judges weights on data.
-    pub fn new(data: &DataSet, weights: &[f64], constraints: &[Constraint]) -> Result<Self, Error> {
+    /// Judges weights on data, with margins of this confidence.
+    pub fn new(data: &DataSet, weights: &[f64], constraints: &[Constraint], confidence: f64) -> Result<Self, Error> {
         let classes = Classes::new(data)?;
         let (rows, count) = (data.rows(), classes.sizes.len());
         let mut sums = vec![0.0; 2 + 3 * count];
@@ -77,17 +84,18 @@ impl Evaluation {
         let of_class =
             |(sums, size): (&[f64], &u64)| Sums { count: *size as f64, p: sums[0], squares: sums[1], decisions: sums[2] };
         let by_class: Vec<Sums> = sums[2..].chunks(3).zip(&classes.sizes).map(of_class).collect();
-        let mut attained = Vec::new();
+        let (errors, mut attained) = (two_sided(confidence), Vec::new());
         for constraint in constraints {
             if let Constraint::Norm { radius } = constraint {
                 attained.push(norm(constraint, weights, *radius));
             }
-            attained.extend(classes.contrasts(data, constraint)?.iter().map(|contrast| rate(contrast, &by_class)));
+            attained.extend(classes.contrasts(data, constraint)?.iter().map(|contrast| rate(contrast, &by_class, errors)));
         }
         Ok(Evaluation {
             rows: rows as u64,
             loss: sums[0] / rows as f64,
             accuracy: sums[1] / rows as f64,
+            confidence,
             constraints: attained,
         })
     }
@@ -98,7 +106,8 @@ fn norm(constraint: &Constraint, weights: &[f64], radius: f64) -> Attained {
     Attained { name: constraint.to_string(), lower: None, upper: radius, value: Some(value), margin: 0.0, decisions: None }
 }
 
-fn rate(contrast: &Contrast, by_class: &[Sums]) -> Attained {
+/// The margin is this many standard errors.
+fn rate(contrast: &Contrast, by_class: &[Sums], errors: f64) -> Attained {
     let total = |chosen: &[bool]| {
         by_class.iter().zip(chosen).filter(|(_, chosen)| **chosen).fold(Sums::default(), |total, (sums, _)| Sums {
             count: total.count + sums.count,
@@ -113,7 +122,7 @@ fn rate(contrast: &Contrast, by_class: &[Sums]) -> Attained {
     // A mean that is not there counts as zero, exactly known.
     let minus = if one_mean { Sums { count: 1.0, ..Sums::default() } } else { minus };
     let variance_of_mean = |sums: Sums| (sums.squares / sums.count - (sums.p / sums.count).powi(2)).max(0.0) / sums.count;
-    let margin = TWO_SIDED * (variance_of_mean(plus) + variance_of_mean(minus)).sqrt();
+    let margin = errors * (variance_of_mean(plus) + variance_of_mean(minus)).sqrt();
     Attained {
         name: contrast.name.clone(),
         lower: Some(contrast.bounds.0).filter(|lower| lower.is_finite()),

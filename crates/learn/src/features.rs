@@ -71,12 +71,24 @@ impl Features {
         self.dense.len() * size_of::<f32>() + self.ends.len() * size_of::<usize>() + self.sparse.len() * size_of::<Entry>()
     }
 
+    /// Everything that is in the matrix, as whole numbers.
+    pub(crate) fn words(&self) -> impl Iterator<Item = u64> {
+        let sizes = [self.columns as u64, self.width as u64];
+        let dense = self.dense.iter().map(|value| u64::from(value.to_bits()));
+        let sparse = self.sparse.iter().map(|entry| u64::from(entry.column) << 32 | u64::from(entry.value.to_bits()));
+        sizes.into_iter().chain(dense).chain(self.ends.iter().map(|end| *end as u64)).chain(sparse)
+    }
+
     /// The dense values of a row.
     pub fn dense_row(&self, i: usize) -> &[f32] {
         &self.dense[i * self.width..(i + 1) * self.width]
     }
 
     fn row(&self, i: usize) -> (&[f32], &[Entry]) {
+        // Without sparse columns their ends need not be fetched.
+        if self.sparse.is_empty() {
+            return (self.dense_row(i), &[]);
+        }
         let start = if i == 0 { 0 } else { self.ends[i - 1] };
         (self.dense_row(i), &self.sparse[start..self.ends[i]])
     }
@@ -112,6 +124,24 @@ impl Features {
         }
         out[self.columns] += weight;
     }
+
+    /// [`Features::add`] with two weights to two vectors, reading the row once.
+    #[inline]
+    pub fn add_both(&self, i: usize, weights: [f64; 2], [first, second]: [&mut [f64]; 2]) {
+        let (dense, sparse) = self.row(i);
+        for ((first, second), a) in first.iter_mut().zip(second.iter_mut()).zip(dense) {
+            let a = f64::from(*a);
+            *first += weights[0] * a;
+            *second += weights[1] * a;
+        }
+        for entry in sparse {
+            let value = f64::from(entry.value);
+            first[entry.column as usize] += weights[0] * value;
+            second[entry.column as usize] += weights[1] * value;
+        }
+        first[self.columns] += weights[0];
+        second[self.columns] += weights[1];
+    }
 }
 
 #[cfg(test)]
@@ -129,5 +159,10 @@ mod tests {
         features.add(0, 2.0, &mut out);
         features.add(1, 1.0, &mut out);
         assert_eq!(out, [2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 0.0, 20.0, 3.0]);
+        let mut both = [[0.0; 9]; 2];
+        let [first, second] = &mut both;
+        features.add_both(0, [2.0, -1.0], [first, second]);
+        features.add_both(1, [1.0, 0.5], [first, second]);
+        assert_eq!(both, [out, [-1.0, -2.0, -3.0, -4.0, -5.0, -6.0, 0.0, -10.0, -0.5]]);
     }
 }

@@ -20,6 +20,7 @@ mod features;
 mod generate;
 mod libsvm;
 mod model;
+mod quantile;
 mod regression;
 mod scan;
 mod table;

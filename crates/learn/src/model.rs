@@ -44,9 +44,9 @@ pub struct Prediction<'a> {
 }
 
 impl Model {
-    /// The model with these weights.
-    pub fn new(data: &DataSet, weights: Vec<f64>, constraints: &[Constraint], l2: f64) -> Result<Self, Error> {
-        let training = Evaluation::new(data, &weights, constraints)?;
+    /// The model with these weights; margins have this confidence, on other data too.
+    pub fn new(data: &DataSet, weights: Vec<f64>, constraints: &[Constraint], l2: f64, confidence: f64) -> Result<Self, Error> {
+        let training = Evaluation::new(data, &weights, constraints, confidence)?;
         Ok(Model {
             version: MODEL_VERSION,
             tangor: env!("CARGO_PKG_VERSION").to_string(),
@@ -91,7 +91,7 @@ impl Model {
 
     /// How well the model does on other data.
     pub fn evaluate(&self, data: &DataSet) -> Result<Evaluation, Error> {
-        Evaluation::new(data, &self.weights, &self.constraints)
+        Evaluation::new(data, &self.weights, &self.constraints, self.training.confidence)
     }
 
     /// Applies the model to the rows of a file, one by one; labels are not needed.

@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
-use tangor_problem::{Access, Accesses, Draw, Evaluation, Members, Meta, Problem, Reduction, SampledProblem};
+use tangor_problem::{
+    Access, Accesses, Draw, Evaluation, Failure, Function, Members, Meta, Problem, Reduction, SampledProblem,
+};
 
 use crate::{Classes, Constraint, DataSet, Error, Features};
 
@@ -15,6 +17,9 @@ pub struct Regression {
     l2: f64,
     rows: Vec<Row>,
     rates: Rates,
+    /// Sums over rows, one after the other: of the gradient of the loss, of the probability in each class that counts, and of its
+    /// gradient in each such class.
+    sums: Vec<f64>,
     reduction: Reduction,
 }
 
@@ -27,13 +32,12 @@ enum Row {
     Contrast(Vec<f64>),
 }
 
-/// Where rows are summed up, for the classes that constraints ask about.
+/// The classes that constraints ask about.
 #[derive(Debug)]
 struct Rates {
-    /// The place of each row's class among the sums, or [`IRRELEVANT`].
+    /// The place of each row's class among them, or [`IRRELEVANT`].
     slots: Vec<u16>,
     count: usize,
-    sums: Vec<f64>,
 }
 
 impl Regression {
@@ -66,8 +70,9 @@ impl Regression {
                 names.push(contrast.name);
             }
         }
-        let rates = Rates::new(&classes, &mut rows, meta.n());
-        Ok(Regression { meta: meta.name_rows(names), data, l2, rows, rates, reduction: Reduction::default() })
+        let rates = Rates::new(&classes, &mut rows);
+        let sums = vec![0.0; meta.n() + rates.count * (1 + meta.n())];
+        Ok(Regression { meta: meta.name_rows(names), data, l2, rows, rates, sums, reduction: Reduction::default() })
     }
 
     /// The data.
@@ -109,18 +114,16 @@ impl Regression {
         let (features, positive) = (&self.data.features, &self.data.positive);
         self.reduction.sum(members.count(), g, |range, sum| {
             for i in range.map(|k| members.get(k)) {
-                let off = probability(features.dot(i, x)) - f64::from(u8::from(positive[i]));
-                features.add(i, off, sum);
+                features.add(i, excess(probability(features.dot(i, x)), positive[i]), sum);
             }
         });
-        let weight = 1.0 / members.count() as f64;
-        g.iter_mut().zip(x).for_each(|(g, x)| *g = weight * *g + self.l2 * x);
+        self.finish_gradient(x, members.count(), g);
         Ok(())
     }
 
     fn mean_constraints(&mut self, x: &[f64], members: Members, c: &mut [f64]) -> Evaluation {
-        let Rates { slots, count, sums } = &mut self.rates;
-        let sums = &mut sums[..*count];
+        let Rates { slots, count } = &self.rates;
+        let sums = &mut self.sums[x.len()..][..*count];
         if !sums.is_empty() {
             members.check()?;
             let features = &self.data.features;
@@ -130,47 +133,94 @@ impl Regression {
                 }
             });
         }
-        for (c, row) in c.iter_mut().zip(&self.rows) {
-            *c = match row {
-                Row::Norm => x.iter().map(|x| x * x).sum(),
-                Row::Contrast(factors) => factors.iter().zip(&*sums).map(|(f, s)| f * s).sum::<f64>() / members.count() as f64,
-            };
-        }
+        self.finish_constraints(x, members.count(), c);
         Ok(())
     }
 
     fn mean_jacobian(&mut self, x: &[f64], members: Members, values: &mut [f64]) -> Evaluation {
-        let (Rates { slots, sums, .. }, n) = (&mut self.rates, x.len());
+        let (Rates { slots, count }, n) = (&self.rates, x.len());
+        let sums = &mut self.sums[n + count..];
         if !sums.is_empty() {
             members.check()?;
             let features = &self.data.features;
             self.reduction.sum(members.count(), sums, |range, sums| {
                 for i in range.map(|k| members.get(k)).filter(|&i| slots[i] != IRRELEVANT) {
-                    let p = probability(features.dot(i, x));
                     let slot = usize::from(slots[i]) * n;
-                    features.add(i, p * (1.0 - p), &mut sums[slot..slot + n]);
+                    features.add(i, slope(probability(features.dot(i, x))), &mut sums[slot..slot + n]);
                 }
             });
         }
+        self.finish_jacobian(x, members.count(), values);
+        Ok(())
+    }
+
+    /// All three, of which each row is read once. The terms of each sum are added in the order of the single functions, so that the
+    /// bits are the same.
+    fn mean_of_all(&mut self, x: &[f64], members: Members, [g, c, values]: [&mut [f64]; 3]) -> Evaluation {
+        members.check()?;
+        let (Rates { slots, count }, n) = (&self.rates, x.len());
+        let (features, positive) = (&self.data.features, &self.data.positive);
+        self.reduction.sum(members.count(), &mut self.sums, |range, sums| {
+            let (gradient, sums) = sums.split_at_mut(n);
+            let (rates, slopes) = sums.split_at_mut(*count);
+            for i in range.map(|k| members.get(k)) {
+                let (p, slot) = (probability(features.dot(i, x)), usize::from(slots[i]));
+                let off = excess(p, positive[i]);
+                match rates.get_mut(slot) {
+                    None => features.add(i, off, gradient),
+                    Some(rate) => {
+                        *rate += p;
+                        features.add_both(i, [off, slope(p)], [gradient, &mut slopes[slot * n..][..n]]);
+                    }
+                }
+            }
+        });
+        g.copy_from_slice(&self.sums[..n]);
+        self.finish_gradient(x, members.count(), g);
+        self.finish_constraints(x, members.count(), c);
+        self.finish_jacobian(x, members.count(), values);
+        Ok(())
+    }
+
+    /// From the sum over rows to the gradient.
+    fn finish_gradient(&self, x: &[f64], rows: usize, g: &mut [f64]) {
+        let weight = 1.0 / rows as f64;
+        g.iter_mut().zip(x).for_each(|(g, x)| *g = weight * *g + self.l2 * x);
+    }
+
+    /// The constraints from the sums of probabilities.
+    fn finish_constraints(&self, x: &[f64], rows: usize, c: &mut [f64]) {
+        let sums = &self.sums[x.len()..][..self.rates.count];
+        for (c, row) in c.iter_mut().zip(&self.rows) {
+            *c = match row {
+                Row::Norm => x.iter().map(|x| x * x).sum(),
+                Row::Contrast(factors) => factors.iter().zip(sums).map(|(f, s)| f * s).sum::<f64>() / rows as f64,
+            };
+        }
+    }
+
+    /// The Jacobian from the sums of gradients of probabilities.
+    fn finish_jacobian(&self, x: &[f64], rows: usize, values: &mut [f64]) {
+        let n = x.len();
+        let sums = &self.sums[n + self.rates.count..];
         for (values, row) in values.chunks_mut(n).zip(&self.rows) {
             match row {
                 Row::Norm => values.iter_mut().zip(x).for_each(|(value, x)| *value = 2.0 * x),
                 Row::Contrast(factors) => {
                     values.fill(0.0);
                     for (sum, factor) in sums.chunks(n).zip(factors).filter(|(_, factor)| **factor != 0.0) {
-                        let weight = factor / members.count() as f64;
+                        let weight = factor / rows as f64;
                         values.iter_mut().zip(sum).for_each(|(value, sum)| *value += weight * sum);
                     }
                 }
             }
         }
-        Ok(())
     }
 }
 
 impl Rates {
     /// Leaves out the classes that have no rows or a factor of zero in every constraint.
-    fn new(classes: &Classes, rows: &mut [Row], n: usize) -> Self {
+    fn new(classes: &Classes, rows: &mut [Row]) -> Self {
         let mut kept = Vec::new();
         let mut place = vec![IRRELEVANT; classes.sizes.len()];
         for class in 0..classes.sizes.len() {
@@ -186,7 +236,7 @@ impl Rates {
             }
         }
         let slots = classes.of_row.iter().map(|&class| place[usize::from(class)]).collect();
-        Rates { slots, count: kept.len(), sums: vec![0.0; kept.len() * n] }
+        Rates { slots, count: kept.len() }
     }
 }
 
@@ -194,6 +244,18 @@ impl Rates {
 #[inline]
 pub(crate) fn probability(margin: f64) -> f64 {
     1.0 / (1.0 + (-margin).exp())
+}
+
+/// The derivative of the loss of a row by its margin: `p - 1` for a positive row, `p` for a negative one.
+#[inline]
+fn excess(p: f64, positive: bool) -> f64 {
+    p - f64::from(u8::from(positive))
+}
+
+/// The derivative of the probability by the margin.
+#[inline]
+fn slope(p: f64) -> f64 {
+    p * (1.0 - p)
 }
 
 /// `log(1 + exp(-s a_i'x))`, without overflow.
@@ -258,6 +320,18 @@ impl SampledProblem for SampledRegression {
 
     fn jacobian(&mut self, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Evaluation {
         self.0.mean_jacobian(x, self.0.drawn(draws), values)
+    }
+
+    fn all(
+        &mut self,
+        x: &[f64],
+        draws: &[Draw],
+        g: &mut [f64],
+        c: &mut [f64],
+        values: &mut [f64],
+    ) -> Result<(), (Function, Failure)> {
+        // The rows that were drawn are needed by the gradient in any case, so that is what a bad draw fails.
+        self.0.mean_of_all(x, self.0.drawn(draws), [g, c, values]).map_err(|failure| (Function::Gradient, failure))
     }
 
     fn objective(&mut self, x: &[f64], draws: &[Draw]) -> Option<Evaluation<f64>> {

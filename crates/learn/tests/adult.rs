@@ -50,7 +50,7 @@ fn the_exact_problem_has_the_known_optimum() {
     assert!(report.constraints.iter().all(|gap| gap.abs() <= 0.02 + 1e-6), "{:?}", report.constraints);
     assert_eq!(regression.meta().row_names[0], "rate gap of sex, Male - Female");
 
-    let model = Model::new(regression.data(), report.x, &fair(), 1e-4).unwrap();
+    let model = Model::new(regression.data(), report.x, &fair(), 1e-4, 0.95).unwrap();
     let test = model.evaluate(&model.read_data(&file("adult_test.csv").unwrap()).unwrap()).unwrap();
     println!("training: {:?}\ntest: {test:?}", model.training);
     assert_eq!(test.rows, 16_281);

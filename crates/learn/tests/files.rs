@@ -161,7 +161,7 @@ fn a_saved_model_says_the_same_of_the_same_rows() {
     let people = write(&folder, "people.csv", PEOPLE);
     let data = reading().csv(&people).unwrap();
     let weights = vec![0.3, -0.2, 0.1, 0.7, -0.4, 0.05];
-    let model = Model::new(&data, weights.clone(), &[], 0.0).unwrap();
+    let model = Model::new(&data, weights.clone(), &[], 0.0, 0.95).unwrap();
     let path = folder.path().join("model.json");
     model.write(std::fs::File::create(&path).unwrap()).unwrap();
     let again = Model::read(&path).unwrap();

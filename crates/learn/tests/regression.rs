@@ -1,8 +1,11 @@
 //! The regression as a problem: formulas by hand, derivatives, unbiased samples, the same bits on any number of threads.
 
+use std::ops::ControlFlow;
+
 use rayon::ThreadPoolBuilder;
 use tangor_learn::{Constraint, DataSet, Evaluation, Regression, SampledRegression, generate};
-use tangor_problem::{Access, Draw, Problem, SampledProblem, check_derivatives};
+use tangor_problem::{Access, Counted, Draw, Function, Problem, SampledProblem, check_derivatives};
+use tangor_solver::{Batch, Report, Row, Settings, Solver};
 
 fn constraints() -> Vec<Constraint> {
     let column = || "group".to_string();
@@ -28,6 +31,20 @@ fn evaluate(problem: &mut SampledRegression, draws: &[Draw]) -> Vec<f64> {
     problem.jacobian(&X, draws, &mut values[10..34]).unwrap();
     values[34] = problem.objective(&X, draws).unwrap().unwrap();
     values
+}
+
+/// The same in one pass, and the loss.
+fn evaluate_together(problem: &mut SampledRegression, draws: &[Draw]) -> Vec<f64> {
+    let mut values = vec![7.0; 35];
+    let (g, rest) = values.split_at_mut(6);
+    let (c, rest) = rest.split_at_mut(4);
+    problem.all(&X, draws, g, c, &mut rest[..24]).unwrap();
+    values[34] = problem.objective(&X, draws).unwrap().unwrap();
+    values
+}
+
+fn bits(values: Vec<f64>) -> Vec<u64> {
+    values.into_iter().map(f64::to_bits).collect()
 }
 
 fn evaluate_exactly(problem: &mut Regression) -> Vec<f64> {
@@ -62,14 +79,23 @@ fn values_agree_with_the_formulas() {
     for (found, expected) in found[6..10].iter().chain(&found[34..]).zip(expected) {
         assert!((found - expected).abs() < 1e-13, "{found}, not {expected}");
     }
-    let judged = Evaluation::new(&data, &X, &constraints()).unwrap();
+    let judged = Evaluation::new(&data, &X, &constraints(), 0.95).unwrap();
     assert!((judged.loss - loss).abs() < 1e-13);
     let values: Vec<f64> = judged.constraints.iter().map(|attained| attained.value.unwrap()).collect();
     for (value, expected) in values.iter().zip([norm.sqrt(), expected[1], expected[2], expected[3]]) {
         assert!((value - expected).abs() < 1e-13, "{value}, not {expected}");
     }
     assert_eq!(judged.constraints[0].margin, 0.0);
+    // The margin of the false positive rate by hand: 1.959964 standard errors of a mean.
+    let alarms: Vec<f64> = (0..1000).filter(|&i| !data.positive[i]).map(p).collect();
+    let (mean, count) = (alarms.iter().sum::<f64>() / alarms.len() as f64, alarms.len() as f64);
+    let variance = alarms.iter().map(|p| (p - mean).powi(2)).sum::<f64>() / count;
+    assert!((judged.constraints[3].margin - 1.959964 * (variance / count).sqrt()).abs() < 1e-8);
     assert!(judged.constraints[1..].iter().all(|attained| attained.margin > 0.005 && attained.margin < 0.1));
+    let surer = Evaluation::new(&data, &X, &constraints(), 0.99).unwrap();
+    for (sure, surer) in judged.constraints.iter().zip(&surer.constraints) {
+        assert!((surer.margin - 2.575829 / 1.959964 * sure.margin).abs() < 1e-7);
+    }
 }
 
 #[test]
@@ -99,13 +125,71 @@ fn the_same_bits_on_1_2_and_8_threads() {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let mut problem = Regression::new(data(5000), &constraints(), 0.1).unwrap().sampled();
-            let bits = |values: Vec<f64>| values.into_iter().map(f64::to_bits).collect::<Vec<_>>();
             let sampled = bits(evaluate(&mut problem, &draws));
+            assert_eq!(bits(evaluate_together(&mut problem, &draws)), sampled, "{threads} threads");
             (sampled, bits(evaluate_exactly(&mut problem.into_inner())))
         })
     });
     assert_eq!(results[0], results[1]);
     assert_eq!(results[0], results[2]);
+}
+
+#[test]
+fn a_whole_run_has_the_same_bits_on_1_2_and_8_threads() {
+    let mut settings = Settings::default();
+    settings.limits.iterations = 120;
+    let sampling = &mut settings.sampling;
+    for estimation in [&mut sampling.gradient, &mut sampling.constraints, &mut sampling.jacobian] {
+        estimation.batch = Batch::Constant { size: 1000 };
+    }
+    let reports = [1, 2, 8].map(|threads| {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let (data, settings) = (data(5000), settings.clone());
+        let report = pool.install(|| {
+            let problem = Regression::new(data, &constraints()[1..], 0.01).unwrap().sampled();
+            Solver::sampled(problem, settings).unwrap().run(&mut |_: &Row, _: &[f64]| ControlFlow::Continue(()))
+        });
+        assert_eq!(report.iterations, 120, "{}", report.message);
+        format!("{:?}", Report { seconds: 0.0, ..report })
+    });
+    assert_eq!(reports[0], reports[1]);
+    assert_eq!(reports[0], reports[2]);
+}
+
+#[test]
+fn one_pass_gives_the_bits_of_three() {
+    // 3 rows are one part of the sum and 600 are several; the order of evaluation must not matter, nor what was evaluated before.
+    let mut problem = Regression::new(data(700), &constraints(), 0.1).unwrap().sampled();
+    for count in [3, 600] {
+        let draws: Vec<Draw> = (0..count).map(|k| Draw(k * k % 700)).collect();
+        let together = bits(evaluate_together(&mut problem, &draws));
+        assert_eq!(together, bits(evaluate(&mut problem, &draws)));
+        assert_eq!(together, bits(evaluate_together(&mut problem, &draws)));
+    }
+    let (mut g, mut c, mut values) = ([0.0; 6], [0.0; 4], [0.0; 24]);
+    let (function, failure) = problem.all(&X, &[Draw(700)], &mut g, &mut c, &mut values).unwrap_err();
+    assert_eq!((function, &*failure.to_string()), (Function::Gradient, "row 700 was drawn, but there are 700"));
+    // A point that is too short makes it panic, which no function can be blamed for.
+    let mut counted = Counted::new(problem);
+    let (_, failure) = counted.all(&X[..2], &[Draw(1)], &mut g, &mut c, &mut values).unwrap_err();
+    let message = failure.to_string();
+    assert!(
+        message.starts_with("the function panicked: ") && message.ends_with("(while all functions were evaluated together)")
+    );
+    assert_eq!((counted.counts().total(), counted.samples().total()), (3, 3));
+    // Constraints that no row has a part in, and none at all.
+    for constraints in [&constraints()[..1], &[]] {
+        let mut problem = Regression::new(data(700), constraints, 0.1).unwrap().sampled();
+        let m = constraints.len();
+        let (mut single, mut together) = (vec![0.0; 6 + 7 * m], vec![0.0; 6 + 7 * m]);
+        problem.gradient(&X, &[Draw(3)], &mut single[..6]).unwrap();
+        problem.constraints(&X, &[], &mut single[6..6 + m]).unwrap();
+        problem.jacobian(&X, &[], &mut single[6 + m..]).unwrap();
+        let (g, rest) = together.split_at_mut(6);
+        let (c, values) = rest.split_at_mut(m);
+        problem.all(&X, &[Draw(3)], g, c, values).unwrap();
+        assert_eq!(bits(together), bits(single));
+    }
 }
 
 #[test]
@@ -121,10 +205,10 @@ fn a_norm_alone_is_exact() {
 #[test]
 fn the_confidence_margin_covers_the_truth() {
     // The truth is what a large data set shows; small ones of the same kind must cover it in about 95 of 100 cases.
-    let truth = Evaluation::new(&generate(400_000, 5, 1000).unwrap(), &X, &constraints()).unwrap();
+    let truth = Evaluation::new(&generate(400_000, 5, 1000).unwrap(), &X, &constraints(), 0.95).unwrap();
     let mut covered = [0; 4];
     for seed in 0..400 {
-        let judged = Evaluation::new(&generate(400, 5, seed).unwrap(), &X, &constraints()).unwrap();
+        let judged = Evaluation::new(&generate(400, 5, seed).unwrap(), &X, &constraints(), 0.95).unwrap();
         for (covered, (here, there)) in covered.iter_mut().zip(judged.constraints.iter().zip(&truth.constraints)) {
             let off = (here.value.unwrap() - there.value.unwrap()).abs();
             *covered += u32::from(off <= here.margin + 1e-15);

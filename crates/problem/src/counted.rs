@@ -3,7 +3,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Access, Accesses, Draw, Evaluation, Failure, Meta, Problem, SampledProblem};
+use crate::{Access, Accesses, Draw, Evaluation, Failure, Function, Meta, Problem, SampledProblem};
 
 /// How often each function was evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,6 +137,32 @@ impl<S: SampledProblem> SampledProblem for Counted<S> {
         self.samples.jacobian += drawn(self.problem.accesses().jacobian, draws);
         guarded(|| self.problem.jacobian(x, draws, values))
     }
+    /// Counts as one evaluation of each function that the problem has.
+    fn all(
+        &mut self,
+        x: &[f64],
+        draws: &[Draw],
+        g: &mut [f64],
+        c: &mut [f64],
+        values: &mut [f64],
+    ) -> Result<(), (Function, Failure)> {
+        let accesses = self.problem.accesses();
+        if self.problem.meta().has_objective {
+            self.counts.gradient += 1;
+            self.samples.gradient += drawn(accesses.gradient, draws);
+        }
+        if self.problem.meta().m() > 0 {
+            self.counts.constraints += 1;
+            self.counts.jacobian += 1;
+            self.samples.constraints += drawn(accesses.constraints, draws);
+            self.samples.jacobian += drawn(accesses.jacobian, draws);
+        }
+        catch_unwind(AssertUnwindSafe(|| self.problem.all(x, draws, g, c, values))).unwrap_or_else(|panic| {
+            // A problem that evaluates its functions together and panics cannot be asked in which of them.
+            let message = format!("{} (while all functions were evaluated together)", panic_message(&*panic));
+            Err((Function::Gradient, Failure::broken(message)))
+        })
+    }
     fn objective(&mut self, x: &[f64], draws: &[Draw]) -> Option<Evaluation<f64>> {
         self.counts.objective += 1;
         guarded(|| self.problem.objective(x, draws).transpose()).transpose()
@@ -151,7 +177,7 @@ fn drawn(access: Access, draws: &[Draw]) -> u64 {
 }
 
 // Unwind safety: after a panic the run ends and the problem is not evaluated again.
-fn guarded<T>(evaluate: impl FnOnce() -> Evaluation<T>) -> Evaluation<T> {
+pub(crate) fn guarded<T>(evaluate: impl FnOnce() -> Evaluation<T>) -> Evaluation<T> {
     catch_unwind(AssertUnwindSafe(evaluate)).unwrap_or_else(|panic| Err(Failure::broken(panic_message(&*panic))))
 }
 

@@ -1,10 +1,21 @@
 use std::fmt;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
+use crate::counted::guarded;
 use crate::{Access, Accesses, Draw, Evaluation, Failure, Function, Members, Meta, Problem, Reduction, SampledProblem};
 
 type Term = Box<dyn Fn(usize, &[f64]) -> f64 + Send + Sync>;
 type AddTerm = Box<dyn Fn(usize, &[f64], &mut [f64]) + Send + Sync>;
 type Fill = Box<dyn Fn(&[f64], &mut [f64]) + Send + Sync>;
+
+/// The functions that are evaluated together.
+const TOGETHER: [Function; 3] = [Function::Gradient, Function::Constraints, Function::Jacobian];
+const GRADIENT: usize = 0;
+const CONSTRAINTS: usize = 1;
+const JACOBIAN: usize = 2;
+/// Rows that one function is evaluated for before the next: few enough to stay in the cache, enough to hide the change of function.
+const BLOCK: usize = 16;
 
 /// A problem whose functions are averages over the rows of a data set,
 ///
@@ -36,10 +47,11 @@ pub struct FiniteSum {
     meta: Meta,
     rows: usize,
     objective: Option<Term>,
-    gradient: Option<AddTerm>,
-    constraints: Part,
-    jacobian: Part,
+    /// In the order of [`TOGETHER`].
+    parts: [Part; 3],
     reduction: Reduction,
+    /// The sums of all functions that are evaluated together.
+    sums: Vec<f64>,
 }
 
 /// How a function is stated.
@@ -52,8 +64,8 @@ enum Part {
 impl FiniteSum {
     /// A sum over this many rows; the functions follow.
     pub fn new(meta: Meta, rows: usize) -> Self {
-        let (constraints, jacobian) = (Part::Missing, Part::Missing);
-        FiniteSum { meta, rows, objective: None, gradient: None, constraints, jacobian, reduction: Reduction::default() }
+        let parts = [const { Part::Missing }; 3];
+        FiniteSum { meta, rows, objective: None, parts, reduction: Reduction::default(), sums: Vec::new() }
     }
 
     /// `F_i(x)`. A sampled run does without.
@@ -64,31 +76,31 @@ impl FiniteSum {
 
     /// Adds the gradient of `F_i` to a slice of length `n`.
     pub fn term_gradient(mut self, add: impl Fn(usize, &[f64], &mut [f64]) + Send + Sync + 'static) -> Self {
-        self.gradient = Some(Box::new(add));
+        self.parts[GRADIENT] = Part::ByRow(Box::new(add));
         self
     }
 
     /// Adds `C_i(x)` to a slice of length `m`.
     pub fn term_constraints(mut self, add: impl Fn(usize, &[f64], &mut [f64]) + Send + Sync + 'static) -> Self {
-        self.constraints = Part::ByRow(Box::new(add));
+        self.parts[CONSTRAINTS] = Part::ByRow(Box::new(add));
         self
     }
 
     /// Adds the Jacobian of `C_i` to its values, in the order of [`Meta::jacobian`].
     pub fn term_jacobian(mut self, add: impl Fn(usize, &[f64], &mut [f64]) + Send + Sync + 'static) -> Self {
-        self.jacobian = Part::ByRow(Box::new(add));
+        self.parts[JACOBIAN] = Part::ByRow(Box::new(add));
         self
     }
 
     /// Constraints that do not depend on the data: `c(x)` is written at once.
     pub fn exact_constraints(mut self, fill: impl Fn(&[f64], &mut [f64]) + Send + Sync + 'static) -> Self {
-        self.constraints = Part::Exact(Box::new(fill));
+        self.parts[CONSTRAINTS] = Part::Exact(Box::new(fill));
         self
     }
 
     /// The Jacobian of constraints that do not depend on the data.
     pub fn exact_jacobian(mut self, fill: impl Fn(&[f64], &mut [f64]) + Send + Sync + 'static) -> Self {
-        self.jacobian = Part::Exact(Box::new(fill));
+        self.parts[JACOBIAN] = Part::Exact(Box::new(fill));
         self
     }
 
@@ -101,37 +113,85 @@ impl FiniteSum {
         Members::Drawn { draws, population: self.rows }
     }
 
-    fn missing(&self, function: Function) -> Failure {
-        Failure::broken(format!("the {function} of the sum {} was not given", self.meta.name))
-    }
-
     fn average_objective(&mut self, x: &[f64], rows: Members) -> Evaluation<f64> {
-        let Some(term) = &self.objective else { return Err(self.missing(Function::Objective)) };
+        let Some(term) = &self.objective else { return Err(missing(&self.meta, Function::Objective)) };
         rows.check()?;
         let mut sum = [0.0];
         self.reduction.sum(rows.count(), &mut sum, |range, sum| sum[0] += range.map(|k| term(rows.get(k), x)).sum::<f64>());
         Ok(sum[0] / rows.count() as f64)
     }
 
-    fn average(&mut self, function: Function, x: &[f64], rows: Members, out: &mut [f64]) -> Evaluation {
-        let add = match function {
-            Function::Gradient => self.gradient.as_ref(),
-            _ => match if function == Function::Constraints { &self.constraints } else { &self.jacobian } {
-                Part::Missing => None,
-                Part::ByRow(add) => Some(add),
-                Part::Exact(fill) => {
-                    fill(x, out);
-                    return Ok(());
-                }
-            },
-        };
-        let Some(add) = add else { return Err(self.missing(function)) };
-        rows.check()?;
-        self.reduction.sum(rows.count(), out, |range, sum| range.for_each(|k| add(rows.get(k), x, sum)));
-        let weight = 1.0 / rows.count() as f64;
-        out.iter_mut().for_each(|value| *value *= weight);
+    fn average(&mut self, part: usize, x: &[f64], rows: Members, out: &mut [f64]) -> Evaluation {
+        match &self.parts[part] {
+            Part::Missing => return Err(missing(&self.meta, TOGETHER[part])),
+            Part::Exact(fill) => fill(x, out),
+            Part::ByRow(add) => {
+                rows.check()?;
+                self.reduction.sum(rows.count(), out, |range, sum| range.for_each(|k| add(rows.get(k), x, sum)));
+                take_average(rows, out);
+            }
+        }
         Ok(())
     }
+
+    /// All three functions, a few rows at a time, so that the data of a row are fetched once.
+    fn average_together(&mut self, x: &[f64], rows: Members, mut out: [&mut [f64]; 3]) -> Result<(), (Function, Failure)> {
+        let mut terms = [None; 3];
+        for (k, function) in TOGETHER.into_iter().enumerate() {
+            let exists = if function == Function::Gradient { self.meta.has_objective } else { self.meta.m() > 0 };
+            match &self.parts[k] {
+                _ if !exists => {}
+                Part::Missing => return Err((function, missing(&self.meta, function))),
+                Part::Exact(fill) => guarded(|| {
+                    fill(x, out[k]);
+                    Ok(())
+                })
+                .map_err(|failure| (function, failure))?,
+                Part::ByRow(add) => {
+                    rows.check().map_err(|failure| (function, failure))?;
+                    terms[k] = Some((function, add, out[k].len()));
+                }
+            }
+        }
+        let failed = Mutex::new(None);
+        let add_rows = |range: Range<usize>, mut sums: &mut [f64]| {
+            for (function, add, width) in terms.iter().flatten() {
+                let (sum, others) = std::mem::take(&mut sums).split_at_mut(*width);
+                sums = others;
+                let added = guarded(|| {
+                    range.clone().for_each(|k| add(rows.get(k), x, sum));
+                    Ok(())
+                });
+                if let Err(failure) = added {
+                    failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert((*function, failure));
+                }
+            }
+        };
+        self.sums.resize(terms.iter().flatten().map(|(.., width)| width).sum(), 0.0);
+        self.reduction.sum(rows.count(), &mut self.sums, |range, sums| {
+            range.clone().step_by(BLOCK).for_each(|start| add_rows(start..range.end.min(start + BLOCK), sums));
+        });
+        if let Some(failure) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(failure);
+        }
+        let mut sums = &self.sums[..];
+        for (out, _) in out.iter_mut().zip(&terms).filter(|(_, term)| term.is_some()) {
+            let (sum, others) = sums.split_at(out.len());
+            out.copy_from_slice(sum);
+            take_average(rows, out);
+            sums = others;
+        }
+        Ok(())
+    }
+}
+
+fn missing(meta: &Meta, function: Function) -> Failure {
+    Failure::broken(format!("the {function} of the sum {} was not given", meta.name))
+}
+
+fn take_average(rows: Members, sum: &mut [f64]) {
+    let weight = 1.0 / rows.count() as f64;
+    sum.iter_mut().for_each(|value| *value *= weight);
 }
 
 impl Problem for FiniteSum {
@@ -142,13 +202,13 @@ impl Problem for FiniteSum {
         self.average_objective(x, Members::All(self.rows))
     }
     fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
-        self.average(Function::Gradient, x, Members::All(self.rows), g)
+        self.average(GRADIENT, x, Members::All(self.rows), g)
     }
     fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
-        self.average(Function::Constraints, x, Members::All(self.rows), c)
+        self.average(CONSTRAINTS, x, Members::All(self.rows), c)
     }
     fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
-        self.average(Function::Jacobian, x, Members::All(self.rows), values)
+        self.average(JACOBIAN, x, Members::All(self.rows), values)
     }
 }
 
@@ -170,19 +230,31 @@ impl SampledProblem for SampledSum {
     fn accesses(&self) -> Accesses {
         let finite = Access::Finite(self.0.rows as u64);
         let access = |part: &Part| if matches!(part, Part::Exact(_)) { Access::Exact } else { finite };
-        Accesses { gradient: finite, constraints: access(&self.0.constraints), jacobian: access(&self.0.jacobian) }
+        let [_, constraints, jacobian] = &self.0.parts;
+        Accesses { gradient: finite, constraints: access(constraints), jacobian: access(jacobian) }
     }
 
     fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
-        self.0.average(Function::Gradient, x, self.0.drawn(draws), g)
+        self.0.average(GRADIENT, x, self.0.drawn(draws), g)
     }
 
     fn constraints(&mut self, x: &[f64], draws: &[Draw], c: &mut [f64]) -> Evaluation {
-        self.0.average(Function::Constraints, x, self.0.drawn(draws), c)
+        self.0.average(CONSTRAINTS, x, self.0.drawn(draws), c)
     }
 
     fn jacobian(&mut self, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Evaluation {
-        self.0.average(Function::Jacobian, x, self.0.drawn(draws), values)
+        self.0.average(JACOBIAN, x, self.0.drawn(draws), values)
+    }
+
+    fn all(
+        &mut self,
+        x: &[f64],
+        draws: &[Draw],
+        g: &mut [f64],
+        c: &mut [f64],
+        values: &mut [f64],
+    ) -> Result<(), (Function, Failure)> {
+        self.0.average_together(x, self.0.drawn(draws), [g, c, values])
     }
 
     fn objective(&mut self, x: &[f64], draws: &[Draw]) -> Option<Evaluation<f64>> {

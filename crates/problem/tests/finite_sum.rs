@@ -1,7 +1,9 @@
 //! Sums over rows: against plain loops, unbiased, and the same bits on any number of threads.
 
 use rayon::ThreadPoolBuilder;
-use tangor_problem::{Access, Draw, FiniteSum, Meta, Problem, SampledProblem, SampledSum};
+use tangor_problem::{
+    Access, Counted, Draw, Evaluation, Exact, FiniteSum, Function, Meta, Problem, SampledProblem, SampledSum,
+};
 
 const ROWS: usize = 5_003;
 
@@ -41,6 +43,20 @@ fn evaluate(sum: &mut SampledSum, draws: &[Draw]) -> Vec<f64> {
     sum.jacobian(&X, draws, &mut values[5..11]).unwrap();
     values[11] = sum.objective(&X, draws).unwrap().unwrap();
     values
+}
+
+/// The same, the first three in one pass.
+fn evaluate_together(sum: &mut impl SampledProblem, draws: &[Draw]) -> Vec<f64> {
+    let mut values = vec![7.0; 12];
+    let (g, rest) = values.split_at_mut(3);
+    let (c, rest) = rest.split_at_mut(2);
+    sum.all(&X, draws, g, c, &mut rest[..6]).unwrap();
+    values[11] = sum.objective(&X, draws).unwrap().unwrap();
+    values
+}
+
+fn bits(values: Vec<f64>) -> Vec<u64> {
+    values.into_iter().map(f64::to_bits).collect()
 }
 
 fn evaluate_exactly(sum: &mut SampledSum) -> Vec<f64> {
@@ -91,8 +107,9 @@ fn the_same_bits_on_1_2_and_8_threads() {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let mut sum = sum(ROWS).sampled();
-            let bits = |values: Vec<f64>| values.into_iter().map(f64::to_bits).collect::<Vec<_>>();
-            (bits(evaluate(&mut sum, &draws)), bits(evaluate_exactly(&mut sum)))
+            let single = bits(evaluate(&mut sum, &draws));
+            assert_eq!(bits(evaluate_together(&mut sum, &draws)), single, "{threads} threads");
+            (single, bits(evaluate_exactly(&mut sum)))
         })
     });
     assert_eq!(results[0], results[1]);
@@ -124,4 +141,104 @@ fn what_cannot_be_evaluated_is_said() {
     let mut empty = FiniteSum::new(Meta::new("nothing", vec![0.0]), 5);
     let missing = "the gradient of the objective of the sum nothing was not given";
     assert_eq!(message(empty.gradient(&[0.0], &mut g[..1]).unwrap_err()), missing);
+}
+
+#[test]
+fn one_pass_counts_as_one_evaluation_of_each_function() {
+    let draws = [Draw(1), Draw(2), Draw(1)];
+    let mut sum = Counted::new(Box::new(sum(5).sampled()));
+    evaluate_together(&mut sum, &draws);
+    let (counts, samples) = (sum.counts(), sum.samples());
+    assert_eq!([counts.gradient, counts.constraints, counts.jacobian], [1, 1, 1]);
+    assert_eq!([samples.gradient, samples.constraints, samples.jacobian], [3, 3, 3]);
+    // Exact functions have no samples, and functions that are not there are neither evaluated nor counted.
+    let mut exact = Counted::new(Exact(self::sum(5)));
+    assert_eq!(bits(evaluate_together(&mut exact, &[])), bits(evaluate_exactly(&mut self::sum(5).sampled())));
+    assert_eq!((exact.counts().total(), exact.samples().total()), (4, 0));
+    let mut free =
+        Counted::new(FiniteSum::new(Meta::new("free", vec![0.0]), 7).term_gradient(|i, _, g| g[0] += i as f64).sampled());
+    let mut g = [0.0];
+    free.all(&[0.0], &[Draw(3), Draw(4)], &mut g, &mut [], &mut []).unwrap();
+    assert_eq!((g, free.counts().total(), free.samples().total()), ([3.5], 1, 2));
+}
+
+#[test]
+fn exact_parts_of_one_pass_need_no_draws() {
+    let mut circle = FiniteSum::new(Meta::new("circle", vec![0.0]).equalities(&[1.0]), 7)
+        .term_gradient(|i, _, g| g[0] += i as f64)
+        .exact_constraints(|x, c| c[0] = x[0] * x[0])
+        .term_jacobian(|i, x, values| values[0] += x[0] * i as f64)
+        .sampled();
+    let (mut g, mut c, mut values) = ([0.0], [0.0], [0.0]);
+    circle.all(&[3.0], &[Draw(2), Draw(4)], &mut g, &mut c, &mut values).unwrap();
+    assert_eq!([g, c, values], [[3.0], [9.0], [9.0]]);
+}
+
+/// `f = x`, `c = x`, where one of the functions may fail or panic; evaluated one after the other.
+struct Fragile {
+    meta: Meta,
+    panics: Option<Function>,
+}
+
+impl Fragile {
+    fn evaluate(&self, function: Function, out: &mut [f64]) -> Evaluation {
+        assert!(self.panics != Some(function), "not today");
+        out[0] = 1.0;
+        Ok(())
+    }
+}
+
+impl Problem for Fragile {
+    fn meta(&self) -> &Meta {
+        &self.meta
+    }
+    fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
+        Ok(x[0])
+    }
+    fn gradient(&mut self, _x: &[f64], g: &mut [f64]) -> Evaluation {
+        self.evaluate(Function::Gradient, g)
+    }
+    fn constraints(&mut self, _x: &[f64], c: &mut [f64]) -> Evaluation {
+        self.evaluate(Function::Constraints, c)
+    }
+    fn jacobian(&mut self, _x: &[f64], values: &mut [f64]) -> Evaluation {
+        self.evaluate(Function::Jacobian, values)
+    }
+}
+
+#[test]
+fn one_pass_names_the_function_that_fails() {
+    let (mut g, mut c, mut values) = ([0.0; 3], [0.0; 2], [0.0; 6]);
+    let mut failing = |problem: &mut dyn SampledProblem, draws: &[Draw]| {
+        let (n, m) = (problem.meta().n(), problem.meta().m());
+        let done = problem.all(&X[..n], draws, &mut g[..n], &mut c[..m], &mut values[..n * m]);
+        done.map_err(|(function, failure)| (function, failure.to_string()))
+    };
+    let meta = || Meta::new("fragile", vec![0.0]).at_most(&[1.0]);
+    for function in [Function::Gradient, Function::Constraints, Function::Jacobian] {
+        let panic = Err((function, "the function panicked: not today".to_string()));
+        assert_eq!(failing(&mut Exact(Fragile { meta: meta(), panics: Some(function) }), &[]), panic);
+        let term = move |wanted: Function| {
+            move |i: usize, _: &[f64], sum: &mut [f64]| {
+                assert!(i != 2 || wanted != function, "not today");
+                sum[0] += 1.0;
+            }
+        };
+        let sum = || {
+            FiniteSum::new(meta(), 5)
+                .term_gradient(term(Function::Gradient))
+                .term_constraints(term(Function::Constraints))
+                .term_jacobian(term(Function::Jacobian))
+        };
+        assert_eq!(failing(&mut sum().sampled(), &[Draw(1), Draw(3)]), Ok(()));
+        assert_eq!(failing(&mut sum().sampled(), &[Draw(1), Draw(2)]), panic);
+        let exact = sum().exact_jacobian(move |_, _| assert!(function != Function::Jacobian, "not today"));
+        let expected = if function == Function::Jacobian { panic } else { Ok(()) };
+        assert_eq!(failing(&mut exact.sampled(), &[Draw(1)]), expected);
+    }
+    let drawn = Err((Function::Gradient, "row 5 was drawn, but there are 5".to_string()));
+    assert_eq!(failing(&mut sum(5).sampled(), &[Draw(5)]), drawn);
+    let mut without = FiniteSum::new(meta(), 5).term_gradient(|_, _, _| {}).exact_constraints(|_, _| {}).sampled();
+    let missing = Err((Function::Jacobian, "the Jacobian of the constraints of the sum fragile was not given".to_string()));
+    assert_eq!(failing(&mut without, &[Draw(1)]), missing);
 }

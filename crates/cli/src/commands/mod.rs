@@ -47,7 +47,7 @@ enum Command {
     Info(info::Info),
     Eval(eval::Eval),
     Check(check::Check),
-    Fit(fit::Fit),
+    Fit(Box<fit::Fit>),
     Predict(predict::Predict),
     Options(options::Options),
     Bench(bench::Bench),

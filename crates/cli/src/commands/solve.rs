@@ -1,26 +1,23 @@
 use std::io::Write;
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 use clap::Args;
-use tangor_problem::{Meta, Noise, SampledProblem};
-use tangor_solver::{Checkpoint, Report, Settings, Solver};
+use tangor_problem::{Meta, Noise};
+use tangor_solver::{Checkpoint, Settings};
 
 use crate::error::Error;
 use crate::noise_source::{NoiseArguments, described, disturbed};
-use crate::plot::Plot;
 use crate::problem_source::{Opened, ProblemArguments};
 use crate::progress::Progress;
+use crate::record::{self, RecordArguments};
 use crate::sampling_source::SamplingArguments;
 use crate::screen::{Color, Listener};
 use crate::settings_source::SettingsArguments;
 use crate::source::{Outcome, Source};
-use crate::style::{DIM, TITLE};
+use crate::style::TITLE;
 use crate::summary::Summary;
 use crate::table::{Detail, Table};
-use crate::trace::Trace;
 use crate::watch::Watch;
-use crate::{duration, exit, files, interrupt, number};
+use crate::{exit, interrupt, number};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,30 +54,12 @@ pub struct Solve {
     #[arg(long, help_heading = "Output", conflicts_with = "verbose")]
     json: bool,
 
-    /// Write every iteration into a file: JSON lines (.jsonl, .json) or CSV (.csv)
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    trace: Option<PathBuf>,
-
-    /// Draw residuals, merit parameter and stepsize against iterations
-    #[arg(long, value_name = "FILE.svg", help_heading = "Output")]
-    plot: Option<PathBuf>,
-
     /// When to use colours
     #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     color: Color,
 
-    /// Save the state of the run into a file, every so often and at the end
-    #[arg(long, value_name = "FILE", help_heading = "Interrupting and going on")]
-    checkpoint: Option<PathBuf>,
-
-    /// How often the state is saved
-    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration::parse)]
-    #[arg(help_heading = "Interrupting and going on", requires = "checkpoint")]
-    checkpoint_every: Duration,
-
-    /// Go on from a saved state, with its settings; limits and tolerances may be changed. A trace is continued
-    #[arg(long, value_name = "FILE", help_heading = "Interrupting and going on", conflicts_with = "config")]
-    resume: Option<PathBuf>,
+    #[command(flatten)]
+    record: RecordArguments,
 
     #[command(flatten)]
     noise: NoiseArguments,
@@ -92,8 +71,6 @@ pub struct Solve {
     settings: SettingsArguments,
 }
 
-type Run = Solver<Box<dyn SampledProblem + Send>>;
-
 impl Solve {
     /// Solves the problem and tells about it.
     pub fn run(mut self) -> Result<u8, Error> {
@@ -101,17 +78,19 @@ impl Solve {
         self.settings.assignments.splice(0..0, self.sampling.assignments());
         let Opened { problem, entry, .. } = self.problem.open()?;
         let meta = problem.meta().clone();
-        let saved = self.resume.as_deref().map(Checkpoint::read).transpose()?;
+        let saved = self.record.saved()?;
         let source = Source { problem: self.problem.clone(), noise: self.noise(saved.as_ref())? };
-        let (mut solver, settings) = self.start(disturbed(problem, source.noise)?, saved)?;
+        let problem = disturbed(problem, source.noise)?;
+        let settings = record::settings(&self.settings, saved.as_ref(), Settings::default())?;
+        let mut solver = record::start(problem, saved, settings.clone())?;
         solver.interrupt(interrupt::flag()?);
         let mut watch = self.watch(&settings, &source)?;
         // A first state, before any iteration, shows at once whether the file can be written.
-        self.save(&solver, &source)?;
+        self.record.save(&solver, &source)?;
         if !self.json {
             self.title(&mut watch.listener, &meta, &source)?;
         }
-        self.advance_to_the_end(&mut solver, &mut watch, &source)?;
+        self.record.advance_to_the_end(&mut solver, &mut watch, &source)?;
         let report = solver.report();
         watch.finish(&mut solver, &report)?;
         if self.json {
@@ -121,7 +100,7 @@ impl Solve {
             let longest_list = if self.verbose { 100 } else { 10 };
             let known = entry.map(|entry| entry.known);
             Summary { meta: &meta, report: &report, known, longest_list }.print(&mut watch.listener)?;
-            self.name_files(&mut watch.listener, &report)?;
+            self.record.name_files(&mut watch.listener, &report, &format!("tangor solve {}", self.problem))?;
         }
         watch.listener.flush()?;
         Ok(exit::of(&report))
@@ -141,23 +120,9 @@ impl Solve {
         }
     }
 
-    fn start(&self, problem: Box<dyn SampledProblem + Send>, saved: Option<Checkpoint>) -> Result<(Run, Settings), Error> {
-        match saved {
-            None => {
-                let settings = self.settings.fresh()?;
-                Ok((Solver::sampled(problem, settings.clone())?, settings))
-            }
-            Some(mut checkpoint) => {
-                checkpoint.settings = self.settings.resumed(checkpoint.settings)?;
-                let settings = checkpoint.settings.clone();
-                Ok((Solver::resume_sampled(problem, checkpoint)?, settings))
-            }
-        }
-    }
-
     /// Opens all outputs, so that a wrong path is refused before the first iteration.
     fn watch(&self, settings: &Settings, source: &Source) -> Result<Watch, Error> {
-        files::all_different(&[self.trace.as_ref(), self.plot.as_ref(), self.checkpoint.as_ref()])?;
+        let (trace, plot) = self.record.open(&[])?;
         let silent = self.quiet || self.json;
         let detail = match (silent, self.verbose) {
             (true, _) => Detail::Quiet,
@@ -168,45 +133,11 @@ impl Solve {
             listener: Listener::new(self.color.screen()),
             table: Table::new(detail, settings.tolerance.clone(), source.noise.is_some()),
             progress: silent.then(|| Progress::new(settings)),
-            trace: self.trace.as_deref().map(|path| Trace::create(path, self.resume.is_some())).transpose()?,
-            plot: self.plot.as_deref().map(Plot::create).transpose()?,
+            trace,
+            plot,
             truth: None,
             failure: None,
         })
-    }
-
-    fn advance_to_the_end(&self, solver: &mut Run, watch: &mut Watch, source: &Source) -> Result<(), Error> {
-        let mut saved = Instant::now();
-        loop {
-            watch.prepare(solver);
-            if solver.advance(watch).is_some() {
-                return self.save(solver, source);
-            }
-            if self.checkpoint.is_some() && saved.elapsed() >= self.checkpoint_every {
-                self.save(solver, source)?;
-                saved = Instant::now();
-            }
-        }
-    }
-
-    fn save(&self, solver: &Run, source: &Source) -> Result<(), Error> {
-        let Some(path) = &self.checkpoint else { return Ok(()) };
-        let mut checkpoint = solver.checkpoint();
-        checkpoint.note = serde_json::to_value(source)?;
-        Ok(checkpoint.write(path)?)
-    }
-
-    fn name_files(&self, out: &mut Listener, report: &Report) -> Result<(), Error> {
-        let files = [("trace", &self.trace), ("plot", &self.plot), ("state", &self.checkpoint)];
-        for (what, path) in files {
-            if let Some(path) = path {
-                writeln!(out, "  {DIM}{what} in {}{DIM:#}", path.display())?;
-            }
-        }
-        if let (Some(path), exit::LIMIT | exit::STOPPED) = (&self.checkpoint, exit::of(report)) {
-            writeln!(out, "  to go on: tangor solve {} --resume {}", self.problem, path.display())?;
-        }
-        Ok(())
     }
 
     fn title(&self, out: &mut Listener, meta: &Meta, source: &Source) -> Result<(), Error> {

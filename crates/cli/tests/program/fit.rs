@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::{code, refusal, run, run_json, stdout};
+use crate::{code, refusal, run, run_json, stdout, tangor};
 
 /// People of two sexes whose income depends on age and a little on sex; every seventh age is missing.
 fn people(folder: &TempDir, name: &str, shift: usize) -> PathBuf {
@@ -72,18 +72,104 @@ fn the_table_shows_bounds_values_and_margins() {
     let output = run(&["fit", "--rows", "1000", "--exact", "--max-rate-gap", "group=0.02", "--norm", "1", "--color", "never"]);
     assert_eq!(code(&output), 0);
     let told = stdout(&output);
-    for expected in
-        ["generated: 1000 rows, 11 weights", "+-0.02", "<= 1", "rate gap of group, b - a", "0.0200 +- 0.0", "accuracy"]
-    {
+    for expected in [
+        "generated: 1000 rows, 11 weights",
+        "+-0.02",
+        "<= 1",
+        "rate gap of group, b - a",
+        "0.0200 +- 0.0",
+        "met",
+        "accuracy",
+        "95%",
+    ] {
         assert!(told.contains(expected), "{expected:?} is missing in\n{told}");
     }
+}
+
+#[test]
+fn the_same_bits_with_1_2_and_8_threads() {
+    // Batches this large are summed in parts.
+    let arguments =
+        ["fit", "--rows", "5000", "--max-rate-gap", "group=0.02", "--batch", "1500", "--max-iterations", "150", "--json"];
+    let outcomes = ["1", "2", "8"].map(|threads| {
+        let output = tangor(&arguments).env("RAYON_NUM_THREADS", threads).output().expect("the program can be started");
+        let mut outcome: serde_json::Value = serde_json::from_slice(&output.stdout).expect("the output is JSON");
+        outcome["report"]["seconds"] = serde_json::Value::Null;
+        outcome["judged"]["seconds"] = serde_json::Value::Null;
+        outcome
+    });
+    assert_eq!(outcomes[0]["report"]["iterations"], 150);
+    assert!(outcomes[0] == outcomes[1] && outcomes[0] == outcomes[2]);
+}
+
+#[test]
+fn short_ways_reach_the_settings_and_files_are_written() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let (trace, plot) = (folder.path().join("t.csv"), folder.path().join("p.svg"));
+    let arguments = ["fit", "--rows", "500", "--max-rate-gap", "group=0.02", "--max-iterations", "20", "--json"];
+    let sampling = ["--estimator", "minibatch", "--momentum", "0.5", "--batch", "64", "--seed", "3", "--samples", "100000"];
+    let files = ["--confidence", "0.99", "--trace", text(&trace), "--plot", text(&plot)];
+    let (all, _) = run_json(&[&arguments[..], &sampling, &files].concat());
+    let settings = &all["report"]["settings"];
+    let gradient = &settings["sampling"]["gradient"];
+    assert_eq!((&gradient["estimator"], &gradient["batch"]["constant"]["size"]), (&"minibatch".into(), &64.into()));
+    assert_eq!((&gradient["momentum"]["constant"]["a"], &settings["sampling"]["seed"]), (&0.5.into(), &3.into()));
+    assert_eq!(settings["limits"]["samples"], 100_000);
+    // A margin of 99% is 2.575829 standard errors, one of 95% 1.959964.
+    let training = &all["model"]["training"];
+    let margin = |all: &serde_json::Value| all["constraints"][0]["margin"].as_f64().expect("there is a margin");
+    assert_eq!(training["confidence"], 0.99);
+    let (usual, _) = run_json(&[&arguments[..], &sampling].concat());
+    let ratio = margin(training) / margin(&usual["model"]["training"]);
+    assert!((ratio - 2.575829 / 1.959964).abs() < 1e-6, "{ratio}");
+    let rows = std::fs::read_to_string(trace).expect("there is a trace");
+    assert_eq!(rows.lines().count(), 22);
+    assert!(std::fs::read_to_string(plot).expect("there is a picture").contains("</svg>"));
+}
+
+#[test]
+fn a_resumed_fit_needs_nothing_but_its_state_and_its_data() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let (file, state) = (people(&folder, "a.csv", 0), folder.path().join("state"));
+    let arguments = ["fit", text(&file), "--drop", "sex", "--max-rate-gap", "sex=0.01", "--l2", "0.01", "--seed", "2"];
+    let (mut whole, _) = run_json(&[&arguments[..], &["--max-iterations", "90", "--json"]].concat());
+    let first = run(&[&arguments[..], &["--max-iterations", "30", "--checkpoint", text(&state), "--color", "never"]].concat());
+    let told = stdout(&first);
+    assert!(told.contains(&format!("to go on: tangor fit --resume {}", text(&state))), "{told}");
+    let (mut resumed, _) = run_json(&["fit", "--resume", text(&state), "--max-iterations", "90", "--json"]);
+    for outcome in [&mut whole, &mut resumed] {
+        outcome["report"]["seconds"] = serde_json::Value::Null;
+        outcome["judged"]["seconds"] = serde_json::Value::Null;
+    }
+    assert_eq!(whole["report"]["iterations"], 90);
+    assert!(resumed == whole);
+
+    // The same data under another name will do, others will not; nor will the state of another kind of run.
+    let (moved, other) = (people(&folder, "moved.csv", 0), people(&folder, "b.csv", 601));
+    std::fs::remove_file(&file).expect("the file can be removed");
+    let gone = refusal(&["fit", "--resume", text(&state)]);
+    assert!(gone.contains("a.csv cannot be read"), "{gone}");
+    assert!(refusal(&["fit", text(&other), "--resume", text(&state)]).contains("the data are not those"));
+    assert!(refusal(&["solve", "HS71", "--resume", text(&state)]).contains("the saved state does not say"));
+    assert_eq!(code(&run(&["fit", text(&moved), "--resume", text(&state), "--max-iterations", "31"])), 3);
+    run(&["solve", "HS71", "--max-iterations", "2", "--checkpoint", text(&state)]);
+    assert!(refusal(&["fit", "--resume", text(&state)]).contains("not one of `tangor fit`"));
+}
+
+#[test]
+fn a_wordy_fit_shows_every_iteration() {
+    let told = stdout(&run(&["fit", "--rows", "500", "--max-iterations", "4", "--verbose", "--color", "never"]));
+    let numbers: Vec<&str> = told.lines().skip(1).take(6).filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(numbers, ["iter", "0", "1", "2", "3", "4"]);
 }
 
 #[test]
 fn wrong_arguments_and_files_are_refused() {
     let folder = TempDir::new().expect("a folder can be made");
     let file = people(&folder, "a.csv", 0);
-    let cases: [(&[&str], &str); 5] = [
+    let cases: [(&[&str], &str); 7] = [
+        (&["fit", "--test", text(&file)], "--test needs a FILE to fit"),
+        (&["fit", "--confidence", "2"], "confidence"),
         (&["fit", "nowhere.csv"], "the file nowhere.csv cannot be read"),
         (&["fit", text(&file), "--drop", "shoe"], "it has no column \"shoe\"; its columns are age, town, sex, rich"),
         (&["fit", "--max-rate-gap", "group"], "an equals sign is missing; write for example sex=0.02"),

@@ -5,6 +5,7 @@ mod documents;
 mod files;
 mod fit;
 mod interrupting;
+mod killing;
 mod noise;
 mod oracle;
 mod problems;

@@ -1,0 +1,119 @@
+//! What a run leaves behind besides its result: a trace, a picture, and a state to go on from.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serde::Serialize;
+use tangor_problem::SampledProblem;
+use tangor_solver::{Checkpoint, Report, Settings, Solver};
+
+use crate::error::Error;
+use crate::plot::Plot;
+use crate::screen::Listener;
+use crate::settings_source::SettingsArguments;
+use crate::style::DIM;
+use crate::trace::Trace;
+use crate::watch::Watch;
+use crate::{duration, exit, files};
+
+/// The arguments that name the files of a run.
+#[derive(Debug, Args)]
+pub struct RecordArguments {
+    /// Write every iteration into a file: JSON lines (.jsonl, .json) or CSV (.csv)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub trace: Option<PathBuf>,
+
+    /// Draw residuals, merit parameter and stepsize against iterations
+    #[arg(long, value_name = "FILE.svg", help_heading = "Output")]
+    pub plot: Option<PathBuf>,
+
+    /// Save the state of the run into a file, every so often and at the end
+    #[arg(long, value_name = "FILE", help_heading = "Interrupting and going on")]
+    pub checkpoint: Option<PathBuf>,
+
+    /// How often the state is saved
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration::parse)]
+    #[arg(help_heading = "Interrupting and going on", requires = "checkpoint")]
+    pub checkpoint_every: Duration,
+
+    /// Go on from a saved state, with its settings; limits and tolerances may be changed. A trace is continued
+    #[arg(long, value_name = "FILE", help_heading = "Interrupting and going on", conflicts_with = "config")]
+    pub resume: Option<PathBuf>,
+}
+
+impl RecordArguments {
+    /// The state to go on from, if the run is to go on.
+    pub fn saved(&self) -> Result<Option<Checkpoint>, Error> {
+        Ok(self.resume.as_deref().map(Checkpoint::read).transpose()?)
+    }
+
+    /// Opens trace and picture, so that a wrong path is refused before the first iteration; `others` are further outputs.
+    pub fn open(&self, others: &[Option<&PathBuf>]) -> Result<(Option<Trace>, Option<Plot>), Error> {
+        let own = [self.trace.as_ref(), self.plot.as_ref(), self.checkpoint.as_ref()];
+        files::all_different(&[&own, others].concat())?;
+        let trace = self.trace.as_deref().map(|path| Trace::create(path, self.resume.is_some())).transpose()?;
+        Ok((trace, self.plot.as_deref().map(Plot::create).transpose()?))
+    }
+
+    /// Carries the run to its end. The note is kept in every saved state.
+    pub fn advance_to_the_end<S: SampledProblem>(
+        &self,
+        solver: &mut Solver<S>,
+        watch: &mut Watch,
+        note: &impl Serialize,
+    ) -> Result<(), Error> {
+        let mut saved = Instant::now();
+        loop {
+            watch.prepare(solver);
+            if solver.advance(watch).is_some() {
+                return self.save(solver, note);
+            }
+            if self.checkpoint.is_some() && saved.elapsed() >= self.checkpoint_every {
+                self.save(solver, note)?;
+                saved = Instant::now();
+            }
+        }
+    }
+
+    /// Saves the state, if it is to be saved.
+    pub fn save<S: SampledProblem>(&self, solver: &Solver<S>, note: &impl Serialize) -> Result<(), Error> {
+        let Some(path) = &self.checkpoint else { return Ok(()) };
+        let mut checkpoint = solver.checkpoint();
+        checkpoint.note = serde_json::to_value(note)?;
+        Ok(checkpoint.write(path)?)
+    }
+
+    /// Says where the files are, and how a run that did not reach its goal goes on: by this command.
+    pub fn name_files(&self, out: &mut Listener, report: &Report, command: &str) -> Result<(), Error> {
+        for (what, path) in [("trace", &self.trace), ("plot", &self.plot), ("state", &self.checkpoint)] {
+            if let Some(path) = path {
+                writeln!(out, "  {DIM}{what} in {}{DIM:#}", path.display())?;
+            }
+        }
+        if let (Some(path), exit::LIMIT | exit::STOPPED) = (&self.checkpoint, exit::of(report)) {
+            writeln!(out, "  to go on: {command} --resume {}", path.display())?;
+        }
+        Ok(())
+    }
+}
+
+/// A new run, or one that goes on; with these settings.
+pub fn start<S: SampledProblem>(problem: S, saved: Option<Checkpoint>, settings: Settings) -> Result<Solver<S>, Error> {
+    Ok(match saved {
+        None => Solver::sampled(problem, settings)?,
+        Some(mut checkpoint) => {
+            checkpoint.settings = settings;
+            Solver::resume_sampled(problem, checkpoint)?
+        }
+    })
+}
+
+/// The settings of a new run with these defaults, or those of the run that goes on; arguments come on top.
+pub fn settings(arguments: &SettingsArguments, saved: Option<&Checkpoint>, defaults: Settings) -> Result<Settings, Error> {
+    match saved {
+        None => arguments.over(defaults),
+        Some(checkpoint) => arguments.resumed(checkpoint.settings.clone()),
+    }
+}

@@ -1,0 +1,80 @@
+//! Runs that are killed without warning: the saved state is whole, and the run goes on from it bit for bit.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::{run_json, tangor};
+
+/// How long each run lives after it has begun to save its state, in milliseconds.
+const LIVES: [u64; 6] = [3, 41, 17, 88, 7, 59];
+
+/// What is the same in any two runs of the same kind.
+fn comparable(mut outcome: Value) -> Value {
+    for report in ["report", "judged"] {
+        if outcome.get(report).is_some() {
+            outcome[report]["seconds"] = Value::Null;
+        }
+    }
+    outcome["seconds"] = Value::Null;
+    outcome
+}
+
+/// The iteration of a state, which must be whole.
+fn iteration(state: &Path) -> u64 {
+    let text = std::fs::read(state).expect("there is a state");
+    let state: Value = serde_json::from_slice(&text).unwrap_or_else(|error| panic!("the state is not whole: {error}"));
+    state["iteration"].as_u64().expect("a state has an iteration")
+}
+
+/// Starts the program, kills it after a while, and says whether it was still at work.
+fn kill_after(arguments: &[&str], life: Duration, state: &Path) -> bool {
+    let before = std::fs::metadata(state).and_then(|data| data.modified()).ok();
+    let mut child = tangor(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program can be started");
+    let (started, saves) = (Instant::now(), || std::fs::metadata(state).and_then(|data| data.modified()).ok() != before);
+    while !saves() && started.elapsed().as_secs() < 30 {
+        sleep(Duration::from_millis(1));
+    }
+    sleep(life);
+    child.kill().expect("the program can be killed");
+    child.wait().expect("the program ends").code().is_none()
+}
+
+fn killed_runs_go_on(start: &[&str], go_on: &[&str]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let state = folder.path().join("state");
+    let path = state.to_str().expect("a path");
+    let (whole, whole_code) = run_json(&[start, &["--json"]].concat());
+    let saving = ["--checkpoint", path, "--checkpoint-every", "1ms", "--json"];
+    let (mut kills, mut reached) = (0, 0);
+    for (k, life) in LIVES.into_iter().enumerate() {
+        let arguments = if k == 0 { [start, &saving].concat() } else { [go_on, &["--resume", path], &saving].concat() };
+        kills += u64::from(kill_after(&arguments, Duration::from_millis(life), &state));
+        let here = iteration(&state);
+        assert!(here >= reached, "the state went back from iteration {reached} to {here}");
+        reached = here;
+    }
+    assert!(kills > 1 && reached > 0, "{kills} kills, iteration {reached}: the test is too slow or too fast");
+    let (resumed, resumed_code) = run_json(&[go_on, &["--resume", path, "--json"]].concat());
+    assert_eq!(resumed_code, whole_code);
+    assert!(comparable(resumed) == comparable(whole), "the run that was killed {kills} times has another result");
+}
+
+/// A run that noise does not end.
+const STUBBORN: [&str; 4] = ["--tolerance", "1e-9", "--set", "sampling.judge.patience=1000000"];
+
+#[test]
+fn a_noisy_run_survives_being_killed() {
+    let start = ["solve", "HS71", "--noise", "1e-2", "--max-iterations", "12000"];
+    killed_runs_go_on(&[&start[..], &STUBBORN].concat(), &["solve", "HS71"]);
+}
+
+#[test]
+fn a_fit_survives_being_killed() {
+    let data = ["fit", "--rows", "3000", "--max-rate-gap", "group=0.02", "--batch", "300"];
+    let start = [&data[..], &["--seed", "5", "--max-iterations", "4000"]].concat();
+    killed_runs_go_on(&[&start[..], &STUBBORN].concat(), &["fit"]);
+}
