@@ -1,7 +1,7 @@
 //! Estimates of gradient, constraints and Jacobian: exact, mini-batch or recursive momentum, each on its own.
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::{Access, Accesses, Draw, Evaluation, Function, Meta, SampledProblem, Samples};
+use tangor_problem::{Access, Accesses, Draw, Evaluation, Failure, Function, Meta, SampledProblem, Samples};
 
 use crate::random::Stream;
 use crate::schedule::Situation;
@@ -160,6 +160,17 @@ impl Estimate {
         if self.access.is_sampled() { self.worth.drift() * moved * moved / self.draws.len().max(1) as f64 } else { 0.0 }
     }
 
+    /// The mean square error of the estimate; 0 for an exact function.
+    pub fn error(&self) -> f64 {
+        if self.access.is_sampled() { self.worth.error() } else { 0.0 }
+    }
+
+    /// How far a point may move without the estimate getting worse; without bound for mini-batches, which never are better.
+    pub fn reach(&self) -> f64 {
+        let lasting = self.access.is_sampled() && self.settings.estimator == Estimator::Momentum;
+        if lasting { self.worth.reach(self.draws.len()) } else { f64::INFINITY }
+    }
+
     /// Draws the batch.
     fn prepare(&mut self, schedule: &Schedule, now: &Situation, started: bool, probe: bool) {
         let size = if self.access.is_sampled() { self.settings.size(schedule, now) } else { 0 };
@@ -271,9 +282,38 @@ impl Estimates {
         }
     }
 
-    /// The estimate of one function at `x`.
-    pub fn refresh(&mut self, source: Source, problem: &mut impl SampledProblem, x: &[f64], learning: Learning) -> Evaluation {
-        let (schedule, rows) = (self.schedule.clone(), self.rows);
+    /// The estimates at `x`, in one pass over the samples where all functions use the same.
+    pub fn refresh(
+        &mut self,
+        problem: &mut impl SampledProblem,
+        x: &[f64],
+        learning: Learning,
+    ) -> Result<(), (Function, Failure)> {
+        let needed = Source::ALL.map(|source| source.is_needed(problem.meta()));
+        let sources = || Source::ALL.into_iter().zip(needed).filter(|(_, needed)| *needed).map(|(source, _)| source);
+        for source in sources() {
+            self.prepare(source, learning);
+        }
+        if needed == [true; 3] && self.share_draws() {
+            self.evaluate_together(problem, x)?;
+        } else {
+            let before = std::mem::take(&mut self.before);
+            let done = sources().try_for_each(|source| {
+                let evaluate = |x: &[f64], draws: &[Draw], out: &mut [f64]| source.evaluate(problem, x, draws, out);
+                self.of(source).evaluate(evaluate, (x, &before)).map_err(|failure| (source.function(), failure))
+            });
+            self.before = before;
+            done?;
+        }
+        let (schedule, started) = (self.schedule.clone(), self.started);
+        for source in sources() {
+            self.of(source).combine(&schedule, started, learning.moved);
+        }
+        Ok(())
+    }
+
+    fn prepare(&mut self, source: Source, learning: Learning) {
+        let (schedule, rows, started) = (self.schedule.clone(), self.rows, self.started);
         let (sigma, lipschitz) = match source {
             Source::Gradient => (schedule.sigma_f, learning.objective),
             Source::Constraints => (schedule.sigma_v, learning.slope),
@@ -281,17 +321,27 @@ impl Estimates {
         };
         let Learning { iteration, moved, probe, .. } = learning;
         let now = Situation { iteration, sigma, lipschitz, moved, is_value: source == Source::Constraints };
-        let started = self.started;
-        let before = std::mem::take(&mut self.before);
-        let evaluate = |x: &[f64], draws: &[Draw], out: &mut [f64]| source.evaluate(problem, x, draws, out);
-        let estimate = self.of(source);
-        estimate.prepare(&schedule, &now, started, probe);
-        let done = estimate.evaluate(evaluate, (x, &before));
-        if done.is_ok() {
-            estimate.combine(&schedule, started, moved);
+        self.of(source).prepare(&schedule, &now, started, probe);
+    }
+
+    /// Whether all three functions are about to be taken over the same draws at the same points.
+    fn share_draws(&self) -> bool {
+        let plan = |estimate: &Estimate| (estimate.access, estimate.half, estimate.twice);
+        let first = &self.gradient;
+        let equal = |other: &Estimate| plan(other) == plan(first) && other.draws == first.draws;
+        first.access.is_sampled() && equal(&self.constraints) && equal(&self.jacobian)
+    }
+
+    fn evaluate_together(&mut self, problem: &mut impl SampledProblem, x: &[f64]) -> Result<(), (Function, Failure)> {
+        let Estimates { gradient: g, constraints: c, jacobian: j, before, .. } = self;
+        let halves = g.draws.split_at(g.half);
+        for (k, draws) in [halves.0, halves.1].into_iter().enumerate().filter(|(_, draws)| !draws.is_empty()) {
+            problem.all(x, draws, &mut g.here[k], &mut c.here[k], &mut j.here[k])?;
+            if g.twice {
+                problem.all(before, draws, &mut g.there[k], &mut c.there[k], &mut j.there[k])?;
+            }
         }
-        self.before = before;
-        done
+        Ok(())
     }
 
     /// How many draws the estimates are worth: the least of the sampled ones.
@@ -355,7 +405,7 @@ mod tests {
         for iteration in 0..20_000 {
             let x = [(iteration as f64 * 0.01).sin(), 1.0, 0.0, (iteration as f64 * 0.003).cos()];
             let learning = Learning { iteration, objective: 1.0, constraints: 1.0, slope: 1.0, moved: 0.01, probe: false };
-            estimates.refresh(Source::Gradient, &mut problem, &x, learning).expect("defined");
+            estimates.refresh(&mut problem, &x, learning).expect("defined");
             estimates.finish(&x);
             if iteration > 500 {
                 let error: Vec<f64> = estimates.gradient.values().iter().zip(x).map(|(g, x)| g - x).collect();

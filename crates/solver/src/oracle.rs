@@ -118,16 +118,11 @@ impl<S: SampledProblem> Oracle<S> {
 
     /// Estimates of `g`, `J` and `h` at the iterate's variables. `learning` tells how the Lipschitz constants stand.
     pub fn estimate(&mut self, iterate: &Iterate, learning: Learning) -> Result<(), Trouble> {
-        self.standard.to_user(iterate.x(), &mut self.x);
-        for source in Source::ALL {
-            if !source.is_needed(self.problem.meta()) {
-                continue;
-            }
-            let Oracle { problem, x, estimates, .. } = self;
-            estimates.refresh(source, problem, x, learning).map_err(|failure| trouble(source.function(), failure))?;
-            check(self.problem.meta(), source.function(), self.estimates.of(source).next())?;
-        }
-        Ok(())
+        let Oracle { problem, x, estimates, standard } = self;
+        standard.to_user(iterate.x(), x);
+        estimates.refresh(problem, x, learning).map_err(|(function, failure)| trouble(function, failure))?;
+        let needed = Source::ALL.into_iter().filter(|source| source.is_needed(problem.meta()));
+        needed.map(|source| check(problem.meta(), source.function(), estimates.of(source).next())).collect()
     }
 
     /// Goes on from the iterate whose estimates were taken last.

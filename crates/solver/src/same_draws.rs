@@ -74,6 +74,20 @@ impl<S: SampledProblem> Solver<S> {
         needed.max(2.0 * norm(&self.tangent.lambda)).min(self.rho)
     }
 
+    /// The longest move that makes sense. Where the residuals stand out from the noise of the estimates it has no bound; where they do
+    /// not, a move is not worth the accuracy that the estimates lose by it.
+    pub(crate) fn sensible_move(&self) -> f64 {
+        let [g, c, j] = {
+            let estimates = &self.oracle.estimates;
+            [&estimates.gradient, &estimates.constraints, &estimates.jacobian]
+        };
+        let residuals = &self.kkt.residuals;
+        let derivatives = g.error() + dot(&self.kkt.y, &self.kkt.y) * j.error();
+        let doubt = |residual: f64, error: f64| if error > 0.0 { error / (error + residual * residual) } else { 1.0 };
+        let doubt = doubt(residuals.stationarity, derivatives).min(doubt(residuals.feasibility, c.error()));
+        [g, c, j].into_iter().map(|estimate| estimate.reach()).fold(f64::INFINITY, f64::min) / doubt.sqrt()
+    }
+
     /// Lipschitz constants and metric.
     pub(crate) fn learn_from_same_draws(&mut self) {
         let (meta, estimates) = (self.oracle.meta(), &self.oracle.estimates);

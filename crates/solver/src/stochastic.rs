@@ -77,6 +77,10 @@ impl<S: SampledProblem> Solver<S> {
     pub(crate) fn take_sampled_step(&mut self, unusual: &mut Unusual) -> Result<f64, Stop> {
         let (tau, probe) = (self.settings.sampling.tau, self.settings.sampling.probe);
         let mut eta = self.lipschitz.sampled_stepsize(self.rho, tau, self.normal.cap, self.metric.scalar());
+        if self.settings.sampling.merit_test && !self.lipschitz.are_given() {
+            let length = norm(&self.tangent.s[..self.current.n()]);
+            eta = eta.min(self.sensible_move() / length.max(f64::MIN_POSITIVE));
+        }
         for attempt in 0.. {
             self.check_limits(eta)?;
             self.place_trial(eta, false);

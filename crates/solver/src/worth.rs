@@ -62,6 +62,17 @@ impl Worth {
         if self.weight > 0.0 { self.drift / self.weight } else { 0.0 }
     }
 
+    /// The mean square error of the estimate, `S / N`.
+    pub fn error(&self) -> f64 {
+        if self.weight > 0.0 { self.spread / self.weight / self.draws } else { 0.0 }
+    }
+
+    /// How far a point may move without the estimate losing more than the next batch gives: `1 / N - 1 / (N + B)`, about `B / N^2`.
+    pub fn reach(&self, batch: usize) -> f64 {
+        let ratio = if self.drift > 0.0 { self.drift / self.spread } else { 0.0 };
+        batch as f64 / (self.draws * ratio.sqrt())
+    }
+
     /// A batch was taken in with the momentum `a`, after the point had `moved`.
     pub fn advance(&mut self, a: f64, batch: usize, moved: f64) {
         let batch = batch as f64;
@@ -94,6 +105,9 @@ mod tests {
         // Halves of 2 and 2: 1 / (1/2 + 1/2) = 1, so S = 8 and K = 3 / 0.5^2 = 12.
         worth.compare([2, 2], 8.0, 3.0, 0.5);
         assert_eq!(worth.drift(), 12.0);
+        assert!((worth.error() - 8.0 / 6.0).abs() < 1e-15);
+        // K / S = 3/2: 3/2 reach^2 / 2 = 2 / 6^2
+        assert!((1.5 * worth.reach(2).powi(2) / 2.0 - 2.0 / 36.0).abs() < 1e-15);
         let a = worth.momentum(2);
         assert_eq!(a, 0.25);
         // 1/N = 1/8 + 12/8 * 0.5^2 / 2 = 1/8 + 3/16

@@ -37,7 +37,7 @@ Examples:
 /// The weight of |x|^2 / 2 if nothing is said.
 const L2: f64 = 1e-4;
 /// Rows of a batch if nothing is said: with fewer, the noise often hides whether the constraints hold.
-const BATCH: usize = 1024;
+const BATCH: usize = 128;
 /// Tolerances of a fit from samples: finer ones would say more than the data do.
 const STATIONARITY: f64 = 1e-2;
 const VIOLATION: f64 = 2e-3;
@@ -45,7 +45,7 @@ const VIOLATION: f64 = 2e-3;
 /// Fit a logistic regression under constraints
 ///
 /// Minimises the mean logistic loss of the rows plus l2/2 |x|^2 over the weights x, subject to constraints. Texts are one-hot
-/// encoded, numbers standardised; `?` and empty fields are missing values. Each iteration sees a batch of random rows (1024 if
+/// encoded, numbers standardised; `?` and empty fields are missing values. Each iteration sees a batch of random rows (128 if
 /// --batch says nothing else), or all of them with --exact. In the end everything is judged on all rows. docs/fit.md tells more.
 ///
 /// Ctrl-C ends the run in order: what was found so far is reported, and all files are complete.
