@@ -5,7 +5,7 @@ mod measurement;
 mod outcome;
 mod setting;
 mod slope;
-mod valley;
+pub mod valley;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
