@@ -108,3 +108,32 @@ impl Study<'_> {
         Ok(Outcome::new(measurements, trials.len(), self.tau))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn study(jobs: usize, tau: f64) -> Result<Outcome, Error> {
+        Study { seeds: 2, values: FEWEST_VALUES, tau, jobs, interrupt: &AtomicBool::new(false), progress: false }.run()
+    }
+
+    #[test]
+    fn a_short_study_has_slopes_that_are_no_worse_and_does_not_depend_on_threads() {
+        let outcome = study(2, TAU).expect("a valid study");
+        // The deterministic runs need no seeds.
+        assert_eq!(outcome.measurements.len(), FEWEST_VALUES * (1 + 4 * 2));
+        assert_eq!(outcome.lines.len(), 15);
+        for line in &outcome.lines {
+            assert_eq!(line.is_no_worse(), Some(true), "{line:?}");
+            assert!(line.points.is_sorted_by(|a, b| a.0 > b.0 && a.1 < b.1), "smaller residuals take more: {line:?}");
+        }
+        assert_eq!(study(1, TAU).expect("a valid study").measurements, outcome.measurements);
+    }
+
+    #[test]
+    fn a_stepsize_that_needs_too_much_memory_is_refused() {
+        for tau in [0.0, 0.3, f64::NAN] {
+            assert!(study(1, tau).is_err_and(|error| error.to_string().contains("must be above 0 and at most 0.2")));
+        }
+    }
+}

@@ -254,6 +254,8 @@ mod tests {
         assert!(slopes.chunks(3).all(|s| (s[0] + 4.0).abs() < 1e-9 && (s[1] + 3.0).abs() < 1e-9 && (s[2] + 3.0).abs() < 1e-9));
         // Exponents -2 -2 -2; -4 -2 -2; -3 -2 -2; -4 -4 -6; -3 -3 -5: three, two, three, none and one are exceeded.
         assert_eq!(outcome.verdict(), "9 of 15 slopes are worse than the paper's exponents by more than a standard error.");
+        let section = outcome.section();
+        assert!(section.paragraphs.contains(&outcome.verdict()) && section.paragraphs[1].contains("Medians over 3 seed(s)"));
         let text = outcome.table().text();
         assert!(text.contains("-4.00") && text.contains(" no ") && text.contains(" yes "), "{text}");
         let files = outcome.files().expect("text");

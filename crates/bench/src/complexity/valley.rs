@@ -4,8 +4,8 @@
 //! minimise  8 (1 + t^2)^(-1/4) + sin y    subject to   y - 1/2 sin z = 0
 //! ```
 //!
-//! The objective falls for ever along a valley whose slope `4 t (1 + t^2)^(-5/4)` fades as `4 t^(-3/2)`: gradient steps of a fixed length
-//! factor need `O(eps^(-5/3))` of them until the slope is `eps`, which is not far from the worst case `O(eps^(-2))`.
+//! The objective falls for ever along a valley whose slope `4 t (1 + t^2)^(-5/4)` fades as `4 t^(-3/2)`: with a fixed stepsize it takes
+//! `O(eps^(-5/3))` gradient steps until the slope is `eps`, which is not far from the worst case `O(eps^(-2))`.
 //!
 //! A sample adds a random trigonometric function, which has mean zero, Gaussian values and Gaussian gradients at every point, and
 //! is as smooth as `sin`. With independent standard normal `a` and `b`,
