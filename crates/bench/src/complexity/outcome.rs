@@ -179,9 +179,10 @@ impl Outcome {
                     .into(),
                 format!(
                     "The paper's rules: identity metric, given Lipschitz constants, fixed theta = 1/2, tau = {}, its batch sizes and its \
-                     momentum with the accuracy eps. Two things differ. Its batch sizes divide eps by a constant that would multiply all \
-                     counts alike; and its gamma falls with eps, which adds the logarithms that its orders leave out: here \
-                     gamma = 0.05 throughout. Medians over {seeds} seed(s). A sample that is evaluated at two points counts twice.",
+                     momentum with the accuracy eps. Two things differ. Its batch sizes divide eps by a constant that would multiply \
+                     each count by a factor; and its gamma falls with eps, which adds the logarithms that its orders leave out: here \
+                     gamma = 0.05 throughout. Medians over {seeds} seed(s). A sample that is evaluated at two points counts \
+                     twice. These runs end at their eps and not at a limit.",
                     self.tau
                 ),
                 "Averages of many samples are drawn at once, exactly in their distribution; what is counted are the samples. A slope is no \
