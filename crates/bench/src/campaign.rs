@@ -5,12 +5,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-
 use crate::Error;
 use crate::child::{self, Program};
 use crate::contender::Contender;
 use crate::journal::{Journal, write_csv};
+use crate::progress::{bar, lock};
 use crate::record::Record;
 use crate::sets::Member;
 use crate::task::Task;
@@ -88,7 +87,7 @@ impl Campaign<'_> {
     }
 
     fn run_all(&self, tasks: &[Task], journal: &mut Journal) -> Result<(), Error> {
-        let bar = self.bar(tasks.len());
+        let bar = bar(self.progress, tasks.len());
         let next = AtomicUsize::new(0);
         let journal = Mutex::new(journal);
         let failure = Mutex::new(None);
@@ -120,18 +119,4 @@ impl Campaign<'_> {
         bar.finish_and_clear();
         failure.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).map_or(Ok(()), Err)
     }
-
-    fn bar(&self, length: usize) -> ProgressBar {
-        let target = if self.progress { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(length as u64), target);
-        // A template that indicatif does not understand would only cost its looks.
-        match ProgressStyle::with_template("{elapsed} {bar:32} {pos} of {len} runs, about {eta} left  {msg}") {
-            Ok(style) => bar.with_style(style),
-            Err(_) => bar,
-        }
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -6,6 +6,7 @@
 mod campaign;
 mod child;
 pub mod compare;
+pub mod complexity;
 mod contender;
 mod error;
 pub mod figure;
@@ -13,6 +14,7 @@ mod journal;
 pub mod paper;
 #[cfg(feature = "ipopt")]
 mod peer;
+mod progress;
 mod record;
 pub mod report;
 pub mod reproduce;

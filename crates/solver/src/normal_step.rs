@@ -30,6 +30,10 @@ struct Work {
 /// The softness that keeps the least-squares problem well posed, relative to the size of `J J^T`.
 const SOFTEST: f64 = 1e-10;
 
+/// What is left of a residual, relative to it, when it counts as removed: the softness leaves about this much where `J` is ill
+/// conditioned.
+const ATTAINED: f64 = 1e-6;
+
 impl NormalStep {
     pub fn new(m: usize, columns: usize, settings: &Normal) -> Self {
         let mapping = (settings.variant == NormalVariant::Mapping).then(|| MappingWork::new(m));
@@ -44,11 +48,12 @@ impl NormalStep {
         }
     }
 
-    /// Computes `u`, `r` and `theta` at the iterate. `lipschitz` is the estimate of `L_c`.
+    /// Computes `u`, `r` and `theta` at the iterate. `lipschitz` is the estimate of `L_c`; `share` is the paper's fixed `theta`, if one
+    /// is wanted. A mapping has its own.
     pub fn compute(
         &mut self,
         frame: Frame,
-        lipschitz: f64,
+        (lipschitz, share): (f64, Option<f64>),
         settings: &Normal,
         own: Option<&mut (dyn OwnMapping + '_)>,
         projection: &mut Projection,
@@ -70,17 +75,25 @@ impl NormalStep {
             self.cap = 1.0 / spectrum.largest.max(f64::MIN_POSITIVE);
             return 0;
         }
+        let mut iterations = 0;
+        if let Some(share) = share {
+            let (attained, projected) = self.remove_share(frame, share, projection);
+            if attained {
+                return projected.iterations;
+            }
+            iterations = projected.iterations;
+        }
         let smallest = softest(frame);
         let majorised = settings.variant == NormalVariant::Majorised;
         let softness = if majorised { (lipschitz * size).max(smallest) } else { smallest };
-        let projected = least_squares(frame, &at.h, softness, &mut self.work, &mut self.y, &mut self.u, projection);
+        let projected = least_squares(frame, (1.0, &at.h), softness, &mut self.work, &mut self.y, &mut self.u, projection);
         if projected.dependent {
             unusual.insert(Event::RankDeficient);
         }
         at.jacobian.apply(&self.u, &mut self.target);
         // The paper's variants differ only where the bounds keep the shortest solution from removing the whole residual.
         let left = |target: &[f64]| at.h.iter().zip(target).map(|(h, r)| (h + r) * (h + r)).sum::<f64>().sqrt();
-        if !majorised && left(&self.target) > 1e-6 * size {
+        if !majorised && left(&self.target) > ATTAINED * size {
             unusual.insert(Event::Cone);
             if cone::normal_step(at, frame.room, settings, &mut self.u) {
                 at.jacobian.apply(&self.u, &mut self.target);
@@ -96,7 +109,20 @@ impl NormalStep {
             self.theta = 0.0;
             unusual.insert(Event::Inexact);
         }
-        projected.iterations
+        iterations + projected.iterations
+    }
+
+    /// The paper's stochastic target `r = -theta h` with a fixed `theta`. False: the bounds do not allow it.
+    fn remove_share(&mut self, frame: Frame, share: f64, projection: &mut Projection) -> (bool, Projected) {
+        let h = &frame.at.h;
+        let projected = least_squares(frame, (share, h), softest(frame), &mut self.work, &mut self.y, &mut self.u, projection);
+        frame.at.jacobian.apply(&self.u, &mut self.target);
+        let left = h.iter().zip(&self.target).map(|(h, r)| (share * h + r).powi(2)).sum::<f64>().sqrt();
+        let attained = left <= ATTAINED * share * norm(h);
+        if attained {
+            self.theta = share;
+        }
+        (attained, projected)
     }
 
     /// The second-order correction: a short step that removes the residual `h` which is left at the end of a step. The room of the
@@ -110,7 +136,7 @@ impl NormalStep {
         projection: &mut Projection,
     ) -> Projected {
         y.fill(0.0);
-        least_squares(frame, h, softest(frame), &mut self.work, y, d, projection)
+        least_squares(frame, (1.0, h), softest(frame), &mut self.work, y, d, projection)
     }
 }
 
@@ -119,10 +145,10 @@ fn softest(frame: Frame) -> f64 {
     SOFTEST * frame.at.jacobian.norm().powi(2) / frame.at.h.len() as f64
 }
 
-/// `min 1/2 |h + J u|^2 + softness/2 u^T H u` inside the bounds.
+/// `min 1/2 |share h + J u|^2 + softness/2 u^T H u` inside the bounds.
 fn least_squares(
     frame: Frame,
-    h: &[f64],
+    (share, h): (f64, &[f64]),
     softness: f64,
     work: &mut Work,
     y: &mut [f64],
@@ -130,7 +156,7 @@ fn least_squares(
     projection: &mut Projection,
 ) -> Projected {
     for (wanted, h) in work.wanted.iter_mut().zip(h) {
-        *wanted = -h;
+        *wanted = -share * h;
     }
     work.softness.fill(softness);
     let subproblem = Subproblem {
@@ -152,9 +178,13 @@ mod tests {
     use crate::{Kernel, Mapping};
 
     fn step(place: &Place, lipschitz: f64, settings: Normal) -> NormalStep {
+        step_with_share(place, lipschitz, None, settings)
+    }
+
+    fn step_with_share(place: &Place, lipschitz: f64, share: Option<f64>, settings: Normal) -> NormalStep {
         let mut projection = Projection::new(&place.at.jacobian, &Kernel::default());
         let mut normal = NormalStep::new(place.at.h.len(), 2, &settings);
-        normal.compute(place.frame(), lipschitz, &settings, None, &mut projection, &mut Unusual::default());
+        normal.compute(place.frame(), (lipschitz, share), &settings, None, &mut projection, &mut Unusual::default());
         normal
     }
 
@@ -194,6 +224,33 @@ mod tests {
             assert_near(&normal.u, &[-0.25, -0.75]);
             assert_near(&[normal.theta], &[0.5]);
         }
+    }
+
+    #[test]
+    fn a_fixed_share_is_removed_where_the_bounds_allow_it() {
+        // J = (1, 1) and h = 2: a quarter of it is u1 + u2 = -1/2, at its shortest (-1/4, -1/4), whatever L_c is.
+        let mut place = Place::new(&[[1.0, 1.0]], &[2.0], [0.0; 2]);
+        for variant in [NormalVariant::Majorised, NormalVariant::Bounded] {
+            let normal = step_with_share(&place, 1.0, Some(0.25), with(variant));
+            assert_near(&normal.u, &[-0.25, -0.25]);
+            assert_near(&normal.target, &[-0.5]);
+            assert_near(&[normal.theta], &[0.25]);
+        }
+        // One variable can give 1/8: the other one gives the rest.
+        place.room.lower[0] = -0.125;
+        let normal = step_with_share(&place, 1.0, Some(0.25), with(NormalVariant::Bounded));
+        assert_near(&normal.u, &[-0.125, -0.375]);
+        assert_near(&[normal.theta], &[0.25]);
+        // Neither can give more than 1/8: the normal subproblem removes the 1/4 of the residual 2 that can be removed.
+        place.room.lower[1] = -0.125;
+        let normal = step_with_share(&place, 1.0, Some(0.25), with(NormalVariant::Bounded));
+        assert_near(&normal.u, &[-0.125, -0.125]);
+        assert_near(&normal.target, &[-0.25]);
+        assert_near(&[normal.theta], &[0.125]);
+        // And with a mapping the share is that of the mapping.
+        let mapping = Mapping::Sqp { alpha: 0.5 };
+        let settings = Normal { variant: NormalVariant::Mapping, mapping, ..Normal::default() };
+        assert_near(&[step_with_share(&place, 1.0, Some(0.25), settings).theta], &[0.5]);
     }
 
     #[test]

@@ -24,7 +24,8 @@ pub struct Sampling {
     /// Whether members of a finite population are drawn with replacement, as in the paper. Otherwise every member is drawn once before
     /// any is drawn twice, which averages better. Default: false.
     pub replacement: bool,
-    /// How much of the residual a step shall remove. Default: measured.
+    /// How much of the residual a step of a noisy run shall remove; the variant `mapping` of the normal step has its own share.
+    /// Default: measured.
     pub theta: Theta,
     /// How much of the stepsize to take; in (0, 1/2). Default: 0.4.
     pub tau: f64,
@@ -193,7 +194,7 @@ pub enum Momentum {
 pub enum Theta {
     /// What the normal subproblem can.
     Measured,
-    /// This share, as in the paper, where the bounds allow it.
+    /// This share, as in the paper, where the bounds allow it; elsewhere what the normal subproblem can.
     Fixed {
         /// In (0, 1].
         share: f64,

@@ -23,7 +23,7 @@ use crate::report::EvaluationFailure;
 use crate::standard::Standard;
 use crate::tangent_step::TangentStep;
 use crate::vector::{dot, norm};
-use crate::{Error, Event, Mapping, NormalVariant, Observer, Report, Row, Scaling, Settings, Stop, Unusual};
+use crate::{Error, Event, Mapping, NormalVariant, Observer, Report, Row, Scaling, Settings, Stop, Theta, Unusual};
 
 /// A run of the method on a problem. All big allocations happen in [`Solver::new`].
 pub struct Solver<S> {
@@ -240,8 +240,12 @@ impl<S: SampledProblem> Solver<S> {
         self.metric.fill(&self.current);
         let frame = Frame { at: &self.current, room: &self.room, metric: &self.metric, clock: &self.clock };
         let (settings, own) = (&self.settings.normal, self.own_mapping.as_deref_mut());
-        let constraints = self.lipschitz.constraints;
-        let first = self.normal.compute(frame, constraints, settings, own, &mut self.projection, unusual);
+        let share = match self.settings.sampling.theta {
+            Theta::Fixed { share } if self.oracle.is_sampled() => Some(share),
+            _ => None,
+        };
+        let wanted = (self.lipschitz.constraints, share);
+        let first = self.normal.compute(frame, wanted, settings, own, &mut self.projection, unusual);
         let (target, fallback) = (&self.normal.target, self.settings.kernel.fallback);
         first + self.tangent.compute(frame, target, fallback, &mut self.projection, unusual)
     }

@@ -5,7 +5,7 @@ use std::thread;
 
 use tangor_collection::find;
 use tangor_problem::{Evaluation, Meta, Noise, Noisy, Problem};
-use tangor_solver::{Batch, Checkpoint, Estimator, Point, Report, Row, Settings, Solver, Stop, solve};
+use tangor_solver::{Batch, Checkpoint, Estimator, Point, Report, Row, Settings, Solver, Stop, Theta, solve};
 
 const PROBLEMS: [&str; 12] = ["HS6", "HS7", "HS10", "HS12", "HS21", "HS28", "HS35", "HS43", "HS48", "HS51", "HS71", "HS76"];
 
@@ -230,4 +230,21 @@ fn a_run_that_is_ended_before_any_judgement_gives_its_last_point_back() {
     assert_eq!((report.stop, report.point), (Stop::User, Point::Nothing));
     assert!(report.verdict.is_none() && report.samples.total() < 1000, "nobody waited for fresh samples");
     assert_eq!(report.x, seen);
+}
+
+#[test]
+fn a_fixed_theta_is_that_of_every_noisy_step_and_of_no_exact_one() {
+    let mut settings = settings(Estimator::Momentum, 1);
+    settings.limits.iterations = 50;
+    settings.sampling.theta = Theta::Fixed { share: 0.25 };
+    let mut thetas = Vec::new();
+    let mut observer = |row: &Row, _: &[f64]| {
+        thetas.push(row.theta);
+        ControlFlow::Continue(())
+    };
+    Solver::sampled(noisy("HS7", 1e-3), settings.clone()).expect("valid").run(&mut observer);
+    Solver::new(problem("HS7"), settings).expect("valid").run(&mut observer);
+    let (sampled, exact) = thetas.split_at(51);
+    assert!(sampled.iter().all(|theta| *theta == 0.25), "{sampled:?}");
+    assert!(!exact.is_empty() && exact.iter().all(|theta| *theta != 0.25), "{exact:?}");
 }

@@ -2,10 +2,12 @@
 
 mod boxes;
 mod canvas;
+mod lines;
 mod steps;
 
 pub use boxes::{BoxFigure, BoxPanel, LabelledBox, Summary};
 pub(crate) use canvas::escaped;
+pub use lines::{LineFigure, LinePanel};
 pub use steps::{Curve, StepFigure};
 
 /// Colours that colour-blind readers can tell apart (Okabe and Ito), dark enough for white paper.

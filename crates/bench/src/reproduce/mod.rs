@@ -1,4 +1,4 @@
-//! The experiments of the paper's Section 5, run here.
+//! The experiments of the paper's Section 5, run here, and its Table 1, measured.
 
 mod mapping;
 mod tables;
@@ -10,6 +10,7 @@ use tangor_solver::Point;
 
 use crate::Error;
 use crate::campaign::{Campaign, Plan};
+use crate::complexity::{self, Study};
 use crate::contender::Contender;
 use crate::figure::{BoxFigure, BoxPanel, LabelledBox};
 use crate::journal::Journal;
@@ -28,6 +29,8 @@ pub enum Experiment {
     Inequality,
     /// Both tables, each row beside the paper's.
     Tables,
+    /// Table 1: samples needed against `eps`.
+    Complexity,
 }
 
 impl Experiment {
@@ -37,6 +40,7 @@ impl Experiment {
             Experiment::Mapping => "mapping",
             Experiment::Variance => "variance",
             Experiment::Inequality | Experiment::Tables => "tables",
+            Experiment::Complexity => "complexity",
         }
     }
 }
@@ -100,7 +104,8 @@ impl Laboratory<'_> {
                 .into(),
         );
         if self.fresh {
-            for experiment in experiments {
+            // The study of complexity keeps no journal: it always starts over.
+            for experiment in experiments.iter().filter(|experiment| **experiment != Experiment::Complexity) {
                 Journal::open(&self.folder.join(format!("{}.jsonl", experiment.runs())))?.clear()?;
             }
         }
@@ -111,6 +116,7 @@ impl Laboratory<'_> {
                 Experiment::Variance => self.variance()?,
                 Experiment::Inequality => self.inequality()?,
                 Experiment::Tables => self.tables()?,
+                Experiment::Complexity => self.complexity()?,
             };
             missing += left;
             report.keep_traces(&records);
@@ -139,6 +145,16 @@ impl Laboratory<'_> {
         let plan = Plan { members, contenders, seeds, max_iterations, time_limit, trace: seeds == 1 };
         let results = self.campaign.run(&plan, &mut journal, Some(&self.folder.join(format!("{name}.csv"))))?;
         Ok(Runs { records: results.records, missing: results.missing })
+    }
+
+    fn complexity(&self) -> Result<Outcome, Error> {
+        let Campaign { jobs, interrupt, progress, .. } = self.campaign;
+        let (seeds, values, tau) = (self.seeds.max(complexity::SEEDS), complexity::VALUES, complexity::TAU);
+        let outcome = Study { seeds, values, tau, jobs, interrupt, progress }.run()?;
+        for (name, text) in outcome.files()? {
+            self.write(&name, &text)?;
+        }
+        Ok((vec![outcome.section()], Vec::new(), outcome.missing))
     }
 
     fn members(&self, set: &str) -> Result<Vec<Member>, Error> {

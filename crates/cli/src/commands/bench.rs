@@ -8,6 +8,7 @@ use tangor_bench::compare::{Comparison, Measure, of_records, read};
 use tangor_bench::{Campaign, Contender, Ending, Journal, Member, Plan, Program, Record, members, only};
 use tangor_solver::{Point, Settings};
 
+use super::complexity::Complexity;
 use crate::error::Error;
 use crate::screen::Color;
 use crate::{duration, exit, interrupt};
@@ -18,7 +19,8 @@ Examples:
   tangor bench run paper --out paper.csv --max-iterations 1000
   tangor bench run HS71,DEGENQPC:N=10,mine.SIF --out some.csv --set metric.kind=identity
   tangor bench run paper --solver tangor,ipopt --out both.csv      Ipopt beside Tangor, if it was built in
-  tangor bench compare paper.csv ipopt.csv --out profiles";
+  tangor bench compare paper.csv ipopt.csv --out profiles
+  tangor bench complexity                                          samples needed against eps";
 
 /// How much longer than its limit a run may take before its process is ended.
 const GRACE: Duration = Duration::from_secs(5);
@@ -35,6 +37,7 @@ pub struct Bench {
 enum BenchCommand {
     Run(Run),
     Compare(Compare),
+    Complexity(Complexity),
     /// Carries out one run: a task on standard input, its row on standard output.
     #[command(hide = true)]
     One,
@@ -46,6 +49,7 @@ impl Bench {
         match self.command {
             BenchCommand::Run(command) => command.run(),
             BenchCommand::Compare(command) => command.run(),
+            BenchCommand::Complexity(command) => command.run(),
             BenchCommand::One => {
                 tangor_bench::serve()?;
                 Ok(exit::SOLVED)

@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod completions;
+mod complexity;
 mod eval;
 mod fit;
 mod info;

@@ -94,3 +94,39 @@ fn the_paper_needs_its_files_and_says_so() {
     let solver = refusal(&["bench", "run", "HS71", "--solver", "snopt", "--out", &path(&folder, "rows.csv")]);
     assert!(solver.contains("there is no solver \"snopt\"; choose from tangor, ipopt and ipopt-exact"), "{solver}");
 }
+
+#[test]
+fn complexity_prints_slopes_and_leaves_data_and_a_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(&folder, "study");
+    let output = run(&["bench", "complexity", "--values", "5", "--seeds", "1", "--out", &out]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("fully stochastic, momentum") && text.contains("the paper's exponent"), "{text}");
+    assert!(text.contains("slopes are"), "{text}");
+    // Five settings, five values of eps, one seed, and the heading.
+    assert_eq!(fs::read_to_string(folder.path().join("study/complexity.csv")).unwrap().lines().count(), 26);
+    let slopes = fs::read_to_string(folder.path().join("study/complexity-slopes.csv")).unwrap();
+    assert_eq!(slopes.lines().filter(|line| line.ends_with(",true") || line.ends_with(",false")).count(), 15, "{slopes}");
+    assert!(fs::read_to_string(folder.path().join("study/complexity.svg")).unwrap().starts_with("<svg"));
+
+    let message = refusal(&["bench", "complexity", "--tau", "0.4", "--out", &out]);
+    assert!(message.contains("tau is 0.4, but must be above 0 and at most 0.2 here"), "{message}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_study_of_complexity_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(&folder, "study");
+    let child = tangor(&["bench", "complexity", "--seeds", "1000", "--out", &out])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("the program can be started");
+    std::thread::sleep(Duration::from_millis(500));
+    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(sent.success());
+    let output = child.wait_with_output().expect("the program ends");
+    assert_eq!(code(&output), 4);
+    assert!(stdout(&output).contains("runs are missing, so there are no slopes."), "{}", stdout(&output));
+}
