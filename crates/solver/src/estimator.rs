@@ -157,7 +157,7 @@ impl Estimate {
 
     /// The mean square of the noise in `difference`, for a point that `moved`.
     pub fn noise_of_difference(&self, moved: f64) -> f64 {
-        if self.access.is_sampled() { self.worth.drift() * moved * moved / self.draws.len().max(1) as f64 } else { 0.0 }
+        if self.access.is_sampled() { self.next_worth.noise_of_difference() * moved * moved } else { 0.0 }
     }
 
     /// The mean square error of the estimate; 0 for an exact function.
@@ -168,7 +168,7 @@ impl Estimate {
     /// How far a point may move without the estimate getting worse; without bound for mini-batches, which never are better.
     pub fn reach(&self) -> f64 {
         let lasting = self.access.is_sampled() && self.settings.estimator == Estimator::Momentum;
-        if lasting { self.worth.reach(self.draws.len()) } else { f64::INFINITY }
+        if lasting { self.worth.reach() } else { f64::INFINITY }
     }
 
     /// Draws the batch.

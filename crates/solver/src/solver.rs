@@ -172,6 +172,7 @@ impl<S: SampledProblem> Solver<S> {
         let kernel_iterations = self.find_steps(&mut unusual);
         self.kkt.judge(&self.current, &self.tangent, &self.oracle.standard);
         let mut row = self.row(kernel_iterations);
+        let longest = self.sensible_move();
         self.stop = self.reason_to_stop();
         self.keep_best(&mut row);
 
@@ -179,7 +180,7 @@ impl<S: SampledProblem> Solver<S> {
             self.update_merit_parameter();
             let step = match self.judge.is_some() {
                 false => self.find_acceptable_trial(&mut unusual).inspect(|_| self.learn_metric()),
-                true => self.take_sampled_step(&mut unusual),
+                true => self.take_sampled_step(longest, &mut unusual),
             };
             match step {
                 Ok(eta) => {

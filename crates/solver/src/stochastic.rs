@@ -73,13 +73,13 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     /// `z + eta s` with estimates there; shorter where a function has no value, or where the merit function of the draws does not
-    /// descend.
-    pub(crate) fn take_sampled_step(&mut self, unusual: &mut Unusual) -> Result<f64, Stop> {
+    /// descend. It moves by no more than `longest`.
+    pub(crate) fn take_sampled_step(&mut self, longest: f64, unusual: &mut Unusual) -> Result<f64, Stop> {
         let (tau, probe) = (self.settings.sampling.tau, self.settings.sampling.probe);
         let mut eta = self.lipschitz.sampled_stepsize(self.rho, tau, self.normal.cap, self.metric.scalar());
         if self.settings.sampling.merit_test && !self.lipschitz.are_given() {
             let length = norm(&self.tangent.s[..self.current.n()]);
-            eta = eta.min(self.sensible_move() / length.max(f64::MIN_POSITIVE));
+            eta = eta.min(longest / length.max(f64::MIN_POSITIVE));
         }
         for attempt in 0.. {
             self.check_limits(eta)?;

@@ -21,6 +21,8 @@ const FORGET: f64 = 0.1;
 pub struct Worth {
     /// `N`
     draws: f64,
+    /// `B` of the last batch
+    batch: f64,
     /// `S` and `K`: weighted sums over the comparisons so far, with the same weights.
     spread: f64,
     drift: f64,
@@ -36,7 +38,8 @@ impl Worth {
 
     /// A batch alone.
     pub fn start(&mut self, batch: usize) {
-        self.draws = batch as f64;
+        self.batch = batch as f64;
+        self.draws = self.batch;
     }
 
     /// The best momentum for a batch.
@@ -57,9 +60,9 @@ impl Worth {
         }
     }
 
-    /// `K`: the mean square error of one draw's difference, per square of the distance.
-    pub fn drift(&self) -> f64 {
-        if self.weight > 0.0 { self.drift / self.weight } else { 0.0 }
+    /// The mean square error of the last batch's difference, per square of the distance: `K / B`.
+    pub fn noise_of_difference(&self) -> f64 {
+        if self.weight > 0.0 { self.drift / self.weight / self.batch.max(1.0) } else { 0.0 }
     }
 
     /// The mean square error of the estimate, `S / N`.
@@ -68,14 +71,15 @@ impl Worth {
     }
 
     /// How far a point may move without the estimate losing more than the next batch gives: `1 / N - 1 / (N + B)`, about `B / N^2`.
-    pub fn reach(&self, batch: usize) -> f64 {
+    pub fn reach(&self) -> f64 {
         let ratio = if self.drift > 0.0 { self.drift / self.spread } else { 0.0 };
-        batch as f64 / (self.draws * ratio.sqrt())
+        self.batch / (self.draws * ratio.sqrt())
     }
 
     /// A batch was taken in with the momentum `a`, after the point had `moved`.
     pub fn advance(&mut self, a: f64, batch: usize, moved: f64) {
         let batch = batch as f64;
+        self.batch = batch;
         let ratio = if self.drift > 0.0 { self.drift / self.spread } else { 0.0 };
         let kept = if a < 1.0 { (1.0 - a).powi(2) / self.draws } else { 0.0 };
         self.draws = 1.0 / (kept + a * a / batch + ratio * moved * moved / batch);
@@ -104,10 +108,10 @@ mod tests {
         worth.start(6);
         // Halves of 2 and 2: 1 / (1/2 + 1/2) = 1, so S = 8 and K = 3 / 0.5^2 = 12.
         worth.compare([2, 2], 8.0, 3.0, 0.5);
-        assert_eq!(worth.drift(), 12.0);
+        assert_eq!(worth.noise_of_difference(), 12.0 / 6.0);
         assert!((worth.error() - 8.0 / 6.0).abs() < 1e-15);
-        // K / S = 3/2: 3/2 reach^2 / 2 = 2 / 6^2
-        assert!((1.5 * worth.reach(2).powi(2) / 2.0 - 2.0 / 36.0).abs() < 1e-15);
+        // K / S = 3/2 and B = N = 6: 3/2 reach^2 / 6 = 6 / 6^2
+        assert!((1.5 * worth.reach().powi(2) / 6.0 - 6.0 / 36.0).abs() < 1e-15);
         let a = worth.momentum(2);
         assert_eq!(a, 0.25);
         // 1/N = 1/8 + 12/8 * 0.5^2 / 2 = 1/8 + 3/16
