@@ -18,13 +18,14 @@ pub mod report;
 pub mod reproduce;
 mod residuals;
 mod sets;
+pub mod subproblems;
 mod task;
 
 pub use campaign::{Campaign, Plan, Results};
 pub use child::{Program, run as run_in_child, serve};
 pub use contender::{Contender, Method, PEERS};
 pub use error::Error;
-pub use journal::{Journal, write_csv};
+pub use journal::{Journal, write_csv, write_rows};
 pub use record::{Ending, Record, TracePoint, WORSE};
 pub use residuals::{Candidate, Judgement, Residuals, judge};
 pub use sets::{Member, SETS, Source, members, only};

@@ -103,7 +103,7 @@ impl Task {
             ControlFlow::Continue(())
         })?;
         Ok(Outcome {
-            stop: report.stop.into(),
+            stop: Ending::Stopped(report.stop),
             claimed: report.point,
             message: report.message,
             x: report.x,
@@ -171,13 +171,17 @@ impl Task {
     }
 }
 
+/// What a picture can show.
+pub(crate) fn visible(value: f64) -> Option<f32> {
+    value.is_finite().then_some(value as f32)
+}
+
 fn trace_point(row: &Row) -> TracePoint {
-    let visible = |value: f64| value.is_finite().then_some(value as f32);
     (row.iteration, visible(row.stationarity), visible(row.feasibility), visible(row.complementarity))
 }
 
 /// At most [`TRACE_POINTS`], evenly, with first and last.
-fn thinned(trace: Vec<TracePoint>) -> Vec<TracePoint> {
+pub(crate) fn thinned(trace: Vec<TracePoint>) -> Vec<TracePoint> {
     let stride = trace.len().div_ceil(TRACE_POINTS).max(1);
     let last = trace.len().saturating_sub(1);
     trace.into_iter().enumerate().filter(|(k, _)| k % stride == 0 || *k == last).map(|(_, point)| point).collect()
@@ -185,6 +189,8 @@ fn thinned(trace: Vec<TracePoint>) -> Vec<TracePoint> {
 
 #[cfg(test)]
 mod tests {
+    use tangor_solver::Stop;
+
     use super::*;
 
     fn task(name: &str) -> Task {
@@ -196,7 +202,7 @@ mod tests {
     #[test]
     fn a_run_is_judged_from_its_point() {
         let record = task("HS71").perform();
-        assert_eq!((record.stop, record.point, record.worse), (Ending::Tolerance, Point::EpsKkt, false));
+        assert_eq!((record.stop, record.point, record.worse), (Ending::Stopped(Stop::Tolerance), Point::EpsKkt, false));
         assert_eq!((record.n, record.m), (4, 2));
         assert!(record.residuals().unwrap().worst() <= 1e-6);
         assert_eq!(record.trace.last().unwrap().0, record.iterations);
@@ -206,7 +212,7 @@ mod tests {
     fn what_the_solver_claims_does_not_count() {
         let task = task("HS71");
         let outcome = Outcome {
-            stop: Ending::Tolerance,
+            stop: Ending::Stopped(Stop::Tolerance),
             claimed: Point::EpsKkt,
             message: "Done.".into(),
             x: vec![1.0, 5.0, 5.0, 1.0],

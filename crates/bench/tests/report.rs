@@ -4,10 +4,11 @@ use std::process::Command;
 
 use tangor_bench::report::{Cell, Column, Report, Section, Table, trace_key};
 use tangor_bench::{Ending, Record};
+use tangor_solver::Stop;
 
 fn report() -> Report {
     let record = |name: &str, residual: f32| {
-        let mut record = Record::failed(name, "tangor", 0, "", Ending::Tolerance, String::new());
+        let mut record = Record::failed(name, "tangor", 0, "", Ending::Stopped(Stop::Tolerance), String::new());
         record.trace = vec![(0, Some(1.0), Some(2.0), None), (5, Some(residual), Some(0.0), None)];
         record
     };

@@ -4,7 +4,7 @@ mod boxes;
 mod canvas;
 mod steps;
 
-pub use boxes::{BoxFigure, BoxPanel, LabelledBox, Summary};
+pub use boxes::{BoxFigure, BoxPanel, LabelledBox, Summary, quartiles};
 pub(crate) use canvas::escaped;
 pub use steps::{Curve, StepFigure};
 

@@ -8,7 +8,9 @@ use tangor_bench::compare::{Comparison, Measure, of_records, read};
 use tangor_bench::{Campaign, Contender, Ending, Journal, Member, Plan, Program, Record, members, only};
 use tangor_solver::{Point, Settings};
 
+use super::subproblems::Subproblems;
 use crate::error::Error;
+use crate::sampling_source::EstimatorArgument;
 use crate::screen::Color;
 use crate::{duration, exit, interrupt};
 
@@ -18,7 +20,9 @@ Examples:
   tangor bench run paper --out paper.csv --max-iterations 1000
   tangor bench run HS71,DEGENQPC:N=10,mine.SIF --out some.csv --set metric.kind=identity
   tangor bench run paper --solver tangor,ipopt --out both.csv      Ipopt beside Tangor, if it was built in
-  tangor bench compare paper.csv ipopt.csv --out profiles";
+  tangor bench run paper --noise 1e-4 --estimator minibatch --out noisy.csv
+  tangor bench compare paper.csv ipopt.csv --out profiles
+  tangor bench subproblems paper                                   the kernel against Ipopt, if it was built in";
 
 /// How much longer than its limit a run may take before its process is ended.
 const GRACE: Duration = Duration::from_secs(5);
@@ -35,6 +39,7 @@ pub struct Bench {
 enum BenchCommand {
     Run(Run),
     Compare(Compare),
+    Subproblems(Subproblems),
     /// Carries out one run: a task on standard input, its row on standard output.
     #[command(hide = true)]
     One,
@@ -46,6 +51,7 @@ impl Bench {
         match self.command {
             BenchCommand::Run(command) => command.run(),
             BenchCommand::Compare(command) => command.run(),
+            BenchCommand::Subproblems(command) => command.run(),
             BenchCommand::One => {
                 tangor_bench::serve()?;
                 Ok(exit::SOLVED)
@@ -87,6 +93,9 @@ struct Run {
     /// Gaussian noise of this level on gradient, constraints and Jacobian
     #[arg(long, value_name = "LEVEL", default_value_t = 0.0)]
     noise: f64,
+
+    #[command(flatten)]
+    estimator: EstimatorArgument,
 
     /// How many seeds
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -166,11 +175,8 @@ impl Run {
         if let Some(path) = &self.reference {
             add_best_known(&mut members, path)?;
         }
-        let mut settings = Settings::default();
-        for (path, value) in &self.assignments {
-            settings.set(path, value).map_err(|error| Error::Setting(error.to_string()))?;
-        }
-        settings.validate().map_err(|error| Error::Setting(error.to_string()))?;
+        // What is set by its path comes last: it is the more specific.
+        let settings = settings(self.estimator.assignments().iter().chain(&self.assignments))?;
         let contender = |name: &String| match name.as_str() {
             "tangor" => Ok(Contender::tangor("tangor", settings.clone()).noisy(self.noise)),
             peer => Contender::peer(peer).ok_or_else(|| {
@@ -186,6 +192,16 @@ impl Run {
             trace: true,
         })
     }
+}
+
+/// The defaults with these changes.
+pub fn settings<'a>(assignments: impl IntoIterator<Item = &'a (String, String)>) -> Result<Settings, Error> {
+    let mut settings = Settings::default();
+    for (path, value) in assignments {
+        settings.set(path, value).map_err(|error| Error::Setting(error.to_string()))?;
+    }
+    settings.validate().map_err(|error| Error::Setting(error.to_string()))?;
+    Ok(settings)
 }
 
 /// Objectives of a table, where it says that the problem was solved.

@@ -12,6 +12,7 @@ mod options;
 mod predict;
 mod reproduce;
 mod solve;
+mod subproblems;
 mod verify;
 
 use clap::{Parser, Subcommand};
