@@ -5,8 +5,9 @@ use tangor_solver::{Point, Stop};
 
 use crate::Error;
 use crate::contender::Method;
+use crate::course::Course;
 use crate::record::{Ending, TracePoint};
-use crate::task::{Outcome, Task, thinned, visible};
+use crate::task::{Outcome, TRACE_POINTS, Task, visible};
 
 /// Ipopt's default.
 const SCALED: f64 = 1e-8;
@@ -27,7 +28,11 @@ pub fn run(task: &Task) -> Result<Outcome, Error> {
     Ok(outcome(solution, task.trace))
 }
 
-fn outcome(solution: Solution, trace: bool) -> Outcome {
+fn outcome(solution: Solution, traced: bool) -> Outcome {
+    let mut trace = Course::new(TRACE_POINTS);
+    if traced {
+        solution.course.iter().for_each(|progress| trace.push(trace_point(progress)));
+    }
     let (stop, claimed, words) = meaning(solution.status);
     Outcome {
         stop,
@@ -41,7 +46,7 @@ fn outcome(solution: Solution, trace: bool) -> Outcome {
         samples: 0,
         hessians: solution.hessians,
         seconds: solution.seconds,
-        trace: if trace { thinned(solution.course.iter().map(trace_point).collect()) } else { Vec::new() },
+        trace: trace.points(),
     }
 }
 

@@ -8,12 +8,13 @@ use tangor_solver::{Observer, Point, Report, Row, Settings, Solver};
 
 use crate::Error;
 use crate::contender::{Contender, Method};
+use crate::course::Course;
 use crate::record::{Ending, Record, TracePoint, is_worse};
 use crate::residuals::{Candidate, judge};
 use crate::sets::Member;
 
 /// Points of a trace that are kept: more nobody sees in a small picture.
-const TRACE_POINTS: usize = 120;
+pub(crate) const TRACE_POINTS: usize = 120;
 
 /// A run that is to be done: a problem, a solver with its settings, a seed, and the limits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -95,7 +96,7 @@ impl Task {
         settings.limits.iterations = self.max_iterations;
         settings.limits.seconds = Some(self.time_limit);
         settings.sampling.seed = self.seed;
-        let mut trace = Vec::new();
+        let mut trace = Course::new(TRACE_POINTS);
         let report = self.report(settings, &mut |row: &Row, _: &[f64]| {
             if self.trace {
                 trace.push(trace_point(row));
@@ -114,7 +115,7 @@ impl Task {
             samples: report.samples.total(),
             hessians: 0,
             seconds: report.seconds,
-            trace: thinned(trace),
+            trace: trace.points(),
         })
     }
 
@@ -180,13 +181,6 @@ fn trace_point(row: &Row) -> TracePoint {
     (row.iteration, visible(row.stationarity), visible(row.feasibility), visible(row.complementarity))
 }
 
-/// At most [`TRACE_POINTS`], evenly, with first and last.
-pub(crate) fn thinned(trace: Vec<TracePoint>) -> Vec<TracePoint> {
-    let stride = trace.len().div_ceil(TRACE_POINTS).max(1);
-    let last = trace.len().saturating_sub(1);
-    trace.into_iter().enumerate().filter(|(k, _)| k % stride == 0 || *k == last).map(|(_, point)| point).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use tangor_solver::Stop;
@@ -248,14 +242,5 @@ mod tests {
         let record = task.perform();
         assert_eq!((record.stop, record.point), (Ending::Refused, Point::Nothing));
         assert!(record.message.contains("NOPE"));
-    }
-
-    #[test]
-    fn a_long_trace_keeps_its_ends() {
-        let long: Vec<TracePoint> = (0..1001).map(|k| (k, None, None, None)).collect();
-        let kept = thinned(long);
-        assert!(kept.len() <= TRACE_POINTS + 1);
-        assert_eq!((kept[0].0, kept[kept.len() - 1].0), (0, 1000));
-        assert_eq!(thinned(Vec::new()), []);
     }
 }

@@ -1,7 +1,7 @@
 //! Box plots of positive numbers on a logarithmic scale, as in the paper.
 
-use super::COLORS;
 use super::canvas::{Anchor, Canvas, power_of_ten};
+use super::color;
 
 /// What is smaller is drawn here: rounding has no finer meaning, and zero has no logarithm.
 const FLOOR: f64 = 1e-17;
@@ -141,7 +141,7 @@ impl LabelledBox {
         let Some(summary) = Summary::of(&self.values) else {
             return canvas.text(x, base + 37.0, Anchor::Middle, "mark", "no values");
         };
-        let color = COLORS[self.color % COLORS.len()];
+        let color = color(self.color);
         let [first, median, third] = summary.quartiles.map(|log| scale.y(log));
         let [low, high] = summary.whiskers.map(|log| scale.y(log));
         let half = SLOT * 0.24;

@@ -23,6 +23,9 @@ use crate::sets::Member;
 /// Up to which difference, relative to `max(1, |value|)`, two solutions count as the same. Ipopt aims at 1e-8.
 const AGREEMENT: f64 = 1e-6;
 
+/// Violations up to this are those of rounding.
+const ROUNDING: f64 = 1e-10;
+
 /// Which of the two subproblems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -39,10 +42,12 @@ pub enum Kind {
 pub enum Verdict {
     /// Both, and to the same value: the times may be compared.
     Agree,
-    /// Both say so, but the kernel's point is better: a lower value, or rows that hold while Ipopt's do not.
+    /// Both say so, but the kernel's point is better: value or violation is, and the other is no worse.
     KernelBetter,
     /// Both say so, but Ipopt's point is better.
     IpoptBetter,
+    /// Both say so, and one has the lower value, the other the smaller violation.
+    Differ,
     /// Only the kernel.
     IpoptFailed,
     /// Only Ipopt.
@@ -80,7 +85,7 @@ pub struct Measured {
     pub kernel_value: f64,
     /// The objective at Ipopt's point.
     pub ipopt_value: f64,
-    /// How far rows that must hold are violated at the kernel's point.
+    /// How far bounds, and rows that must hold, are violated at the kernel's point.
     pub kernel_violation: f64,
     /// How far at Ipopt's.
     pub ipopt_violation: f64,
@@ -188,7 +193,7 @@ fn measure(
 struct Quality {
     /// The objective, times the softness of the soft rows.
     value: f64,
-    /// `|J s - r|` over the rows that must hold, relative to `max(1, |r|)`.
+    /// `|J s - r|` over the rows that must hold, and the distance to the bounds, relative to `max(1, |r|)`.
     violation: f64,
 }
 
@@ -209,6 +214,9 @@ impl Quality {
                 size += r * r;
             }
         }
+        for ((s, lower), upper) in s.iter().zip(&problem.lower).zip(&problem.upper) {
+            violation += (lower - s).max(s - upper).max(0.0).powi(2);
+        }
         Quality { value, violation: violation.sqrt() / size.sqrt().max(1.0) }
     }
 }
@@ -220,19 +228,17 @@ fn verdict((kernel_solved, kernel): (bool, &Quality), (ipopt_solved, ipopt): (bo
         (true, false) => return Verdict::IpoptFailed,
         (true, true) => {}
     }
-    match (kernel.violation <= AGREEMENT, ipopt.violation <= AGREEMENT) {
-        (true, false) => return Verdict::KernelBetter,
-        (false, true) => return Verdict::IpoptBetter,
-        (false, false) => return Verdict::BothFailed,
-        (true, true) => {}
+    let least = AGREEMENT * kernel.value.abs().max(ipopt.value.abs()).max(1.0);
+    let holds = [kernel.violation <= AGREEMENT, ipopt.violation <= AGREEMENT];
+    if holds == [true, true] && (kernel.value - ipopt.value).abs() <= least {
+        return Verdict::Agree;
     }
-    let difference = kernel.value - ipopt.value;
-    if difference.abs() <= AGREEMENT * kernel.value.abs().max(ipopt.value.abs()).max(1.0) {
-        Verdict::Agree
-    } else if difference < 0.0 {
-        Verdict::KernelBetter
-    } else {
-        Verdict::IpoptBetter
+    let no_worse = |a: &Quality, b: &Quality| a.value <= b.value + least && a.violation <= b.violation.max(ROUNDING);
+    match (no_worse(kernel, ipopt), no_worse(ipopt, kernel)) {
+        _ if holds == [false, false] => Verdict::BothFailed,
+        (true, _) => Verdict::KernelBetter,
+        (false, true) => Verdict::IpoptBetter,
+        (false, false) => Verdict::Differ,
     }
 }
 
@@ -307,8 +313,10 @@ mod tests {
         let mut problem = StoredSubproblem::new(2, 2, &entries, false, &[]);
         problem.gradient = vec![2.0, 0.0];
         (problem.target, problem.softness) = (vec![4.0, 3.0], vec![0.5, 0.0]);
-        // At (1, 1): half of 2 + 1 is 1.5, and 1/2 (2 - 4)^2 = 2; the second row misses 3 by 3, relative to 3.
-        assert_eq!(Quality::of(&problem, &[1.0, 1.0]), Quality { value: 3.5, violation: 1.0 });
+        problem.lower = vec![-1.0, 5.0];
+        // At (1, 1): half of 2 + 1 is 1.5, and 1/2 (2 - 4)^2 = 2; the second row misses 3 by 3 and a bound is missed by 4,
+        // relative to 3.
+        assert_eq!(Quality::of(&problem, &[1.0, 1.0]), Quality { value: 3.5, violation: 5.0 / 3.0 });
     }
 
     #[test]
@@ -319,8 +327,11 @@ mod tests {
         assert_eq!(of((true, &good), (true, &at(2.000001, 1e-9))), Verdict::Agree);
         assert_eq!(of((true, &good), (true, &at(2.001, 0.0))), Verdict::KernelBetter);
         assert_eq!(of((true, &at(2.001, 0.0)), (true, &good)), Verdict::IpoptBetter);
-        assert_eq!(of((true, &good), (true, &at(1.0, 0.1))), Verdict::KernelBetter);
-        assert_eq!(of((true, &at(1.0, 0.1)), (true, &good)), Verdict::IpoptBetter);
+        assert_eq!(of((true, &good), (true, &at(2.0, 0.1))), Verdict::KernelBetter);
+        assert_eq!(of((true, &at(2.0, 0.1)), (true, &good)), Verdict::IpoptBetter);
+        assert_eq!(of((true, &good), (true, &at(1.0, 0.1))), Verdict::Differ);
+        assert_eq!(of((true, &good), (true, &at(1.0, 1e-7))), Verdict::Differ);
+        assert_eq!(of((true, &at(2.0, 0.1)), (true, &at(2.0, 0.2))), Verdict::BothFailed);
         assert_eq!(of((true, &good), (false, &good)), Verdict::IpoptFailed);
         assert_eq!(of((false, &good), (true, &good)), Verdict::KernelFailed);
         assert_eq!(of((false, &good), (false, &good)), Verdict::BothFailed);

@@ -47,6 +47,7 @@ pub fn describe(measured: &[Measured]) -> Vec<String> {
         (Verdict::BothFailed, "both failed"),
         (Verdict::KernelBetter, "both say solved, and the kernel's point is better"),
         (Verdict::IpoptBetter, "both say solved, and Ipopt's point is better"),
+        (Verdict::Differ, "both say solved; one has the lower value, the other the smaller violation"),
     ] {
         let list = of(verdict);
         if !list.is_empty() {
