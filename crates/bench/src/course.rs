@@ -76,6 +76,6 @@ mod tests {
     #[test]
     fn a_short_run_is_kept_whole() {
         assert_eq!(course(10, 10), (0..10).collect::<Vec<_>>());
-        assert_eq!(course(0, 10), []);
+        assert!(course(0, 10).is_empty());
     }
 }

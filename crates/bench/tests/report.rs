@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use tangor_bench::report::{Cell, Column, Report, Section, Table, trace_key};
+use tangor_bench::report::{Cell, Column, Report, Section, Table};
 use tangor_bench::{Ending, Record};
 use tangor_solver::Stop;
 
@@ -13,9 +13,8 @@ fn report() -> Report {
         record
     };
     let records = [record("SECOND", 1e-3), record("FIRST", 1e-9)];
-    let row = |record: &Record, residual: f64| {
-        vec![Cell::words(&record.problem).opening(trace_key(record)), Cell::residual(Some(residual))]
-    };
+    let row =
+        |record: &Record, residual: f64| vec![Cell::words(&record.problem).opening([record]), Cell::residual(Some(residual))];
     let table = Table {
         caption: "all".into(),
         columns: vec![Column::words("problem"), Column::numbers("residual")],

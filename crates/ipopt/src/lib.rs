@@ -105,6 +105,10 @@ impl Handle {
             Derivatives::Second(problem) => problem.hessian_pattern().len(meta.n(), meta.n()),
         };
         let size = |length: usize| i32::try_from(length).ok();
+        // Ipopt would read from nowhere.
+        if meta.m() > 0 && meta.jacobian_len() == 0 {
+            return None;
+        }
         // SAFETY: the bounds have the lengths n and m and are copied by Ipopt.
         let pointer = unsafe {
             binding::CreateIpoptProblem(

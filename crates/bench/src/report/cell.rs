@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
+use super::trace_key;
 use crate::figure::escaped;
+use crate::record::Record;
 
 /// A table.
 #[derive(Clone, Debug, Default)]
@@ -47,8 +49,8 @@ pub struct Cell {
     pub sort: Option<f64>,
     /// `good`, `bad`, or nothing.
     pub class: &'static str,
-    /// The key of a course.
-    pub trace: Option<String>,
+    /// The keys of the courses that it opens, one below the other.
+    pub traces: Vec<String>,
 }
 
 impl Cell {
@@ -71,6 +73,11 @@ impl Cell {
         }
     }
 
+    /// Seconds.
+    pub fn seconds(value: f64) -> Self {
+        Cell { text: format!("{value:.3}"), sort: Some(value), ..Cell::default() }
+    }
+
     /// A residual: good up to 1e-6, bad above 1e-3.
     pub fn residual(value: Option<f64>) -> Self {
         let class = match value {
@@ -86,18 +93,19 @@ impl Cell {
         Cell { class, ..self }
     }
 
-    /// The same, opening a run.
-    pub fn opening(self, key: String) -> Self {
-        Cell { trace: Some(key), ..self }
+    /// The same, opening the courses of these runs, where they have one.
+    pub fn opening<'a>(self, runs: impl IntoIterator<Item = &'a Record>) -> Self {
+        let traced = runs.into_iter().filter(|record| !record.trace.is_empty());
+        Cell { traces: traced.map(trace_key).collect(), ..self }
     }
 
     fn html(&self, numeric: bool) -> String {
         let class = [if numeric { "number" } else { "" }, self.class].join(" ");
         let sort = self.sort.map(|sort| format!(" data-sort=\"{sort:e}\"")).unwrap_or_default();
         let text = escaped(&self.text);
-        let inside = match &self.trace {
-            Some(key) => format!("<a href=\"#trace={0}\" data-trace=\"{0}\">{text}</a>", escaped(key)),
-            None => text,
+        let inside = match self.traces.as_slice() {
+            [] => text,
+            keys => format!("<a href=\"#trace={}\">{text}</a>", escaped(&keys.join("|"))),
         };
         format!("<td class=\"{}\"{sort}>{inside}</td>", class.trim())
     }

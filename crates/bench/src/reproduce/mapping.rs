@@ -6,7 +6,7 @@ use super::{Experiment, FEASIBILITY, Laboratory, Outcome, STATIONARITY, figure, 
 use crate::Error;
 use crate::contender::Contender;
 use crate::record::Record;
-use crate::report::{Cell, Column, Section, Table, trace_key};
+use crate::report::{Cell, Column, Section, Table};
 use crate::sets::Member;
 
 const MAPPINGS: [(&str, Mapping); 3] = [
@@ -27,7 +27,7 @@ impl Laboratory<'_> {
         }
         let used = members.len();
         let contenders = MAPPINGS.map(|(label, mapping)| Contender::tangor(label, settings(mapping))).to_vec();
-        let runs = self.run(Experiment::Mapping, members, contenders, 1)?;
+        let runs = self.run(Experiment::Mapping, members, contenders)?;
         let groups: Vec<(String, usize, Vec<&Record>)> = MAPPINGS
             .iter()
             .enumerate()
@@ -105,7 +105,7 @@ fn problems(records: &[Record]) -> Table {
                 row.extend([Cell::number(None), Cell::number(None), Cell::number(None)]);
                 continue;
             };
-            row.push(Cell::residual(record.stationarity).opening(trace_key(record)));
+            row.push(Cell::residual(record.stationarity).opening([record]));
             row.push(Cell::residual(record.feasibility));
             row.push(Cell::count(record.iterations));
         }

@@ -132,8 +132,8 @@ impl Following {
                 let (normal, tangent) = StoredSubproblem::next_two(&mut solver);
                 let both = [(Kind::Normal, normal), (Kind::Tangent, Some(tangent))];
                 for (kind, subproblem) in both.into_iter().filter_map(|(kind, subproblem)| Some((kind, subproblem?))) {
-                    // At a start without values there is nothing to solve.
-                    if is_finite(&subproblem) {
+                    // Without variables, or at a start without values, there is nothing to solve.
+                    if subproblem.size().1 > 0 && is_finite(&subproblem) {
                         let place = (member.name.clone(), iteration, kind);
                         followed.measured.push(measure(place, subproblem, &kernel, self.time_limit)?);
                     }
@@ -145,6 +145,13 @@ impl Following {
         }
         Ok(followed)
     }
+}
+
+/// What the objective is multiplied by: the softness of the soft rows, so that the normal subproblem has the form
+/// `1/2 |h + J u|^2 + kappa/2 u^T H u` of the method's description.
+fn scale(problem: &StoredSubproblem) -> f64 {
+    let softest = problem.softness.iter().copied().fold(0.0, f64::max);
+    if softest > 0.0 { softest } else { 1.0 }
 }
 
 fn is_finite(problem: &StoredSubproblem) -> bool {
@@ -191,7 +198,7 @@ fn measure(
 /// What a point is worth.
 #[derive(Clone, Debug, PartialEq)]
 struct Quality {
-    /// The objective, times the softness of the soft rows.
+    /// The objective, times [`scale`].
     value: f64,
     /// `|J s - r|` over the rows that must hold, and the distance to the bounds, relative to `max(1, |r|)`.
     violation: f64,
@@ -199,8 +206,7 @@ struct Quality {
 
 impl Quality {
     fn of(problem: &StoredSubproblem, s: &[f64]) -> Self {
-        let scale = problem.softness.iter().copied().fold(0.0, f64::max);
-        let scale = if scale > 0.0 { scale } else { 1.0 };
+        let scale = scale(problem);
         let mut residual = vec![0.0; problem.size().0];
         problem.apply(s, &mut residual);
         let step: f64 = s.iter().zip(&problem.gradient).zip(&problem.metric).map(|((s, g), h)| s * (g + 0.5 * h * s)).sum();

@@ -1,13 +1,13 @@
 //! A subproblem as a quadratic program with exact second derivatives, for a solver that takes any problem.
 //!
-//! The objective is multiplied by the softness of the soft rows, which gives the normal subproblem the form
-//! `1/2 |h + J u|^2 + kappa/2 u^T H u` of the method's description. A soft row is either part of the Hessian, or has a variable `p` of its
-//! own, `(J s - r)_i = p`, whichever takes fewer entries.
+//! A soft row is either part of the Hessian, or has a variable `p` of its own, `(J s - r)_i = p`, whichever takes fewer entries.
 
 use std::collections::BTreeMap;
 
 use tangor_problem::{Evaluation, Meta, Pattern, Problem, SecondOrder};
 use tangor_solver::internals::StoredSubproblem;
+
+use super::scale;
 
 /// Columns beyond which soft rows are never made part of the Hessian: forming it would take longer than it saves.
 const LARGEST_FOLDED: usize = 1000;
@@ -46,8 +46,9 @@ impl Quadratic {
         for (i, j, value) in problem.entries() {
             rows[i].push((j, value));
         }
-        let scale = problem.softness.iter().copied().fold(0.0, f64::max);
-        let scale = if scale > 0.0 { scale } else { 1.0 };
+        // A row of zeros keeps one of them: Ipopt does not take a matrix without entries.
+        rows.iter_mut().filter(|row| row.is_empty()).for_each(|row| row.push((0, 0.0)));
+        let scale = scale(problem);
         let (soft, hard): (Vec<usize>, Vec<usize>) = (0..m).partition(|&i| problem.softness[i] > 0.0);
         let weight = |i: usize| scale / problem.softness[i];
 
@@ -211,6 +212,12 @@ mod tests {
         let mut c = [0.0];
         program.constraints(&v, &mut c).unwrap();
         assert_eq!(c, [3.0]);
+    }
+
+    #[test]
+    fn a_row_of_zeros_has_an_entry() {
+        let program = Quadratic::of(&StoredSubproblem::new(1, 2, &[], true, &[]));
+        assert_eq!((program.meta().jacobian_len(), &program.rows.values[..]), (1, &[0.0][..]));
     }
 
     #[test]

@@ -120,9 +120,9 @@ pub struct Effort {
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub max_iterations: u64,
 
-    /// Most wall time of a run
-    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration::parse)]
-    pub time_limit: Duration,
+    /// Most wall time of a run; 60s if not given, and 5s for the noisy runs of `reproduce variance`
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    pub time_limit: Option<Duration>,
 
     /// Runs at the same time; as many as there are cores if not given
     #[arg(long, value_name = "N")]
@@ -133,7 +133,15 @@ pub struct Effort {
     pub sif_folder: Option<PathBuf>,
 }
 
+/// The limit on the time of a run that nobody has set.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
+
 impl Effort {
+    /// Most seconds of a run.
+    pub fn seconds(&self) -> f64 {
+        self.time_limit.unwrap_or(TIME_LIMIT).as_secs_f64()
+    }
+
     /// Where SIF files are.
     pub fn sif_folder(&self) -> Option<PathBuf> {
         self.sif_folder.clone().or_else(|| std::env::var_os("MASTSIF").map(PathBuf::from))
@@ -188,7 +196,7 @@ impl Run {
             contenders: self.solver.iter().map(contender).collect::<Result<_, _>>()?,
             seeds: self.seeds,
             max_iterations: self.effort.max_iterations,
-            time_limit: self.effort.time_limit.as_secs_f64(),
+            time_limit: self.effort.seconds(),
             trace: true,
         })
     }
