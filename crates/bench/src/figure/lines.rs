@@ -175,9 +175,9 @@ mod tests {
     #[test]
     fn a_line_goes_through_its_values_and_is_broken_where_there_is_none() {
         let figure = figure(vec![0, 1, 2, 3, 4], vec![1.0, 0.1, f64::NAN, 0.0, 0.01]);
-        // 808 between 84 and 892, 1 at the top, 1e-2 at the bottom of 100
-        let y = |value: f64| -50.0 * value.log10();
-        assert_eq!(figure.path(&figure.panels[0].lines[0], y), "M84.0 0.0h0L286.0 50.0M892.0 100.0h0");
+        // 808 between 84 and 892; 1 at the top, at 10, and 1e-2 at the bottom of 100
+        let y = |value: f64| 10.0 - 50.0 * value.log10();
+        assert_eq!(figure.path(&figure.panels[0].lines[0], y), "M84.0 10.0h0L286.0 60.0M892.0 110.0h0");
         let picture = figure.draw();
         assert!(picture.starts_with("<svg") && picture.contains("a &lt; b") && !picture.contains("NaN"));
         assert!(picture.contains(">10⁻²</text>") && picture.contains("prefers-color-scheme:dark"));

@@ -8,13 +8,16 @@ const sortKey = (row, column) => {
 
 const compare = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b)));
 
+// The headings of the columns; those of groups stand above.
+const headings = (table) => table.tHead.rows[table.tHead.rows.length - 1].cells;
+
 function sortBy(table, heading) {
   const column = heading.cellIndex;
   const direction = heading.getAttribute("aria-sort") === "ascending" ? -1 : 1;
   const body = table.tBodies[0];
   const rows = [...body.rows].sort((a, b) => direction * compare(sortKey(a, column), sortKey(b, column)));
   body.append(...rows);
-  for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+  for (const other of headings(table)) other.removeAttribute("aria-sort");
   heading.setAttribute("aria-sort", direction === 1 ? "ascending" : "descending");
 }
 
@@ -33,7 +36,7 @@ function filter(table, words, shown) {
 
 for (const box of document.querySelectorAll(".table")) {
   const table = box.querySelector("table");
-  for (const heading of table.tHead.rows[0].cells) {
+  for (const heading of headings(table)) {
     heading.addEventListener("click", () => sortBy(table, heading));
     heading.addEventListener("keydown", (event) => { if (event.key === "Enter") sortBy(table, heading); });
   }
@@ -46,6 +49,12 @@ for (const box of document.querySelectorAll(".table")) {
 }
 
 const curves = [["stationarity", "#0072b2", ""], ["feasibility", "#d98c00", "7 4"], ["complementarity", "#009e73", "2 3"]];
+
+// 1, 2 or 5 times a power of ten, for at most eight intervals.
+function roundStep(last) {
+  const power = 10 ** Math.max(0, Math.floor(Math.log10(last / 8)));
+  return [1, 2, 5, 10].map((factor) => factor * power).find((step) => last / step <= 8);
+}
 
 const escaped = (words) => {
   const element = document.createElement("span");
@@ -78,11 +87,7 @@ function draw(keys) {
       text(left - 8, y(exponent) + 4, "end", `1e${exponent}`, 'fill="#555"');
     }
     parts.push(`<path d="M${left} ${y(-6)}H${right}" stroke="#888" stroke-dasharray="2 3"/>`);
-    for (let k = 0; k <= 5; k++) {
-      if (last < 5 && k > last) break;
-      const mark = last < 5 ? k : Math.round((k * last) / 5);
-      text(x(mark), bottom + 18, "middle", mark, 'fill="#555"');
-    }
+    for (let mark = 0; mark <= last; mark += roundStep(last)) text(x(mark), bottom + 18, "middle", mark, 'fill="#555"');
     curves.forEach((curve, k) => {
       let pen = "M";
       let path = "";

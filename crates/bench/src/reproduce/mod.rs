@@ -94,12 +94,17 @@ impl Laboratory<'_> {
     pub fn reproduce(&self, experiments: &[Experiment]) -> Result<Reproduction, Error> {
         std::fs::create_dir_all(&self.folder).map_err(|cause| Error::unwritable(&self.folder, cause))?;
         let mut report = Report::new("Tangor: the paper's experiments");
-        report.origin = vec![format!(
+        report.origin = vec![
+            "The paper: Shi and Wang, Adaptive directional decomposition methods for nonconvex constrained \
+             optimization. Its experiments, run again with Tangor."
+                .into(),
+        ];
+        report.origin.push(format!(
             "tangor {}, default settings unless stated; at most {} iterations for each run; {} runs at the same time.",
             env!("CARGO_PKG_VERSION"),
             self.max_iterations,
             self.campaign.jobs
-        )];
+        ));
         report.origin.push(
             "All residuals are recomputed from the returned point and multipliers, unscaled, in the 2-norm: what a solver says of itself \
              does not count. Green: at most 1e-6. Red: above 1e-3. Click a blue name to see the course of its run, and a heading to sort."

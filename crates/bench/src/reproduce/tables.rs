@@ -40,7 +40,7 @@ impl Laboratory<'_> {
             figures.push((name.to_string(), figure(&title, panels)));
         }
         let section = Section {
-            title: "Inequality".into(),
+            title: "Figure 3: both sets".into(),
             paragraphs: vec![
                 "Residuals after at most the given number of iterations, beside those that the paper's tables report. The paper's \
                  runs had noisy functions, and it does not say of which level; ours are exact here, and stop at 1e-6."
@@ -63,12 +63,12 @@ impl Laboratory<'_> {
         };
         let effort: Vec<String> = solvers.iter().map(effort).collect();
         let counts = Section {
-            title: "Tables".into(),
+            title: "How many are solved".into(),
             paragraphs: vec![
                 format!("At most {} s for each run: {}", self.time_limit, effort.join(" ")),
                 "A problem counts as solved when stationarity, feasibility and complementarity are all within the tolerance. \
                  Infeasible: the constraints are violated and the projected gradient of the violation is at most 1e-6 times \
-                 the violation (if that is below 1), recomputed."
+                 the violation (if that is below 1), recomputed. The paper's table of equality constraints has no complementarity."
                     .into(),
             ],
             figures: Vec::new(),
@@ -77,7 +77,8 @@ impl Laboratory<'_> {
         let equality = table("Table of problems with equality constraints", paper::equality(), &runs.records, &solvers);
         let inequality = table("Table of problems with inequality constraints", paper::inequality(), &runs.records, &solvers);
         let of = |title: &str, table| Section { title: title.into(), tables: vec![table], ..Section::default() };
-        let sections = vec![counts, of("Equality constraints", equality), of("Inequality constraints", inequality)];
+        let sections =
+            vec![counts, of("Table: equality constraints", equality), of("Table: inequality constraints", inequality)];
         Ok((sections, runs.records, runs.missing))
     }
 }
@@ -108,10 +109,10 @@ fn thresholds(records: &[Record], solvers: &[&str]) -> Table {
     let mut columns = vec![Column::words("")];
     let mut sets = Vec::new();
     for (name, rows) in [("equality", paper::equality()), ("inequality", paper::inequality())] {
-        columns.push(Column::numbers(&format!("{name}: the paper, of {}", rows.len())));
+        columns.push(Column::numbers(&format!("the paper, of {}", rows.len())).of(name));
         for solver in solvers {
             let records = of_table(records, rows, solver);
-            columns.push(Column::numbers(&format!("{name}: {solver}, of {}", records.len())));
+            columns.push(Column::numbers(&format!("{solver}, of {}", records.len())).of(name));
             sets.push((rows, records));
         }
     }
@@ -141,23 +142,16 @@ fn thresholds(records: &[Record], solvers: &[&str]) -> Table {
 
 fn table(caption: &str, rows: &[PaperRow], records: &[Record], solvers: &[&str]) -> Table {
     let mut columns = vec![Column::words("problem")];
-    let numbers = [
-        "dim.",
-        "constraints",
-        "stationarity: paper",
-        "Tangor",
-        "feasibility: paper",
-        "Tangor",
-        "complementarity: paper",
-        "Tangor",
-    ];
-    columns.extend(numbers.map(Column::numbers));
-    columns.push(Column::words("verdict"));
-    columns.extend(["objective", "iterations", "evaluations", "seconds"].map(Column::numbers));
+    columns.extend(["dim.", "constraints"].map(Column::numbers));
+    for residual in ["stationarity", "feasibility", "complementarity"] {
+        columns.extend(["paper", "tangor"].map(|who| Column::numbers(who).of(residual)));
+    }
+    columns.push(Column::words("verdict").of(TANGOR));
+    columns.extend(["objective", "iterations", "evaluations", "seconds"].map(|title| Column::numbers(title).of(TANGOR)));
     let peers: Vec<&str> = solvers.iter().copied().filter(|solver| *solver != TANGOR).collect();
     for peer in &peers {
-        columns.push(Column::words(&format!("{peer}: verdict")));
-        columns.extend(["largest residual", "objective", "seconds"].map(Column::numbers));
+        columns.push(Column::words("verdict").of(peer));
+        columns.extend(["largest residual", "objective", "seconds"].map(|title| Column::numbers(title).of(peer)));
     }
     let line = |row: &PaperRow| {
         let of = |solver: &str| records.iter().find(|record| record.problem == row.problem && record.solver == solver);

@@ -40,10 +40,10 @@ impl Laboratory<'_> {
         });
         let judge = Settings::default().sampling.judge;
         let section = Section {
-            title: "Variance".into(),
+            title: "Figure 2: estimators under noise".into(),
             paragraphs: vec![
                 format!(
-                    "The {count} equality-constrained problems with Gaussian noise on gradient, constraints and Jacobian, scaled so that \
+                    "{count} problems with equality constraints, and Gaussian noise on gradient, constraints and Jacobian, scaled so that \
                      the expected 2-norm of the noise is the level; {}. Mini-batch averages two independent samples, recursive momentum \
                      evaluates one sample at two points. Residuals are computed with exact functions.",
                     if self.seeds == 1 { "one seed".to_string() } else { format!("{} seeds", self.seeds) }
@@ -96,8 +96,8 @@ fn medians(groups: &[Group]) -> Table {
             Column::words("estimator and level"),
             Column::numbers("runs"),
             Column::numbers("ended by the time limit"),
-            Column::numbers("median stationarity"),
-            Column::numbers("median feasibility"),
+            Column::numbers("stationarity").of("median"),
+            Column::numbers("feasibility").of("median"),
         ],
         rows: groups.iter().map(row).collect(),
         filter: false,

@@ -2,7 +2,8 @@
 //!
 //! The paper hands every subproblem to Ipopt. Here both subproblems of an iteration, normal and tangent, are recorded along a run and
 //! solved again: by the kernel from the multipliers that the run had (warm), by the kernel from zero (cold), and by Ipopt as a quadratic
-//! program with its exact Hessian. Everything happens in one process, one after the other, so that a ratio of times says something.
+//! program with its exact Hessian. Where the kernel gives up on a tangent subproblem, Clarabel takes over as in a run, and its time counts
+//! too. Everything happens in one process, one after the other, so that a ratio of times says something.
 
 mod quadratic;
 mod summary;
@@ -11,7 +12,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use serde::Serialize;
-use tangor_solver::internals::StoredSubproblem;
+use tangor_solver::internals::{StoredKernel, StoredSubproblem};
 use tangor_solver::{Kernel, Row, Settings, Solver};
 
 pub use quadratic::Quadratic;
@@ -77,6 +78,8 @@ pub struct Measured {
     pub ipopt_seconds: f64,
     /// Newton steps of the warm kernel.
     pub newton_steps: u32,
+    /// Whether the kernel gave up and Clarabel took over, as it does in a run; both are in the time.
+    pub fallback: bool,
     /// Ipopt's iterations.
     pub ipopt_iterations: u64,
     /// Ipopt's return code.
@@ -169,12 +172,14 @@ fn measure(
 ) -> Result<Measured, Error> {
     let (rows, columns) = subproblem.size();
     let mut kernel = subproblem.kernel(settings);
-    let warm_seconds = seconds(|| subproblem.solve(&mut kernel));
-    let (converged, newton_steps, s) = (kernel.converged, kernel.iterations, kernel.s.clone());
+    let fallback = kind == Kind::Tangent && settings.fallback;
+    let mut ours = Ours::default();
+    let warm_seconds = seconds(|| ours = solve(&subproblem, &mut kernel, fallback));
+    let (newton_steps, s) = (kernel.iterations, kernel.s.clone());
     let theirs = by_ipopt(&subproblem, time_limit)?;
-    let (ours, ipopt) = (Quality::of(&subproblem, &s), Quality::of(&subproblem, &theirs.s));
+    let (quality, ipopt) = (Quality::of(&subproblem, &s), Quality::of(&subproblem, &theirs.s));
     subproblem.warm.fill(0.0);
-    let cold_seconds = seconds(|| subproblem.solve(&mut kernel));
+    let cold_seconds = seconds(|| _ = solve(&subproblem, &mut kernel, fallback));
     Ok(Measured {
         problem,
         iteration,
@@ -185,14 +190,30 @@ fn measure(
         cold_seconds,
         ipopt_seconds: theirs.seconds,
         newton_steps,
+        fallback: ours.fallback,
         ipopt_iterations: theirs.iterations,
         ipopt_status: theirs.status,
-        kernel_value: ours.value,
+        kernel_value: quality.value,
         ipopt_value: ipopt.value,
-        kernel_violation: ours.violation,
+        kernel_violation: quality.violation,
         ipopt_violation: ipopt.violation,
-        verdict: verdict((converged, &ours), (theirs.is_solved(), &ipopt)),
+        verdict: verdict((ours.solved, &quality), (theirs.is_solved(), &ipopt)),
     })
+}
+
+/// How the kernel, or who took over, got on.
+#[derive(Clone, Copy, Default)]
+struct Ours {
+    solved: bool,
+    fallback: bool,
+}
+
+/// As a run does it: by the kernel, and by Clarabel where the kernel gives up on a tangent subproblem.
+fn solve(subproblem: &StoredSubproblem, kernel: &mut StoredKernel, fallback: bool) -> Ours {
+    subproblem.solve(kernel);
+    let fallback = fallback && !kernel.converged;
+    let solved = kernel.converged || fallback && subproblem.solve_by_clarabel(&mut kernel.s, &mut kernel.y);
+    Ours { solved, fallback }
 }
 
 /// What a point is worth.
@@ -283,14 +304,14 @@ impl Answer {
 /// and of its options does not count.
 #[cfg(feature = "ipopt")]
 fn by_ipopt(subproblem: &StoredSubproblem, time_limit: f64) -> Result<Answer, Error> {
-    use tangor_ipopt::{Derivatives, Options, solve};
+    use tangor_ipopt::{Derivatives, Options};
     /// Repeating what takes longer shows nothing new.
     const LONG: f64 = 0.2;
     let options = Options { max_iterations: 3000, seconds: time_limit, tolerance: 1e-8, unscaled: None };
     let mut program = Quadratic::of(subproblem);
     let mut times = Vec::new();
     loop {
-        let solution = solve(Derivatives::Second(&mut program), &options)
+        let solution = tangor_ipopt::solve(Derivatives::Second(&mut program), &options)
             .ok_or_else(|| Error::Refused("Ipopt did not take a subproblem".into()))?;
         times.push(solution.seconds);
         if times.len() == 3 || solution.seconds > LONG {
@@ -341,6 +362,21 @@ mod tests {
         assert_eq!(of((true, &good), (false, &good)), Verdict::IpoptFailed);
         assert_eq!(of((false, &good), (true, &good)), Verdict::KernelFailed);
         assert_eq!(of((false, &good), (false, &good)), Verdict::BothFailed);
+    }
+
+    #[test]
+    fn where_the_kernel_gives_up_clarabel_takes_over() {
+        // min 1/2 |s|^2 with s0 + s1 = 2: no Newton step is allowed, so that the kernel cannot come from 0 to (1, 1).
+        let mut problem = StoredSubproblem::new(1, 2, &[(0, 0, 1.0), (0, 1, 1.0)], false, &[]);
+        problem.target = vec![2.0];
+        let mut kernel = problem.kernel(&Kernel { iterations: 0, ..Kernel::default() });
+        let alone = solve(&problem, &mut kernel, false);
+        assert!(!alone.solved && !alone.fallback && kernel.s == [0.0, 0.0]);
+        let helped = solve(&problem, &mut kernel, true);
+        assert!(helped.solved && helped.fallback && kernel.s.iter().all(|s| (s - 1.0).abs() < 1e-8), "{:?}", kernel.s);
+        let mut kernel = problem.kernel(&Kernel::default());
+        let able = solve(&problem, &mut kernel, true);
+        assert!(able.solved && !able.fallback);
     }
 
     #[cfg(not(feature = "ipopt"))]

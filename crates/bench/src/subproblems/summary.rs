@@ -38,7 +38,6 @@ pub fn table(measured: &[Measured]) -> Table {
 /// Who solved what, in sentences.
 pub fn describe(measured: &[Measured]) -> Vec<String> {
     let of = |verdict: Verdict| -> Vec<&Measured> { measured.iter().filter(|one| one.verdict == verdict).collect() };
-    let count = |verdict: Verdict| of(verdict).len();
     let mut lines =
         vec![format!("{} subproblems; on {} both agree, and only these are compared", measured.len(), count(Verdict::Agree))];
     for (verdict, words) in [
@@ -76,6 +75,7 @@ mod tests {
             cold_seconds: cold,
             ipopt_seconds: 1.0,
             newton_steps: 1,
+            fallback: false,
             ipopt_iterations: 5,
             ipopt_status: 0,
             kernel_value: 0.0,
@@ -102,5 +102,13 @@ mod tests {
         let lines = describe(&measured);
         assert_eq!(lines[0], "3 subproblems; on 2 both agree, and only these are compared");
         assert_eq!(lines[1..], ["Ipopt failed and the kernel did not: 1 (P)"]);
+        let helped = Measured { fallback: true, ..one(Kind::Tangent, 2.0, 0.5, Verdict::Agree) };
+        assert_eq!(
+            describe(&[helped])[1..],
+            [
+                "on 1 of these the kernel gave up and Clarabel took over, as in a run; both count",
+                "on 1 of these Ipopt was faster"
+            ]
+        );
     }
 }
