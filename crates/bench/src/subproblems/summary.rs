@@ -38,8 +38,16 @@ pub fn table(measured: &[Measured]) -> Table {
 /// Who solved what, in sentences.
 pub fn describe(measured: &[Measured]) -> Vec<String> {
     let of = |verdict: Verdict| -> Vec<&Measured> { measured.iter().filter(|one| one.verdict == verdict).collect() };
-    let mut lines =
-        vec![format!("{} subproblems; on {} both agree, and only these are compared", measured.len(), count(Verdict::Agree))];
+    let agree = of(Verdict::Agree);
+    let mut lines = vec![format!("{} subproblems; on {} both agree, and only these are compared", measured.len(), agree.len())];
+    let helped = agree.iter().filter(|one| one.fallback).count();
+    if helped > 0 {
+        lines.push(format!("on {helped} of these the kernel gave up and Clarabel took over, as in a run; both count"));
+    }
+    let slower = agree.iter().filter(|one| one.ipopt_seconds < one.warm_seconds).count();
+    if slower > 0 {
+        lines.push(format!("on {slower} of these Ipopt was faster"));
+    }
     for (verdict, words) in [
         (Verdict::IpoptFailed, "Ipopt failed and the kernel did not"),
         (Verdict::KernelFailed, "the kernel failed and Ipopt did not"),

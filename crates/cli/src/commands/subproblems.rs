@@ -46,7 +46,7 @@ pub struct Subproblems {
     max_iterations: u64,
 
     /// Most wall time for a problem, its run and what is measured on the way together
-    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration::parse)]
     time_limit: Duration,
 
     /// The folder of SIF files; the variable MASTSIF if not given
