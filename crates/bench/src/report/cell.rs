@@ -87,7 +87,7 @@ impl Cell {
 
     /// Seconds.
     pub fn seconds(value: f64) -> Self {
-        Cell { text: format!("{value:.3}"), sort: Some(value), ..Cell::default() }
+        Cell { text: format!("{value:.4}"), sort: Some(value), ..Cell::default() }
     }
 
     /// A residual: good up to 1e-6, bad above 1e-3.
@@ -192,7 +192,7 @@ mod tests {
         let table = Table { columns, rows: vec![row], ..Table::default() };
         let html = table.html();
         assert!(html.contains("<th class=\"\" colspan=\"1\"></th><th class=\"group\" colspan=\"2\">both</th>"), "{html}");
-        assert_eq!(table.text(), "  name  both: a  both: b\n  x           1    0.500\n");
+        assert_eq!(table.text(), "  name  both: a  both: b\n  x           1   0.5000\n");
         let plain = Table { columns: vec![Column::words("name")], ..Table::default() };
         assert!(!plain.html().contains("colspan"));
     }

@@ -12,10 +12,10 @@ pub fn table(measured: &[Measured]) -> Table {
     {
         let compared: Vec<&Measured> =
             measured.iter().filter(|one| kinds.contains(&one.kind) && one.verdict == Verdict::Agree).collect();
-        let starts: [(&str, fn(&Measured) -> f64); 2] =
-            [("as in the run", |one| one.warm_seconds), ("from zero", |one| one.cold_seconds)];
-        for (start, time) in starts {
-            let mut ratios: Vec<f64> = compared.iter().map(|one| one.ipopt_seconds / time(one)).collect();
+        let ratios =
+            |time: fn(&Measured) -> f64| compared.iter().map(|one| one.ipopt_seconds / time(one)).collect::<Vec<f64>>();
+        let (warm, cold) = (ratios(|one| one.warm_seconds), ratios(|one| one.cold_seconds));
+        for (start, mut ratios) in [("as in the run", warm), ("from zero", cold)] {
             ratios.sort_by(f64::total_cmp);
             let cells = match quartiles(&ratios) {
                 Some(ratios) => ratios.map(|ratio| Cell::words(format!("{ratio:.0}"))),

@@ -22,7 +22,8 @@ Examples:
 ///
 /// The paper hands both subproblems of every iteration to Ipopt. Here they are recorded along runs, at the iterations 0, 1, 2, 4, 8, ...,
 /// and solved again by the kernel, as in the run and from zero, and by Ipopt as quadratic programs with exact Hessian and its defaults.
-/// Of Ipopt only the time of its solve counts. Everything runs in one process, one after the other. Needs the feature `ipopt`.
+/// Of Ipopt only the time of its solve counts. Everything runs in one process, one after the other, and the smallest of five times is
+/// taken of each. Needs the feature `ipopt`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Subproblems {

@@ -7,6 +7,10 @@ use crate::{code, refusal, run, stderr, stdout, tangor};
 
 const FEW: &str = "HS71,HS6,HS28,MARATOS";
 
+fn longer<'a>(arguments: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    [arguments, more].concat()
+}
+
 fn path(folder: &tempfile::TempDir, name: &str) -> String {
     folder.path().join(name).display().to_string()
 }
@@ -78,21 +82,20 @@ fn the_estimator_is_short_for_three_settings() {
     let folder = tempfile::tempdir().unwrap();
     let csv = path(&folder, "rows.csv");
     let noisy = ["bench", "run", "HS71", "--noise", "1e-2", "--max-iterations", "50", "--out", &csv];
-    let call = |more: &[&str]| [&noisy[..], more].concat();
-    let first = run(&call(&["--estimator", "minibatch"]));
+    let first = run(&longer(&noisy, &["--estimator", "minibatch"]));
     assert_eq!(code(&first), 0, "{}", stderr(&first));
     // The same settings by their paths: the row is there already.
     let paths = ["gradient", "constraints", "jacobian"].map(|name| format!("sampling.{name}.estimator=minibatch"));
-    let long = run(&call(&["--set", &paths[0], "--set", &paths[1], "--set", &paths[2]]));
+    let long = run(&longer(&noisy, &["--set", &paths[0], "--set", &paths[1], "--set", &paths[2]]));
     assert!(stdout(&long).contains("1 of the runs were done before"), "{}{}", stdout(&long), stderr(&long));
-    let other = refusal(&call(&["--estimator", "momentum"]));
+    let other = refusal(&longer(&noisy, &["--estimator", "momentum"]));
     assert!(other.contains("already has rows of tangor with other settings"), "{other}");
     // What is set by its path comes last.
     let momentum = ["gradient", "constraints", "jacobian"].map(|name| format!("sampling.{name}.estimator=momentum"));
     let last =
         [&["--estimator", "minibatch", "--fresh"][..], &["--set", &momentum[0], "--set", &momentum[1], "--set", &momentum[2]]];
-    assert_eq!(code(&run(&call(&last.concat()))), 0);
-    let again = run(&call(&["--estimator", "momentum"]));
+    assert_eq!(code(&run(&longer(&noisy, &last.concat()))), 0);
+    let again = run(&longer(&noisy, &["--estimator", "momentum"]));
     assert!(stdout(&again).contains("1 of the runs were done before"), "{}{}", stdout(&again), stderr(&again));
 }
 
