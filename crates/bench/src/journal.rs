@@ -5,6 +5,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use crate::Error;
 use crate::record::Record;
 use crate::task::Task;
@@ -79,12 +81,18 @@ impl Journal {
     }
 }
 
-/// Writes rows as CSV, without their traces.
+/// Writes the rows of runs as CSV, without their traces.
 pub fn write_csv(path: &Path, records: &[Record]) -> Result<(), Error> {
+    let rows: Vec<Record> = records.iter().map(|record| Record { trace: Vec::new(), ..record.clone() }).collect();
+    write_rows(path, &rows)
+}
+
+/// Writes rows of any kind as CSV.
+pub fn write_rows(path: &Path, rows: &[impl Serialize]) -> Result<(), Error> {
     let encoding = |cause: csv::Error| Error::Encoding(cause.to_string());
     let mut writer = csv::Writer::from_writer(Vec::new());
-    for record in records {
-        writer.serialize(Record { trace: Vec::new(), ..record.clone() }).map_err(encoding)?;
+    for row in rows {
+        writer.serialize(row).map_err(encoding)?;
     }
     let bytes = writer.into_inner().map_err(|cause| Error::Encoding(cause.to_string()))?;
     std::fs::write(path, bytes).map_err(|cause| Error::unwritable(path, cause))

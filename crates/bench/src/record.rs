@@ -70,55 +70,21 @@ pub struct Record {
 /// Iteration, stationarity, feasibility, complementarity: the residuals as the solver saw them.
 pub type TracePoint = (u64, Option<f32>, Option<f32>, Option<f32>);
 
-/// Why a run ended: the reasons of a solver, and what can happen around it.
+/// Why a run ended: the reasons of a solver, and what can happen around it. In rows all of them are single words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// The solver's tolerances are met.
-    Tolerance,
     /// The solver's looser tolerances are met (Ipopt).
     Acceptable,
-    /// The limit on iterations was reached.
-    Iterations,
-    /// The solver kept to the limit on time.
-    WallTime,
-    /// The limit on evaluations was reached.
-    Evaluations,
-    /// Stopped from outside.
-    User,
-    /// More samples would not have made the point better.
-    NoiseFloor,
-    /// The limit on samples was reached.
-    Samples,
-    /// The step became too small.
-    StepTooSmall,
-    /// A function failed.
-    EvaluationFailed,
-    /// The linear algebra broke down, or a restoration phase failed.
-    NumericalTrouble,
     /// The solver did not take the problem, or the problem could not be read.
     Refused,
     /// The process did not keep to the limit on time and was ended.
     Hung,
     /// The process died.
     Crashed,
-}
-
-impl From<Stop> for Ending {
-    fn from(stop: Stop) -> Self {
-        match stop {
-            Stop::Tolerance => Ending::Tolerance,
-            Stop::Iterations => Ending::Iterations,
-            Stop::WallTime => Ending::WallTime,
-            Stop::Evaluations => Ending::Evaluations,
-            Stop::User => Ending::User,
-            Stop::NoiseFloor => Ending::NoiseFloor,
-            Stop::Samples => Ending::Samples,
-            Stop::StepTooSmall => Ending::StepTooSmall,
-            Stop::EvaluationFailed => Ending::EvaluationFailed,
-            Stop::NumericalTrouble => Ending::NumericalTrouble,
-        }
-    }
+    /// The solver stopped for a reason that Tangor knows too.
+    #[serde(untagged)]
+    Stopped(Stop),
 }
 
 impl Record {
@@ -188,13 +154,15 @@ mod tests {
     #[test]
     fn csv_gives_back_what_was_written() {
         let mut record = Record::failed("P", "tangor", 3, "s", Ending::Crashed, "died, \"really\"".into());
+        let other = Record::failed("P", "tangor", 4, "s", Ending::Stopped(Stop::WallTime), "late".into());
         record.objective = Some(0.1 + 0.2);
         record.point = Point::EpsKkt;
         let file = tempfile::NamedTempFile::new().unwrap();
-        crate::journal::write_csv(file.path(), &[record.clone()]).unwrap();
+        crate::journal::write_csv(file.path(), &[record.clone(), other.clone()]).unwrap();
         let text = std::fs::read_to_string(file.path()).unwrap();
         assert!(text.starts_with("problem,solver,seed,n,m,stop,point,claimed,objective,"));
+        assert!(text.contains(",3,0,0,crashed,") && text.contains(",4,0,0,wall_time,"), "{text}");
         let back: Vec<Record> = csv::Reader::from_path(file.path()).unwrap().deserialize().map(Result::unwrap).collect();
-        assert_eq!(back, [record]);
+        assert_eq!(back, [record, other]);
     }
 }

@@ -8,12 +8,13 @@ use tangor_solver::{Observer, Point, Report, Row, Settings, Solver};
 
 use crate::Error;
 use crate::contender::{Contender, Method};
+use crate::course::Course;
 use crate::record::{Ending, Record, TracePoint, is_worse};
 use crate::residuals::{Candidate, judge};
 use crate::sets::Member;
 
 /// Points of a trace that are kept: more nobody sees in a small picture.
-const TRACE_POINTS: usize = 120;
+pub(crate) const TRACE_POINTS: usize = 120;
 
 /// A run that is to be done: a problem, a solver with its settings, a seed, and the limits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -95,7 +96,7 @@ impl Task {
         settings.limits.iterations = self.max_iterations;
         settings.limits.seconds = Some(self.time_limit);
         settings.sampling.seed = self.seed;
-        let mut trace = Vec::new();
+        let mut trace = Course::new(TRACE_POINTS);
         let report = self.report(settings, &mut |row: &Row, _: &[f64]| {
             if self.trace {
                 trace.push(trace_point(row));
@@ -103,7 +104,7 @@ impl Task {
             ControlFlow::Continue(())
         })?;
         Ok(Outcome {
-            stop: report.stop.into(),
+            stop: Ending::Stopped(report.stop),
             claimed: report.point,
             message: report.message,
             x: report.x,
@@ -114,7 +115,7 @@ impl Task {
             samples: report.samples.total(),
             hessians: 0,
             seconds: report.seconds,
-            trace: thinned(trace),
+            trace: trace.points(),
         })
     }
 
@@ -171,20 +172,19 @@ impl Task {
     }
 }
 
-fn trace_point(row: &Row) -> TracePoint {
-    let visible = |value: f64| value.is_finite().then_some(value as f32);
-    (row.iteration, visible(row.stationarity), visible(row.feasibility), visible(row.complementarity))
+/// What a picture can show.
+pub(crate) fn visible(value: f64) -> Option<f32> {
+    value.is_finite().then_some(value as f32)
 }
 
-/// At most [`TRACE_POINTS`], evenly, with first and last.
-fn thinned(trace: Vec<TracePoint>) -> Vec<TracePoint> {
-    let stride = trace.len().div_ceil(TRACE_POINTS).max(1);
-    let last = trace.len().saturating_sub(1);
-    trace.into_iter().enumerate().filter(|(k, _)| k % stride == 0 || *k == last).map(|(_, point)| point).collect()
+fn trace_point(row: &Row) -> TracePoint {
+    (row.iteration, visible(row.stationarity), visible(row.feasibility), visible(row.complementarity))
 }
 
 #[cfg(test)]
 mod tests {
+    use tangor_solver::Stop;
+
     use super::*;
 
     fn task(name: &str) -> Task {
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn a_run_is_judged_from_its_point() {
         let record = task("HS71").perform();
-        assert_eq!((record.stop, record.point, record.worse), (Ending::Tolerance, Point::EpsKkt, false));
+        assert_eq!((record.stop, record.point, record.worse), (Ending::Stopped(Stop::Tolerance), Point::EpsKkt, false));
         assert_eq!((record.n, record.m), (4, 2));
         assert!(record.residuals().unwrap().worst() <= 1e-6);
         assert_eq!(record.trace.last().unwrap().0, record.iterations);
@@ -206,7 +206,7 @@ mod tests {
     fn what_the_solver_claims_does_not_count() {
         let task = task("HS71");
         let outcome = Outcome {
-            stop: Ending::Tolerance,
+            stop: Ending::Stopped(Stop::Tolerance),
             claimed: Point::EpsKkt,
             message: "Done.".into(),
             x: vec![1.0, 5.0, 5.0, 1.0],
@@ -242,14 +242,5 @@ mod tests {
         let record = task.perform();
         assert_eq!((record.stop, record.point), (Ending::Refused, Point::Nothing));
         assert!(record.message.contains("NOPE"));
-    }
-
-    #[test]
-    fn a_long_trace_keeps_its_ends() {
-        let long: Vec<TracePoint> = (0..1001).map(|k| (k, None, None, None)).collect();
-        let kept = thinned(long);
-        assert!(kept.len() <= TRACE_POINTS + 1);
-        assert_eq!((kept[0].0, kept[kept.len() - 1].0), (0, 1000));
-        assert_eq!(thinned(Vec::new()), []);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use tangor_bench::{Campaign, Contender, Ending, Error, Journal, Member, Plan, Program, Results, Source};
-use tangor_solver::Settings;
+use tangor_solver::{Settings, Stop};
 
 /// Counts its runs in the file `runs`, then does what the problem's name says.
 const SCRIPT: &str = r#"
@@ -38,7 +38,7 @@ fn plan(names: &[&str]) -> Plan {
 
 /// Runs the plan with the script in the folder.
 fn run(folder: &Path, plan: &Plan, interrupt: &AtomicBool) -> Result<Results, Error> {
-    let row = serde_json::to_string(&plan.tasks()[0].failed(Ending::Tolerance, "Done.")).unwrap();
+    let row = serde_json::to_string(&plan.tasks()[0].failed(Ending::Stopped(Stop::Tolerance), "Done.")).unwrap();
     let row = row.replace(&format!("\"problem\":\"{}\"", plan.members[0].name), "\"problem\":\"NAME\"");
     let script = format!("cd '{}'\nROW='{row}'\n{SCRIPT}", folder.display());
     let program = Program { path: "sh".into(), arguments: vec!["-c".into(), script], grace: Duration::from_millis(800) };
@@ -61,8 +61,8 @@ fn what_hangs_or_crashes_is_reported_and_the_rest_goes_on() {
         ("HANG", Ending::Hung),
         ("CRASH", Ending::Crashed),
         ("GARBAGE", Ending::Crashed),
-        ("LOUD", Ending::Tolerance),
-        ("GOOD", Ending::Tolerance),
+        ("LOUD", Ending::Stopped(Stop::Tolerance)),
+        ("GOOD", Ending::Stopped(Stop::Tolerance)),
     ];
     assert_eq!(stops, expected);
     assert!(results.records[0].message.contains("ended after 1.0 s"), "{}", results.records[0].message);

@@ -2,19 +2,19 @@
 
 use std::process::Command;
 
-use tangor_bench::report::{Cell, Column, Report, Section, Table, trace_key};
+use tangor_bench::report::{Cell, Column, Report, Section, Table};
 use tangor_bench::{Ending, Record};
+use tangor_solver::Stop;
 
 fn report() -> Report {
     let record = |name: &str, residual: f32| {
-        let mut record = Record::failed(name, "tangor", 0, "", Ending::Tolerance, String::new());
+        let mut record = Record::failed(name, "tangor", 0, "", Ending::Stopped(Stop::Tolerance), String::new());
         record.trace = vec![(0, Some(1.0), Some(2.0), None), (5, Some(residual), Some(0.0), None)];
         record
     };
     let records = [record("SECOND", 1e-3), record("FIRST", 1e-9)];
-    let row = |record: &Record, residual: f64| {
-        vec![Cell::words(&record.problem).opening(trace_key(record)), Cell::residual(Some(residual))]
-    };
+    let row =
+        |record: &Record, residual: f64| vec![Cell::words(&record.problem).opening([record]), Cell::residual(Some(residual))];
     let table = Table {
         caption: "all".into(),
         columns: vec![Column::words("problem"), Column::numbers("residual")],

@@ -5,9 +5,8 @@ use clap::{Args, ValueEnum};
 /// The arguments that are short for `--set`.
 #[derive(Debug, Args)]
 pub struct SamplingArguments {
-    /// How gradient, constraints and Jacobian are estimated (sampling.*.estimator)
-    #[arg(long, value_enum, value_name = "NAME", help_heading = "Sampling")]
-    estimator: Option<EstimatorName>,
+    #[command(flatten)]
+    estimator: EstimatorArgument,
 
     /// Samples of each function per iteration (sampling.*.batch)
     #[arg(long, value_name = "N", help_heading = "Sampling")]
@@ -30,6 +29,32 @@ pub struct SamplingArguments {
     confidence: Option<f64>,
 }
 
+/// The choice of the estimator alone, for commands that need no more.
+#[derive(Debug, Args)]
+pub struct EstimatorArgument {
+    /// How gradient, constraints and Jacobian are estimated (sampling.*.estimator)
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "Sampling")]
+    estimator: Option<EstimatorName>,
+}
+
+impl EstimatorArgument {
+    /// The same as `--set` would have it.
+    pub fn assignments(&self) -> Vec<(String, String)> {
+        let name = self.estimator.map(|name| match name {
+            EstimatorName::Minibatch => "minibatch".to_string(),
+            EstimatorName::Momentum => "momentum".to_string(),
+        });
+        of_each_function("estimator", name)
+    }
+}
+
+/// The same value for all three functions.
+fn of_each_function(name: &str, value: Option<String>) -> Vec<(String, String)> {
+    let functions = ["gradient", "constraints", "jacobian"];
+    let assignment = |value: &String| functions.map(|function| (format!("sampling.{function}.{name}"), value.clone()));
+    value.iter().flat_map(assignment).collect()
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum EstimatorName {
     /// The average over new samples
@@ -41,25 +66,15 @@ enum EstimatorName {
 impl SamplingArguments {
     /// The same as `--set` would have it.
     pub fn assignments(&self) -> Vec<(String, String)> {
-        let estimator = self.estimator.map(|name| match name {
-            EstimatorName::Minibatch => "minibatch".to_string(),
-            EstimatorName::Momentum => "momentum".to_string(),
-        });
-        let of_each_function = [
-            ("estimator", estimator),
-            ("batch", self.batch.map(|size| format!("{{constant = {{size = {size}}}}}"))),
-            ("momentum", self.momentum.map(|a| format!("{{constant = {{a = {a:?}}}}}"))),
-        ];
         let single = [
             ("sampling.seed", self.seed.map(|seed| seed.to_string())),
             ("limits.samples", self.samples.map(|samples| samples.to_string())),
             ("sampling.judge.confidence", self.confidence.map(|confidence| format!("{confidence:?}"))),
         ];
-        let functions = ["gradient", "constraints", "jacobian"];
-        let each = of_each_function.iter().flat_map(|(name, value)| {
-            functions.iter().filter_map(move |function| Some((format!("sampling.{function}.{name}"), value.clone()?)))
-        });
-        each.chain(single.into_iter().filter_map(|(path, value)| Some((path.to_string(), value?)))).collect()
+        let batch = of_each_function("batch", self.batch.map(|size| format!("{{constant = {{size = {size}}}}}")));
+        let momentum = of_each_function("momentum", self.momentum.map(|a| format!("{{constant = {{a = {a:?}}}}}")));
+        let single = single.into_iter().filter_map(|(path, value)| Some((path.to_string(), value?)));
+        self.estimator.assignments().into_iter().chain(batch).chain(momentum).chain(single).collect()
     }
 }
 
@@ -72,7 +87,7 @@ mod tests {
     #[test]
     fn every_short_way_reaches_its_settings() {
         let arguments = SamplingArguments {
-            estimator: Some(EstimatorName::Minibatch),
+            estimator: EstimatorArgument { estimator: Some(EstimatorName::Minibatch) },
             batch: Some(8),
             momentum: Some(1.0),
             seed: Some(7),

@@ -50,7 +50,7 @@ pub fn sentence(verdict: &Verdict, tolerance: &Tolerance) -> String {
             (false, false) => above.push(name),
         }
     }
-    let judged = format!("Judged on {samples} of each function, with {confidence} confidence in each bound:");
+    let judged = format!("Judged on {samples}, with {confidence} confidence in each bound:");
     match (above.is_empty(), hidden.is_empty()) {
         (true, true) => format!("{judged} all three residuals are within their tolerances."),
         (true, false) => {
@@ -91,7 +91,7 @@ mod tests {
             samples: 2000,
             ..Verdict::default()
         };
-        let start = "Judged on 2000 fresh samples of each function, with 95% confidence in each bound: ";
+        let start = "Judged on 2000 fresh samples, with 95% confidence in each bound: ";
         let told = |verdict: &Verdict| sentence(verdict, &tolerance).strip_prefix(start).unwrap_or_default().to_string();
         assert_eq!(told(&verdict), "all three residuals are within their tolerances.");
         verdict.feasibility = bounded(9e-3, 2e-2);

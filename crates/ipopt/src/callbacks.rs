@@ -13,7 +13,18 @@ pub struct Functions<'a> {
     pub derivatives: Derivatives<'a>,
     pub counts: Counts,
     pub hessians: u64,
-    pub iterations: u64,
+    pub course: Vec<Progress>,
+}
+
+/// Where Ipopt was after an iteration: residuals in the maximum norm and in its own scaling.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// The iteration.
+    pub iteration: u64,
+    /// Violation of the constraints.
+    pub feasibility: f64,
+    /// Dual infeasibility; none during a restoration phase, where Ipopt gives that of another problem.
+    pub stationarity: Option<f64>,
 }
 
 /// A problem with first or second derivatives.
@@ -146,11 +157,11 @@ pub unsafe extern "C" fn hessian(
 }
 
 pub unsafe extern "C" fn intermediate(
-    _: Index,
+    phase: Index,
     iteration: Index,
     _: c_double,
-    _: c_double,
-    _: c_double,
+    feasibility: c_double,
+    stationarity: c_double,
     _: c_double,
     _: c_double,
     _: c_double,
@@ -159,7 +170,9 @@ pub unsafe extern "C" fn intermediate(
     _: Index,
     data: *mut c_void,
 ) -> Bool {
-    unsafe { (*data.cast::<Functions>()).iterations = u64::from(iteration.unsigned_abs()) };
+    let functions = unsafe { &mut *data.cast::<Functions>() };
+    let (iteration, regular) = (u64::from(iteration.unsigned_abs()), phase == 0);
+    functions.course.push(Progress { iteration, feasibility, stationarity: regular.then_some(stationarity) });
     1
 }
 

@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use tangor_problem::{Counts, Meta};
 
-pub use callbacks::Derivatives;
 use callbacks::Functions;
+pub use callbacks::{Derivatives, Progress};
 
 /// When Ipopt gives up and when it is content. All else is Ipopt's default.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +22,9 @@ pub struct Options {
     pub seconds: f64,
     /// `tol`: the tolerance in Ipopt's own scaling.
     pub tolerance: f64,
-    /// `dual_inf_tol`, `constr_viol_tol`, `compl_inf_tol`: the tolerance of the unscaled residuals, each in the maximum norm.
-    pub unscaled: f64,
+    /// `dual_inf_tol`, `constr_viol_tol`, `compl_inf_tol`: the tolerance of the unscaled residuals, each in the maximum norm. Ipopt's
+    /// defaults, which are looser, if there is none.
+    pub unscaled: Option<f64>,
 }
 
 /// What Ipopt gives back, in the signs of Tangor.
@@ -39,25 +40,27 @@ pub struct Solution {
     pub bound_multipliers: Vec<f64>,
     /// Iterations.
     pub iterations: u64,
+    /// Its course, iteration by iteration.
+    pub course: Vec<Progress>,
     /// Evaluations of values and first derivatives.
     pub counts: Counts,
     /// Evaluations of the Hessian.
     pub hessians: u64,
-    /// Wall time.
+    /// Wall time of Ipopt itself, without the making of its object and of its options.
     pub seconds: f64,
 }
 
 /// Solves a problem. `None`: Ipopt did not take the problem or an option.
 pub fn solve(mut derivatives: Derivatives, options: &Options) -> Option<Solution> {
-    let started = Instant::now();
     let meta = derivatives.problem().meta().clone();
     let handle = Handle::new(&meta, &derivatives)?;
     handle.set(&derivatives, options)?;
     let (n, m) = (meta.n(), meta.m());
     let mut x = meta.x0.clone();
     let (mut y, mut lower, mut upper) = (vec![0.0; m], vec![0.0; n], vec![0.0; n]);
-    let mut functions = Functions { derivatives, counts: Counts::default(), hessians: 0, iterations: 0 };
+    let mut functions = Functions { derivatives, counts: Counts::default(), hessians: 0, course: Vec::new() };
     let data: *mut Functions = &mut functions;
+    let started = Instant::now();
     // SAFETY: all arrays have the declared lengths, null is allowed for what is not wanted, and `functions` outlives the call.
     let status = unsafe {
         binding::IpoptSolve(
@@ -71,15 +74,17 @@ pub fn solve(mut derivatives: Derivatives, options: &Options) -> Option<Solution
             data.cast::<c_void>(),
         )
     };
+    let seconds = started.elapsed().as_secs_f64();
     Some(Solution {
         status,
         x,
         row_multipliers: y,
         bound_multipliers: lower.iter().zip(&upper).map(|(lower, upper)| lower - upper).collect(),
-        iterations: functions.iterations,
+        iterations: functions.course.last().map_or(0, |last| last.iteration),
+        course: functions.course,
         counts: functions.counts,
         hessians: functions.hessians,
-        seconds: started.elapsed().as_secs_f64(),
+        seconds,
     })
 }
 
@@ -100,6 +105,10 @@ impl Handle {
             Derivatives::Second(problem) => problem.hessian_pattern().len(meta.n(), meta.n()),
         };
         let size = |length: usize| i32::try_from(length).ok();
+        // Ipopt would read from nowhere.
+        if meta.m() > 0 && meta.jacobian_len() == 0 {
+            return None;
+        }
         // SAFETY: the bounds have the lengths n and m and are copied by Ipopt.
         let pointer = unsafe {
             binding::CreateIpoptProblem(
@@ -127,13 +136,10 @@ impl Handle {
         if matches!(derivatives, Derivatives::First(_)) {
             words.push(("hessian_approximation", "limited-memory"));
         }
-        let numbers = [
-            ("tol", options.tolerance),
-            ("dual_inf_tol", options.unscaled),
-            ("constr_viol_tol", options.unscaled),
-            ("compl_inf_tol", options.unscaled),
-            ("max_cpu_time", options.seconds),
-        ];
+        let mut numbers = vec![("tol", options.tolerance), ("max_cpu_time", options.seconds)];
+        if let Some(unscaled) = options.unscaled {
+            numbers.extend(["dual_inf_tol", "constr_viol_tol", "compl_inf_tol"].map(|name| (name, unscaled)));
+        }
         let whole = [("print_level", 0), ("max_iter", i32::try_from(options.max_iterations).unwrap_or(i32::MAX))];
         let text = |word: &str| CString::new(word).ok();
         for (name, value) in words {

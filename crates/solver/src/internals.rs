@@ -8,7 +8,8 @@ use crate::clock::Clock;
 use crate::gram::Gram;
 use crate::matrix::{Jacobian, Matrix, Structure};
 use crate::projection::{Projection, Subproblem};
-use crate::{Factorisation, Kernel, Solver, Unusual, cone};
+use crate::vector::norm;
+use crate::{Factorisation, Kernel, NormalVariant, Solver, Unusual, cone};
 
 /// A subproblem `min g^T s + 1/2 s^T H s + sum_i (J s - r)_i^2 / (2 kappa_i)`, `lower <= s <= upper`, that owns its data.
 #[derive(Clone, Debug)]
@@ -77,12 +78,31 @@ impl StoredSubproblem {
 
     /// The tangent subproblem of the next iteration, with the multipliers that it starts from. The run is not changed.
     pub fn next<S: SampledProblem>(solver: &mut Solver<S>) -> Self {
+        Self::next_two(solver).1
+    }
+
+    /// The normal and the tangent subproblem of the next iteration, with the multipliers that they start from. There is no normal one
+    /// where nothing is violated, or where a mapping takes its place. The run is not changed.
+    pub fn next_two<S: SampledProblem>(solver: &mut Solver<S>) -> (Option<Self>, Self) {
         let kept = (solver.normal.y.clone(), solver.tangent.lambda.clone());
         solver.find_steps(&mut Unusual::default());
+        let is_there = solver.settings.normal.variant != NormalVariant::Mapping && norm(&solver.current.h) > 0.0;
+        let normal = is_there.then(|| {
+            let (target, softness) = solver.normal.rows();
+            StoredSubproblem {
+                metric: solver.metric.normal.clone(),
+                target: target.to_vec(),
+                lower: solver.room.lower.clone(),
+                upper: solver.room.upper.clone(),
+                softness: softness.to_vec(),
+                warm: kept.0.clone(),
+                ..StoredSubproblem::of(solver.current.jacobian.clone())
+            }
+        });
         let (jacobian, target, softness) = solver.tangent.rows(&solver.current.jacobian, &solver.normal.target);
         let mut warm = kept.1.clone();
         warm.resize(jacobian.rows(), 0.0);
-        let stored = StoredSubproblem {
+        let tangent = StoredSubproblem {
             jacobian: jacobian.clone(),
             metric: solver.metric.diagonal.clone(),
             gradient: solver.current.g.clone(),
@@ -93,7 +113,7 @@ impl StoredSubproblem {
             warm,
         };
         (solver.normal.y, solver.tangent.lambda) = kept;
-        stored
+        (normal, tangent)
     }
 
     fn borrow(&self) -> Subproblem<'_> {
@@ -111,6 +131,14 @@ impl StoredSubproblem {
     /// Rows and columns.
     pub fn size(&self) -> (usize, usize) {
         (self.jacobian.rows(), self.jacobian.columns())
+    }
+
+    /// The entries of `J` that are not zero, slacks included: row, column, value.
+    pub fn entries(&self) -> Vec<(usize, usize, f64)> {
+        let a = &self.jacobian.a;
+        let row = |i: usize| a.row_values(i).iter().enumerate().map(move |(k, value)| (i, a.column(i, k), *value));
+        let slacks = self.jacobian.slack_rows.iter().enumerate().map(|(k, &i)| (i, a.n + k, -1.0));
+        (0..a.m).flat_map(row).filter(|(_, _, value)| *value != 0.0).chain(slacks).collect()
     }
 
     /// Whether there is a row that is neither soft nor has a slack.

@@ -125,6 +125,11 @@ impl NormalStep {
         (attained, projected)
     }
 
+    /// The rows of the last subproblem: target and softness.
+    pub fn rows(&self) -> (&[f64], &[f64]) {
+        (&self.work.wanted, &self.work.softness)
+    }
+
     /// The second-order correction: a short step that removes the residual `h` which is left at the end of a step. The room of the
     /// frame is that around the end of the step.
     pub fn correction(

@@ -6,6 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use tangor_collection::{What, entries};
+use tangor_problem::{ClosureProblem, Meta};
 use tangor_solver::internals::StoredSubproblem;
 use tangor_solver::{Factorisation, Kernel, Row, Settings, Solver};
 
@@ -184,4 +185,28 @@ fn subproblems_that_arise_agree_with_clarabel() {
     println!("{solved} subproblems were solved, {compared} compared");
     assert!(compared > 700 && 10 * compared > 7 * solved, "of {solved} subproblems only {compared} were compared");
     assert!(wrong.is_empty(), "{} of {solved}:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// `min x0 + x1` with `x0 + x1^2 = 3`, `x0 <= 0.5` from (0, 1): `h = -2`, `J = (1, 2)`, and 0.5 of room above `x0`.
+#[test]
+fn the_normal_subproblem_of_a_run_by_hand() {
+    let meta = Meta::new("parabola", vec![0.0, 1.0]).bounds(&[f64::NEG_INFINITY; 2], &[0.5, f64::INFINITY]).equalities(&[3.0]);
+    let problem = ClosureProblem::builder(meta)
+        .objective(|x| x[0] + x[1])
+        .gradient(|_, g| g.fill(1.0))
+        .constraints(|x, c| c[0] = x[0] + x[1] * x[1])
+        .jacobian(|x, values| values.copy_from_slice(&[1.0, 2.0 * x[1]]))
+        .build()
+        .unwrap();
+    let mut solver = Solver::new(problem, Settings::default()).unwrap();
+    let (normal, tangent) = StoredSubproblem::next_two(&mut solver);
+    let normal = normal.unwrap();
+    assert_eq!((normal.entries(), &normal.target[..]), (vec![(0, 0, 1.0), (0, 1, 2.0)], &[2.0][..]));
+    assert_eq!((&normal.metric[..], &normal.gradient[..], normal.upper[0]), (&[1.0; 2][..], &[0.0; 2][..], 0.5));
+    assert!(normal.softness[0] > 0.0 && !normal.has_hard_rows());
+    // The tangent subproblem takes over what the normal one reaches.
+    let mut kernel = normal.kernel(&Kernel::default());
+    normal.solve(&mut kernel);
+    let reached = kernel.s[0] + 2.0 * kernel.s[1];
+    assert!(kernel.converged && (tangent.target[0] - reached).abs() < 1e-9 && tangent.softness[0] == 0.0);
 }

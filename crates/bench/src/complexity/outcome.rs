@@ -4,7 +4,7 @@ use super::measurement::Measurement;
 use super::setting::{Oracle, Setting};
 use super::slope::{Fit, median};
 use crate::Error;
-use crate::figure::{LineFigure, LinePanel};
+use crate::figure::{SlopeFigure, SlopePanel};
 use crate::report::{Cell, Column, Section, Table};
 
 /// The counts of one function in one setting.
@@ -111,7 +111,7 @@ impl Outcome {
 
     /// A panel for each oracle, a curve for each setting.
     pub fn picture(&self) -> String {
-        let panel = |oracle: Oracle| LinePanel {
+        let panel = |oracle: Oracle| SlopePanel {
             title: oracle.name().into(),
             curves: self.lines.iter().filter(|line| line.oracle == oracle).map(|line| line.points.clone()).collect(),
         };
@@ -122,7 +122,7 @@ impl Outcome {
             });
             format!("{}: {}", setting.name(), slopes.collect::<Vec<_>>().join(", "))
         };
-        LineFigure {
+        SlopeFigure {
             title: "Counts until an eps-KKT point, median over seeds; slopes and in brackets the paper's exponents".into(),
             x_label: "eps".into(),
             panels: Oracle::ALL.map(panel).to_vec(),

@@ -1,7 +1,7 @@
 //! Box plots of positive numbers on a logarithmic scale, as in the paper.
 
-use super::COLORS;
 use super::canvas::{Anchor, Canvas, power_of_ten};
+use super::color;
 
 /// What is smaller is drawn here: rounding has no finer meaning, and zero has no logarithm.
 const FLOOR: f64 = 1e-17;
@@ -58,13 +58,7 @@ impl Summary {
         let logarithm = |value: &f64| if value.is_nan() { f64::INFINITY } else { value.max(FLOOR).log10() };
         let mut logs: Vec<f64> = values.iter().map(logarithm).map(|log| log.min(300.0)).collect();
         logs.sort_by(f64::total_cmp);
-        let last = logs.len().checked_sub(1)?;
-        let quantile = |share: f64| {
-            let place = share * last as f64;
-            let below = logs[place.floor() as usize];
-            below + place.fract() * (logs[place.ceil() as usize] - below)
-        };
-        let quartiles = [0.25, 0.5, 0.75].map(quantile);
+        let quartiles = quartiles(&logs)?;
         let reach = 1.5 * (quartiles[2] - quartiles[0]);
         let inside = |log: &f64| (quartiles[0] - reach..=quartiles[2] + reach).contains(log);
         let within: Vec<f64> = logs.iter().copied().filter(inside).collect();
@@ -72,6 +66,16 @@ impl Summary {
         let whiskers = [within.first().copied()?, within.last().copied()?];
         Some(Summary { quartiles, whiskers, outliers: logs.into_iter().filter(|log| !inside(log)).collect() })
     }
+}
+
+/// First quartile, median and third quartile of sorted values, between neighbours linearly. `None`: there are none.
+pub fn quartiles(sorted: &[f64]) -> Option<[f64; 3]> {
+    let last = sorted.len().checked_sub(1)?;
+    Some([0.25, 0.5, 0.75].map(|share| {
+        let place = share * last as f64;
+        let below = sorted[place.floor() as usize];
+        below + place.fract() * (sorted[place.ceil() as usize] - below)
+    }))
 }
 
 /// The vertical scale in exponents of ten.
@@ -137,7 +141,7 @@ impl LabelledBox {
         let Some(summary) = Summary::of(&self.values) else {
             return canvas.text(x, base + 37.0, Anchor::Middle, "mark", "no values");
         };
-        let color = COLORS[self.color % COLORS.len()];
+        let color = color(self.color);
         let [first, median, third] = summary.quartiles.map(|log| scale.y(log));
         let [low, high] = summary.whiskers.map(|log| scale.y(log));
         let half = SLOT * 0.24;
@@ -173,6 +177,14 @@ mod tests {
         assert_eq!(summary.whiskers.map(f64::round), [1.0, 5.0]);
         assert_eq!(summary.outliers.len(), 1);
         assert_eq!(Summary::of(&[]), None);
+    }
+
+    #[test]
+    fn quartiles_of_few() {
+        // places 0.75, 1.5, 2.25
+        assert_eq!(quartiles(&[1.0, 2.0, 4.0, 8.0]), Some([1.75, 3.0, 5.0]));
+        assert_eq!(quartiles(&[3.0]), Some([3.0; 3]));
+        assert_eq!(quartiles(&[]), None);
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::fmt::Write;
 pub struct Canvas {
     width: f64,
     height: f64,
+    /// Whether it turns dark where its reader's screen is.
+    adaptive: bool,
     body: String,
 }
 
@@ -18,12 +20,21 @@ pub enum Anchor {
 }
 
 const STYLE: &str = "text{font-family:system-ui,'DejaVu Sans',Helvetica,Arial,sans-serif;font-size:12px;fill:#222}\
-.title{font-size:14px;font-weight:600}.mark{font-size:11px;fill:#555}.grid{stroke:#e4e4e4}.axis{stroke:#888}\
-.box{stroke-width:1.4}.median{stroke-width:2.6}.curve{fill:none;stroke-width:2}.outlier{fill:none;stroke-width:1}";
+.sheet{fill:#fff}.headline{font-size:19px;font-weight:600}.title{font-size:14px;font-weight:600}.subtitle{font-size:13px;fill:#555}\
+.mark{font-size:11px;fill:#555}.grid{stroke:#e4e4e4}.axis{stroke:#888}.box{stroke-width:1.4}.median{stroke-width:2.6}\
+.curve{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}.fine{stroke-width:1}\
+.tolerance{stroke:#8a9099;stroke-width:1.25;stroke-dasharray:5 4}.outlier{fill:none;stroke-width:1}";
+const DARK: &str = "@media(prefers-color-scheme:dark){text{fill:#d5d8dd}.sheet{fill:#16181b}.headline,.title{fill:#fff}\
+.subtitle,.mark{fill:#9aa0aa}.grid{stroke:#2a2e34}.axis{stroke:#4a505a}}";
 
 impl Canvas {
     pub fn new(width: f64, height: f64) -> Self {
-        Canvas { width, height, body: String::new() }
+        Canvas { width, height, adaptive: false, body: String::new() }
+    }
+
+    /// One that turns dark where its reader's screen is: for pictures that are looked at alone, not inside of a white page.
+    pub fn adaptive(width: f64, height: f64) -> Self {
+        Canvas { adaptive: true, ..Canvas::new(width, height) }
     }
 
     pub fn text(&mut self, x: f64, y: f64, anchor: Anchor, class: &str, text: &str) {
@@ -56,9 +67,9 @@ impl Canvas {
         self.add(format_args!("<circle class=\"outlier\" stroke=\"{color}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2\"/>"));
     }
 
-    pub fn path(&mut self, color: &str, dashes: &str, d: &str) {
+    pub fn path(&mut self, class: &str, color: &str, dashes: &str, d: &str) {
         let dashes = if dashes.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dashes}\"") };
-        self.add(format_args!("<path class=\"curve\" stroke=\"{color}\"{dashes} d=\"{d}\"/>"));
+        self.add(format_args!("<path class=\"{class}\" stroke=\"{color}\"{dashes} d=\"{d}\"/>"));
     }
 
     fn add(&mut self, element: std::fmt::Arguments) {
@@ -67,10 +78,11 @@ impl Canvas {
     }
 
     pub fn finish(self, title: &str) -> String {
-        let Canvas { width, height, body } = self;
+        let Canvas { width, height, adaptive, body } = self;
+        let dark = if adaptive { DARK } else { "" };
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
-             role=\"img\"><title>{}</title><style>{STYLE}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{body}</svg>\n",
+             role=\"img\"><title>{}</title><style>{STYLE}{dark}</style>\n<rect class=\"sheet\" width=\"100%\" height=\"100%\"/>\n{body}</svg>\n",
             escaped(title)
         )
     }

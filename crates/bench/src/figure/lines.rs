@@ -1,147 +1,193 @@
-//! Points joined by lines, both axes logarithmic.
+//! Lines of positive numbers against iterations, on logarithmic scales: panels over one another with a common horizontal axis.
 
 use std::fmt::Write;
 
-use super::COLORS;
+use super::axis::{Decades, round_marks};
 use super::canvas::{Anchor, Canvas, power_of_ten};
+use super::color;
 
-const PANEL: f64 = 250.0;
-const HEIGHT: f64 = 300.0;
-const LEFT: f64 = 58.0;
-const TOP: f64 = 60.0;
-const DASHES: [&str; 3] = ["", "7 4", "2 3"];
+const WIDTH: f64 = 920.0;
+const LEFT: f64 = 84.0;
+const RIGHT: f64 = 28.0;
+const TOP: f64 = 96.0;
+const GAP: f64 = 44.0;
+const BOTTOM: f64 = 56.0;
+/// Values below this fraction of the largest are at rounding level; the picture does not stretch for them.
+const MOST_DECADES: i32 = 20;
 
-/// A figure with panels side by side, all on one scale, and one legend.
+/// A figure of lines.
 #[derive(Clone, Debug)]
 pub struct LineFigure {
     /// What it shows.
     pub title: String,
-    /// What is on the horizontal axis. It falls from left to right.
-    pub x_label: String,
-    /// Side by side.
+    /// What else there is to say.
+    pub subtitle: String,
+    /// The iterations, rising: one for each value of every line.
+    pub iterations: Vec<u64>,
+    /// From top to bottom.
     pub panels: Vec<LinePanel>,
-    /// The names of the curves, the same in every panel.
-    pub labels: Vec<String>,
 }
 
-/// The curves of one quantity.
+/// A panel with a scale of its own.
 #[derive(Clone, Debug)]
 pub struct LinePanel {
-    /// The quantity.
+    /// What it shows.
     pub title: String,
-    /// Points of each curve; what is not positive and finite is left out.
-    pub curves: Vec<Vec<(f64, f64)>>,
+    /// How high it is.
+    pub height: f64,
+    /// Its lines.
+    pub lines: Vec<Line>,
+    /// What the lines should get below: dashed, one for each different value.
+    pub tolerances: Vec<f64>,
 }
 
-/// Both scales, in base-10 logarithms.
-struct Scales {
-    x: [f64; 2],
-    y: [i32; 2],
-}
-
-impl Scales {
-    fn of(panels: &[LinePanel]) -> Option<Self> {
-        let logs: Vec<(f64, f64)> = panels.iter().flat_map(|panel| &panel.curves).flat_map(|curve| logarithms(curve)).collect();
-        let bounds = |values: &mut dyn Iterator<Item = f64>| {
-            values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)])
-        };
-        let (x, y) = (bounds(&mut logs.iter().map(|log| log.0)), bounds(&mut logs.iter().map(|log| log.1)));
-        let low = y[0].floor() as i32;
-        (!logs.is_empty()).then_some(Scales { x: [x[0], x[1].max(x[0] + 1e-3)], y: [low, (y[1].ceil() as i32).max(low + 1)] })
-    }
-
-    /// Where a point is drawn in the panel whose left edge is given.
-    fn place(&self, left: f64, (x, y): (f64, f64)) -> (f64, f64) {
-        let across = (self.x[1] - x) / (self.x[1] - self.x[0]);
-        let up = (y - f64::from(self.y[0])) / f64::from(self.y[1] - self.y[0]);
-        (left + PANEL * across, TOP + HEIGHT * (1.0 - up))
-    }
-}
-
-fn logarithms(curve: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let is_positive = |value: f64| value > 0.0 && value.is_finite();
-    curve.iter().filter(|(x, y)| is_positive(*x) && is_positive(*y)).map(|(x, y)| (x.log10(), y.log10())).collect()
+/// A line.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// Its name.
+    pub label: String,
+    /// Which of the colours.
+    pub color: usize,
+    /// Its values; where one is not positive and finite, the line is broken.
+    pub values: Vec<f64>,
 }
 
 impl LineFigure {
     /// Draws it.
     pub fn draw(&self) -> String {
-        let width = LEFT + (PANEL + LEFT) * self.panels.len().max(2) as f64;
-        let base = TOP + HEIGHT;
-        let mut canvas = Canvas::new(width, base + 58.0 + 20.0 * self.labels.len() as f64);
-        canvas.text(LEFT, 20.0, Anchor::Start, "title", &self.title);
-        let Some(scales) = Scales::of(&self.panels) else {
-            canvas.text(LEFT, TOP, Anchor::Start, "mark", "nothing was measured");
-            return canvas.finish(&self.title);
-        };
-        for (k, panel) in self.panels.iter().enumerate() {
-            let left = LEFT + (PANEL + LEFT) * k as f64;
-            panel.draw(&mut canvas, &scales, left);
-            canvas.text(left + PANEL / 2.0, base + 36.0, Anchor::Middle, "", &self.x_label);
+        let gaps = GAP * self.panels.len().saturating_sub(1) as f64;
+        let height = TOP + BOTTOM + self.panels.iter().map(|panel| panel.height).sum::<f64>() + gaps;
+        let mut canvas = Canvas::adaptive(WIDTH, height);
+        canvas.text(LEFT, 36.0, Anchor::Start, "headline", &self.title);
+        canvas.text(LEFT, 57.0, Anchor::Start, "subtitle", &self.subtitle);
+        let mut top = TOP;
+        for panel in &self.panels {
+            self.draw_panel(&mut canvas, panel, top);
+            top += panel.height + GAP;
         }
-        for (k, label) in self.labels.iter().enumerate() {
-            let y = base + 60.0 + 20.0 * k as f64;
-            let (color, dashes) = look(k);
-            canvas.path(color, dashes, &format!("M{LEFT} {:.1}h34", y - 4.0));
-            canvas.text(LEFT + 44.0, y, Anchor::Start, "", label);
+        let bottom = height - BOTTOM;
+        for mark in self.marks() {
+            canvas.text(self.x(mark), bottom + 18.0, Anchor::Middle, "mark", &mark.to_string());
         }
+        canvas.text((LEFT + WIDTH - RIGHT) / 2.0, bottom + 40.0, Anchor::Middle, "", "iteration");
         canvas.finish(&self.title)
     }
-}
 
-impl LinePanel {
-    fn draw(&self, canvas: &mut Canvas, scales: &Scales, left: f64) {
-        let base = TOP + HEIGHT;
-        canvas.text(left + PANEL / 2.0, TOP - 14.0, Anchor::Middle, "", &self.title);
-        for exponent in scales.y[0]..=scales.y[1] {
-            let (_, y) = scales.place(left, (scales.x[1], f64::from(exponent)));
-            canvas.line("grid", None, (left, y), (left + PANEL, y));
-            canvas.text(left - 8.0, y + 4.0, Anchor::End, "mark", &power_of_ten(exponent));
+    /// First and last iteration, apart from each other.
+    fn ends(&self) -> (u64, u64) {
+        let first = self.iterations.first().copied().unwrap_or(0);
+        (first, self.iterations.last().copied().unwrap_or(1).max(first.saturating_add(1)))
+    }
+
+    fn x(&self, iteration: u64) -> f64 {
+        let (first, last) = self.ends();
+        let share = iteration.saturating_sub(first) as f64 / last.abs_diff(first).max(1) as f64;
+        LEFT + share * (WIDTH - LEFT - RIGHT)
+    }
+
+    fn marks(&self) -> impl Iterator<Item = u64> {
+        let (first, last) = self.ends();
+        round_marks(last, 10).filter(move |mark| *mark >= first)
+    }
+
+    fn draw_panel(&self, canvas: &mut Canvas, panel: &LinePanel, top: f64) {
+        let values = panel.lines.iter().flat_map(|line| &line.values).chain(&panel.tolerances).copied();
+        let decades = Decades::covering(values, MOST_DECADES);
+        let y = |value: f64| top + panel.height * (1.0 - decades.position(value));
+        let (right, bottom) = (WIDTH - RIGHT, top + panel.height);
+        for exponent in decades.marks(if panel.height > 200.0 { 8 } else { 3 }) {
+            let y = y(10f64.powi(exponent));
+            canvas.line("grid", None, (LEFT, y), (right, y));
+            canvas.text(LEFT - 10.0, y + 5.0, Anchor::End, "mark", &power_of_ten(exponent));
         }
-        // Halves of the largest value: the range is too short for powers of ten.
-        let halvings = ((scales.x[1] - scales.x[0]) / 2f64.log10() + 1e-9).floor().min(64.0) as i32;
-        for k in (0..=halvings).step_by((halvings / 6 + 1).unsigned_abs() as usize) {
-            let log = scales.x[1] - f64::from(k) * 2f64.log10();
-            let (x, _) = scales.place(left, (log, 0.0));
-            canvas.line("grid", None, (x, TOP), (x, base));
-            canvas.text(x, base + 17.0, Anchor::Middle, "mark", &format!("{:.2}", 10f64.powf(log)));
+        for x in self.marks().map(|mark| self.x(mark)) {
+            canvas.line("grid", None, (x, top), (x, bottom));
         }
-        canvas.line("axis", None, (left, TOP), (left, base));
-        canvas.line("axis", None, (left, base), (left + PANEL, base));
-        for (k, curve) in self.curves.iter().enumerate() {
-            let (color, dashes) = look(k);
-            let mut path = String::new();
-            for log in logarithms(curve) {
-                let (x, y) = scales.place(left, log);
+        canvas.line("axis", None, (LEFT, bottom), (right, bottom));
+        canvas.text(LEFT, top - 12.0, Anchor::Start, "title", &panel.title);
+        let mut tolerances = panel.tolerances.clone();
+        tolerances.sort_by(f64::total_cmp);
+        tolerances.dedup();
+        for y in tolerances.into_iter().map(y) {
+            canvas.line("tolerance", None, (LEFT, y), (right, y));
+        }
+        draw_legend(canvas, panel, top - 12.0);
+        for line in &panel.lines {
+            // Many points overlap when the line is thick.
+            let class = if line.values.len() > 400 { "curve fine" } else { "curve" };
+            canvas.path(class, color(line.color), "", &self.path(line, y));
+        }
+    }
+
+    /// Through all values; where there is none, or none that a logarithmic scale can show, the line is broken.
+    fn path(&self, line: &Line, y: impl Fn(f64) -> f64) -> String {
+        let mut path = String::new();
+        let mut pen = 'M';
+        for (iteration, &value) in self.iterations.iter().zip(&line.values) {
+            if is_visible(value) {
+                // A line that does not move is a dot: a value between two gaps is seen too.
+                let dot = if pen == 'M' { "h0" } else { "" };
                 // Writing into a string cannot fail.
-                let _ = write!(path, "{}{x:.1} {y:.1}", if path.is_empty() { "M" } else { "L" });
-                canvas.circle(color, x, y);
-            }
-            if !path.is_empty() {
-                canvas.path(color, dashes, &path);
+                let _ = write!(path, "{pen}{:.1} {:.1}{dot}", self.x(*iteration), y(value));
+                pen = 'L';
+            } else {
+                pen = 'M';
             }
         }
+        path
     }
 }
 
-fn look(k: usize) -> (&'static str, &'static str) {
-    (COLORS[k % COLORS.len()], DASHES[k % DASHES.len()])
+/// The names of the lines, flush right above their panel.
+fn draw_legend(canvas: &mut Canvas, panel: &LinePanel, y: f64) {
+    let tolerance = panel.tolerances.first().map(|_| ("tolerance".to_string(), None));
+    let lines = panel.lines.iter().map(|line| {
+        let remark = if line.values.iter().copied().any(is_visible) { "" } else { " (zero throughout)" };
+        (format!("{}{remark}", line.label), Some(color(line.color)))
+    });
+    let names: Vec<(String, Option<&str>)> = tolerance.into_iter().chain(lines).collect();
+    let mut right = WIDTH - RIGHT;
+    for (name, stroke) in names.into_iter().rev() {
+        // A letter is at most about 7 wide: near enough to keep the names apart.
+        let start = right - name.chars().count() as f64 * 7.0;
+        canvas.text(start, y, Anchor::Start, "", &name);
+        let class = if stroke.is_some() { "curve" } else { "tolerance" };
+        canvas.line(class, stroke, (start - 27.0, y - 4.0), (start - 7.0, y - 4.0));
+        right = start - 41.0;
+    }
+}
+
+/// Whether a logarithmic scale can show this value.
+fn is_visible(value: f64) -> bool {
+    value.is_finite() && value > 0.0
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn figure(iterations: Vec<u64>, values: Vec<f64>) -> LineFigure {
+        let line = Line { label: "a < b".into(), color: 0, values };
+        let panel = LinePanel { title: "p".into(), height: 100.0, lines: vec![line], tolerances: vec![1e-2, 1e-2] };
+        LineFigure { title: "t".into(), subtitle: "s".into(), iterations, panels: vec![panel] }
+    }
+
     #[test]
-    fn points_stand_where_they_should() {
-        let curve = vec![(1.0, 1.0), (0.1, 10.0), (0.01, 100.0), (0.001, f64::NAN)];
-        let panel = LinePanel { title: "p".into(), curves: vec![curve] };
-        let figure = LineFigure { title: "t".into(), x_label: "eps".into(), panels: vec![panel], labels: vec!["a < b".into()] };
-        // The diagonal of a panel from (58, 60) to (308, 360).
-        let drawn = figure.draw();
-        assert!(drawn.contains("d=\"M58.0 360.0L183.0 210.0L308.0 60.0\""), "{drawn}");
-        assert!(drawn.contains("a &lt; b") && !drawn.contains("NaN"));
-        let empty = LineFigure { panels: Vec::new(), ..figure };
-        assert!(empty.draw().contains("nothing was measured"));
+    fn a_line_goes_through_its_values_and_is_broken_where_there_is_none() {
+        let figure = figure(vec![0, 1, 2, 3, 4], vec![1.0, 0.1, f64::NAN, 0.0, 0.01]);
+        // 808 between 84 and 892; 1 at the top, at 10, and 1e-2 at the bottom of 100
+        let y = |value: f64| 10.0 - 50.0 * value.log10();
+        assert_eq!(figure.path(&figure.panels[0].lines[0], y), "M84.0 10.0h0L286.0 60.0M892.0 110.0h0");
+        let picture = figure.draw();
+        assert!(picture.starts_with("<svg") && picture.contains("a &lt; b") && !picture.contains("NaN"));
+        assert!(picture.contains(">10⁻²</text>") && picture.contains("prefers-color-scheme:dark"));
+        // one for the panel, one for the legend
+        assert_eq!(picture.matches("class=\"tolerance\"").count(), 2);
+    }
+
+    #[test]
+    fn nothing_at_all_can_be_drawn() {
+        assert!(figure(Vec::new(), Vec::new()).draw().contains("a &lt; b (zero throughout)"));
+        assert!(figure(vec![u64::MAX], vec![1.0]).draw().ends_with("</svg>\n"));
     }
 }

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::COLORS;
 use super::canvas::{Anchor, Canvas};
+use super::color;
 
 const WIDTH: f64 = 620.0;
 const LEFT: f64 = 58.0;
@@ -54,10 +54,10 @@ impl StepFigure {
         canvas.text(LEFT, 40.0, Anchor::Start, "mark", "share of problems solved");
         self.draw_grid(&mut canvas);
         for (k, curve) in self.curves.iter().enumerate() {
-            let (color, dashes) = (COLORS[k % COLORS.len()], DASHES[k % DASHES.len()]);
-            canvas.path(color, dashes, &self.path(curve));
+            let (color, dashes) = (color(k), DASHES[k % DASHES.len()]);
+            canvas.path("curve", color, dashes, &self.path(curve));
             let y = TOP + HEIGHT + 58.0 + 20.0 * k as f64;
-            canvas.path(color, dashes, &format!("M{LEFT} {:.1}h34", y - 4.0));
+            canvas.path("curve", color, dashes, &format!("M{LEFT} {:.1}h34", y - 4.0));
             let solved = curve.rises.iter().filter(|rise| rise.is_finite()).count();
             let words = format!("{}: {solved} of {} solved", curve.label, curve.problems);
             canvas.text(LEFT + 44.0, y, Anchor::Start, "", &words);

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
+use super::trace_key;
 use crate::figure::escaped;
+use crate::record::Record;
 
 /// A table.
 #[derive(Clone, Debug, Default)]
@@ -24,17 +26,29 @@ pub struct Column {
     pub title: String,
     /// Whether it holds numbers.
     pub numeric: bool,
+    /// Neighbours with the same group stand under one heading; may be empty.
+    pub group: String,
 }
 
 impl Column {
     /// A column of words.
     pub fn words(title: &str) -> Self {
-        Column { title: title.to_string(), numeric: false }
+        Column { title: title.to_string(), numeric: false, group: String::new() }
     }
 
     /// A column of numbers.
     pub fn numbers(title: &str) -> Self {
-        Column { title: title.to_string(), numeric: true }
+        Column { title: title.to_string(), numeric: true, group: String::new() }
+    }
+
+    /// The same, in a group.
+    pub fn of(self, group: &str) -> Self {
+        Column { group: group.to_string(), ..self }
+    }
+
+    /// The heading where there is only one line for it.
+    fn full_title(&self) -> String {
+        if self.group.is_empty() { self.title.clone() } else { format!("{}: {}", self.group, self.title) }
     }
 }
 
@@ -47,8 +61,8 @@ pub struct Cell {
     pub sort: Option<f64>,
     /// `good`, `bad`, or nothing.
     pub class: &'static str,
-    /// The key of a course.
-    pub trace: Option<String>,
+    /// The keys of the courses that it opens, one below the other.
+    pub traces: Vec<String>,
 }
 
 impl Cell {
@@ -71,6 +85,11 @@ impl Cell {
         }
     }
 
+    /// Seconds.
+    pub fn seconds(value: f64) -> Self {
+        Cell { text: format!("{value:.4}"), sort: Some(value), ..Cell::default() }
+    }
+
     /// A residual: good up to 1e-6, bad above 1e-3.
     pub fn residual(value: Option<f64>) -> Self {
         let class = match value {
@@ -86,18 +105,19 @@ impl Cell {
         Cell { class, ..self }
     }
 
-    /// The same, opening a run.
-    pub fn opening(self, key: String) -> Self {
-        Cell { trace: Some(key), ..self }
+    /// The same, opening the courses of these runs, where they have one.
+    pub fn opening<'a>(self, runs: impl IntoIterator<Item = &'a Record>) -> Self {
+        let traced = runs.into_iter().filter(|record| !record.trace.is_empty());
+        Cell { traces: traced.map(trace_key).collect(), ..self }
     }
 
     fn html(&self, numeric: bool) -> String {
         let class = [if numeric { "number" } else { "" }, self.class].join(" ");
         let sort = self.sort.map(|sort| format!(" data-sort=\"{sort:e}\"")).unwrap_or_default();
         let text = escaped(&self.text);
-        let inside = match &self.trace {
-            Some(key) => format!("<a href=\"#trace={0}\" data-trace=\"{0}\">{text}</a>", escaped(key)),
-            None => text,
+        let inside = match self.traces.as_slice() {
+            [] => text,
+            keys => format!("<a href=\"#trace={}\">{text}</a>", escaped(&keys.join("|"))),
         };
         format!("<td class=\"{}\"{sort}>{inside}</td>", class.trim())
     }
@@ -107,9 +127,10 @@ impl Table {
     /// For a terminal.
     pub fn text(&self) -> String {
         let length = |text: &str| text.chars().count();
-        let widths = self.columns.iter().enumerate().map(|(k, column)| {
+        let titles: Vec<String> = self.columns.iter().map(Column::full_title).collect();
+        let widths = titles.iter().enumerate().map(|(k, title)| {
             let cells = self.rows.iter().filter_map(|row| row.get(k)).map(|cell| length(&cell.text));
-            cells.max().unwrap_or(0).max(length(&column.title))
+            cells.max().unwrap_or(0).max(length(title))
         });
         let widths: Vec<usize> = widths.collect();
         let line = |cells: Vec<&str>| {
@@ -119,7 +140,7 @@ impl Table {
             });
             format!("  {}\n", aligned.collect::<Vec<_>>().join("  "))
         };
-        let header = line(self.columns.iter().map(|column| column.title.as_str()).collect());
+        let header = line(titles.iter().map(String::as_str).collect());
         let rows = self.rows.iter().map(|row| line(row.iter().map(|cell| cell.text.as_str()).collect()));
         std::iter::once(header).chain(rows).collect()
     }
@@ -133,7 +154,16 @@ impl Table {
             );
         }
         // Writing into a string cannot fail.
-        let _ = writeln!(out, "<table><caption>{}</caption><thead><tr>", escaped(&self.caption));
+        let _ = writeln!(out, "<table><caption>{}</caption><thead>", escaped(&self.caption));
+        if self.columns.iter().any(|column| !column.group.is_empty()) {
+            out.push_str("<tr class=\"groups\">");
+            for group in self.columns.chunk_by(|a, b| a.group == b.group && !a.group.is_empty()) {
+                let class = if group[0].group.is_empty() { "" } else { "group" };
+                let _ = write!(out, "<th class=\"{class}\" colspan=\"{}\">{}</th>", group.len(), escaped(&group[0].group));
+            }
+            out.push_str("</tr>\n");
+        }
+        out.push_str("<tr>");
         for column in &self.columns {
             let class = if column.numeric { "number" } else { "" };
             let _ = write!(out, "<th class=\"{class}\" tabindex=\"0\">{}</th>", escaped(&column.title));
@@ -148,5 +178,22 @@ impl Table {
         }
         out.push_str("</tbody></table></div>\n");
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_span_their_columns_and_lead_their_titles() {
+        let columns = vec![Column::words("name"), Column::numbers("a").of("both"), Column::numbers("b").of("both")];
+        let row = vec![Cell::words("x"), Cell::count(1), Cell::seconds(0.5)];
+        let table = Table { columns, rows: vec![row], ..Table::default() };
+        let html = table.html();
+        assert!(html.contains("<th class=\"\" colspan=\"1\"></th><th class=\"group\" colspan=\"2\">both</th>"), "{html}");
+        assert_eq!(table.text(), "  name  both: a  both: b\n  x           1   0.5000\n");
+        let plain = Table { columns: vec![Column::words("name")], ..Table::default() };
+        assert!(!plain.html().contains("colspan"));
     }
 }

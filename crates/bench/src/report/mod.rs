@@ -107,12 +107,14 @@ pub fn trace_key(record: &Record) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tangor_solver::Stop;
+
     use super::*;
     use crate::record::Ending;
 
     #[test]
     fn nothing_in_the_data_can_break_the_page() {
-        let mut record = Record::failed("</script>&", "tangor", 0, "", Ending::Tolerance, String::new());
+        let mut record = Record::failed("</script>&", "tangor", 0, "", Ending::Stopped(Stop::Tolerance), String::new());
         record.trace = vec![(0, Some(1e-3), Some(0.0), None)];
         let mut report = Report::new("a & b");
         report.keep_traces(&[record.clone(), record]);

@@ -8,13 +8,16 @@ const sortKey = (row, column) => {
 
 const compare = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b)));
 
+// The headings of the columns; those of groups stand above.
+const headings = (table) => table.tHead.rows[table.tHead.rows.length - 1].cells;
+
 function sortBy(table, heading) {
   const column = heading.cellIndex;
   const direction = heading.getAttribute("aria-sort") === "ascending" ? -1 : 1;
   const body = table.tBodies[0];
   const rows = [...body.rows].sort((a, b) => direction * compare(sortKey(a, column), sortKey(b, column)));
   body.append(...rows);
-  for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+  for (const other of headings(table)) other.removeAttribute("aria-sort");
   heading.setAttribute("aria-sort", direction === 1 ? "ascending" : "descending");
 }
 
@@ -33,7 +36,7 @@ function filter(table, words, shown) {
 
 for (const box of document.querySelectorAll(".table")) {
   const table = box.querySelector("table");
-  for (const heading of table.tHead.rows[0].cells) {
+  for (const heading of headings(table)) {
     heading.addEventListener("click", () => sortBy(table, heading));
     heading.addEventListener("keydown", (event) => { if (event.key === "Enter") sortBy(table, heading); });
   }
@@ -47,51 +50,75 @@ for (const box of document.querySelectorAll(".table")) {
 
 const curves = [["stationarity", "#0072b2", ""], ["feasibility", "#d98c00", "7 4"], ["complementarity", "#009e73", "2 3"]];
 
-// The course of a run: logarithms of the residuals against iterations.
-function draw(key) {
-  const points = traces.get(key);
-  const [width, height, left, top] = [760, 400, 58, 42];
-  const [right, bottom] = [width - 16, height - 66];
-  const values = points.flatMap((point) => point[1]).filter((value) => value !== null);
+// 1, 2 or 5 times a power of ten, for at most eight intervals.
+function roundStep(last) {
+  const power = 10 ** Math.max(0, Math.floor(Math.log10(last / 8)));
+  return [1, 2, 5, 10].map((factor) => factor * power).find((step) => last / step <= 8);
+}
+
+const escaped = (words) => {
+  const element = document.createElement("span");
+  element.textContent = words;
+  return element.innerHTML;
+};
+
+// The courses of runs, one below the other on the same scales: logarithms of the residuals against iterations.
+function draw(keys) {
+  const [width, panel, left, right, top] = [760, keys.length > 1 ? 220 : 330, 58, 744, 34];
+  const all = keys.flatMap((key) => traces.get(key));
+  const values = all.flatMap((point) => point[1]).filter((value) => value !== null);
   const low = Math.floor(Math.min(-7, ...values));
   const high = Math.min(12, Math.ceil(Math.max(0, ...values)));
-  const last = Math.max(1, points[points.length - 1][0]);
+  const last = Math.max(1, ...all.map((point) => point[0]));
   const x = (iteration) => left + ((right - left) * iteration) / last;
-  const y = (value) => bottom - ((bottom - top) * (Math.min(value, high) - low)) / (high - low);
   const parts = [];
   const text = (px, py, anchor, words, style = "") =>
     parts.push(`<text x="${px}" y="${py}" text-anchor="${anchor}" ${style}>${words}</text>`);
-  for (let exponent = Math.ceil(low / 2) * 2; exponent <= high; exponent += 2) {
-    parts.push(`<path d="M${left} ${y(exponent)}H${right}" stroke="#e4e4e4"/>`);
-    text(left - 8, y(exponent) + 4, "end", `1e${exponent}`, 'fill="#555"');
-  }
-  parts.push(`<path d="M${left} ${y(-6)}H${right}" stroke="#999" stroke-dasharray="1 3"/>`);
-  for (let k = 0; k <= 5; k++) text(x((k * last) / 5), bottom + 18, "middle", Math.round((k * last) / 5), 'fill="#555"');
-  text((left + right) / 2, bottom + 36, "middle", "iteration");
-  curves.forEach(([name, color, dashes], k) => {
-    let pen = "M";
-    let path = "";
-    for (const [iteration, logs] of points) {
-      if (logs[k] === null) { pen = "M"; continue; }
-      path += `${pen}${x(iteration).toFixed(1)} ${y(logs[k]).toFixed(1)}${pen === "M" ? "h0" : ""}`;
-      pen = "L";
+  const line = ([, color, dashes], d) =>
+    parts.push(`<path d="${d}" fill="none" stroke="${color}" stroke-width="2" stroke-linecap="round" stroke-dasharray="${dashes}"/>`);
+  keys.forEach((key, number) => {
+    const upper = top + number * (panel + 62);
+    const bottom = upper + panel;
+    const y = (value) => bottom - (panel * (Math.min(value, high) - low)) / (high - low);
+    text(left, upper - 14, "start", escaped(key), 'font-weight="600"');
+    const step = high - low > 14 ? 4 : 2;
+    for (let exponent = Math.ceil(low / step) * step; exponent <= high; exponent += step) {
+      parts.push(`<path d="M${left} ${y(exponent)}H${right}" stroke="#e4e4e4"/>`);
+      text(left - 8, y(exponent) + 4, "end", `1e${exponent}`, 'fill="#555"');
     }
-    const line = `fill="none" stroke="${color}" stroke-width="2" stroke-linecap="round" stroke-dasharray="${dashes}"`;
-    parts.push(`<path d="${path}" ${line}/><path d="M${left + 190 * k} ${height - 12}h30" ${line}/>`);
-    text(left + 190 * k + 38, height - 8, "start", name);
+    parts.push(`<path d="M${left} ${y(-6)}H${right}" stroke="#888" stroke-dasharray="2 3"/>`);
+    for (let mark = 0; mark <= last; mark += roundStep(last)) text(x(mark), bottom + 18, "middle", mark, 'fill="#555"');
+    curves.forEach((curve, k) => {
+      let pen = "M";
+      let path = "";
+      for (const [iteration, logs] of traces.get(key)) {
+        if (logs[k] === null) { pen = "M"; continue; }
+        path += `${pen}${x(iteration).toFixed(1)} ${y(logs[k]).toFixed(1)}${pen === "M" ? "h0" : ""}`;
+        pen = "L";
+      }
+      line(curve, path);
+    });
   });
-  const title = document.createElement("span");
-  title.textContent = key;
-  text(left, 20, "start", title.innerHTML, 'font-weight="600"');
-  return `<svg viewBox="0 0 ${width} ${height}" width="${width}" font-family="system-ui,'DejaVu Sans',sans-serif" font-size="12">${parts.join("")}</svg>`;
+  const end = top + keys.length * (panel + 62);
+  text((left + right) / 2, end - 26, "middle", "iteration");
+  curves.forEach((curve, k) => {
+    line(curve, `M${left + 170 * k} ${end}h30`);
+    text(left + 170 * k + 38, end + 4, "start", curve[0]);
+  });
+  parts.push(`<path d="M${left + 510} ${end}h30" stroke="#888" stroke-dasharray="2 3"/>`);
+  text(left + 548, end + 4, "start", "1e-6");
+  const words = "Residuals as each solver saw them on its way: Tangor unscaled and in the 2-norm; Ipopt in its own scaling, in the maximum norm " +
+    "and without complementarity. What is judged in the tables is recomputed. Zeros are drawn at 1e-17.";
+  const font = `font-family="system-ui,'DejaVu Sans',sans-serif" font-size="12"`;
+  return `<svg viewBox="0 0 ${width} ${end + 14}" width="${width}" ${font}>${parts.join("")}</svg><p class="origin">${words}</p>`;
 }
 
-// A course has an address of its own: #trace=KEY.
+// Courses have an address of their own: #trace=KEY, or several with | between them.
 const dialog = document.getElementById("trace");
 function showAddress() {
-  const key = decodeURIComponent(location.hash).replace(/^#trace=/, "");
-  if (!location.hash.startsWith("#trace=") || !traces.has(key)) return;
-  document.getElementById("picture").innerHTML = draw(key);
+  const keys = decodeURIComponent(location.hash).replace(/^#trace=/, "").split("|").filter((key) => traces.has(key));
+  if (!location.hash.startsWith("#trace=") || keys.length === 0) return;
+  document.getElementById("picture").innerHTML = draw(keys);
   if (!dialog.open) dialog.showModal();
 }
 window.addEventListener("hashchange", showAddress);

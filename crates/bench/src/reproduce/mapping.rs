@@ -6,7 +6,7 @@ use super::{Experiment, FEASIBILITY, Laboratory, Outcome, STATIONARITY, figure, 
 use crate::Error;
 use crate::contender::Contender;
 use crate::record::Record;
-use crate::report::{Cell, Column, Section, Table, trace_key};
+use crate::report::{Cell, Column, Section, Table};
 use crate::sets::Member;
 
 const MAPPINGS: [(&str, Mapping); 3] = [
@@ -27,7 +27,7 @@ impl Laboratory<'_> {
         }
         let used = members.len();
         let contenders = MAPPINGS.map(|(label, mapping)| Contender::tangor(label, settings(mapping))).to_vec();
-        let runs = self.run(Experiment::Mapping, members, contenders, 1)?;
+        let runs = self.run(Experiment::Mapping, members, contenders)?;
         let groups: Vec<(String, usize, Vec<&Record>)> = MAPPINGS
             .iter()
             .enumerate()
@@ -41,12 +41,13 @@ impl Laboratory<'_> {
             vec![panel(STATIONARITY, &groups), panel(FEASIBILITY, &groups)],
         );
         let section = Section {
-            title: "Mapping".into(),
+            title: "Figure 1: the mapping".into(),
             paragraphs: vec![
                 format!(
-                    "The closed form takes equality constraints without bounds. Of the paper's {count} problems, {used} have \
+                    "The closed form takes equality constraints without bounds. Of {count} problems of the paper, {used} have \
                      neither bounds nor inequalities and are used here; the paper ignored the bounds of the others. The metric \
-                     is the identity and alpha is 1 for every problem; the paper tuned alpha for each."
+                     is the identity and alpha is 1 for every problem; the paper tuned alpha for each. At most {} s for each run.",
+                    self.time_limit
                 ),
                 "Linearised ALM: A = I. SQP: A = (J Jᵀ)⁻¹. Regularised: A = (J Jᵀ + δ I)⁻¹ with δ = L_c |h|.".into(),
             ],
@@ -76,7 +77,7 @@ fn only_equalities(member: &Member) -> Result<bool, Error> {
 }
 
 fn summary(groups: &[(String, usize, Vec<&Record>)]) -> Table {
-    let columns = ["1e-3", "1e-4", "1e-6"].map(|eps| Column::numbers(&format!("all residuals at most {eps}")));
+    let columns = ["1e-3", "1e-4", "1e-6"].map(|eps| Column::numbers(eps).of("all residuals at most"));
     let row = |(label, _, records): &(String, usize, Vec<&Record>)| {
         let counts = [1e-3, 1e-4, 1e-6].map(|eps| Cell::count(solved_within(records, eps) as u64));
         [Cell::words(label)].into_iter().chain(counts).collect()
@@ -93,19 +94,18 @@ fn summary(groups: &[(String, usize, Vec<&Record>)]) -> Table {
 fn problems(records: &[Record]) -> Table {
     let mut columns = vec![Column::words("problem"), Column::numbers("n"), Column::numbers("m")];
     for (label, _) in MAPPINGS {
-        columns.push(Column::numbers(&format!("{label}: stationarity")));
-        columns.push(Column::numbers("feasibility"));
-        columns.push(Column::numbers("iterations"));
+        columns.extend(["stationarity", "feasibility", "iterations"].map(|title| Column::numbers(title).of(label)));
     }
     let mut rows = Vec::new();
     for first in records.iter().filter(|record| record.solver == MAPPINGS[0].0) {
-        let mut row = vec![Cell::words(&first.problem), Cell::count(first.n as u64), Cell::count(first.m as u64)];
+        let all = records.iter().filter(|record| record.problem == first.problem);
+        let mut row = vec![Cell::words(&first.problem).opening(all), Cell::count(first.n as u64), Cell::count(first.m as u64)];
         for (label, _) in MAPPINGS {
             let Some(record) = records.iter().find(|record| record.problem == first.problem && record.solver == label) else {
                 row.extend([Cell::number(None), Cell::number(None), Cell::number(None)]);
                 continue;
             };
-            row.push(Cell::residual(record.stationarity).opening(trace_key(record)));
+            row.push(Cell::residual(record.stationarity));
             row.push(Cell::residual(record.feasibility));
             row.push(Cell::count(record.iterations));
         }

@@ -6,7 +6,7 @@ mod variance;
 
 use std::path::{Path, PathBuf};
 
-use tangor_solver::Point;
+use tangor_solver::{Point, Stop};
 
 use crate::Error;
 use crate::campaign::{Campaign, Plan};
@@ -14,7 +14,7 @@ use crate::complexity::{self, Study};
 use crate::contender::Contender;
 use crate::figure::{BoxFigure, BoxPanel, LabelledBox};
 use crate::journal::Journal;
-use crate::record::Record;
+use crate::record::{Ending, Record};
 use crate::report::{Report, Section};
 use crate::sets::Member;
 
@@ -56,8 +56,14 @@ pub struct Laboratory<'a> {
     pub sif_folder: Option<PathBuf>,
     /// Most iterations of a run.
     pub max_iterations: u64,
-    /// Most seconds of a run.
+    /// Most seconds of a run with exact functions.
     pub time_limit: f64,
+    /// Most seconds of a run with noisy ones.
+    pub noisy_time_limit: f64,
+    /// Only these problems; all if there are none.
+    pub only: Vec<String>,
+    /// Who solves the problems of the tables besides Tangor.
+    pub peers: Vec<Contender>,
     /// Seeds of noisy runs.
     pub seeds: u64,
     /// Forget the rows of an earlier call.
@@ -92,17 +98,25 @@ impl Laboratory<'_> {
     pub fn reproduce(&self, experiments: &[Experiment]) -> Result<Reproduction, Error> {
         std::fs::create_dir_all(&self.folder).map_err(|cause| Error::unwritable(&self.folder, cause))?;
         let mut report = Report::new("Tangor: the paper's experiments");
-        report.origin = vec![format!(
-            "tangor {}, at most {} iterations and {} s for each run, {} runs at the same time, default settings unless stated.",
+        report.origin = vec![
+            "The paper: Shi and Wang, Adaptive directional decomposition methods for nonconvex constrained \
+             optimization. Its experiments, run again with Tangor."
+                .into(),
+        ];
+        report.origin.push(format!(
+            "tangor {}, default settings unless stated; at most {} iterations for each run; {} runs at the same time.",
             env!("CARGO_PKG_VERSION"),
             self.max_iterations,
-            self.time_limit,
             self.campaign.jobs
-        )];
+        ));
         report.origin.push(
-            "All residuals are recomputed from the returned point and multipliers, unscaled, 2-norm. Click a problem to see its course."
+            "All residuals are recomputed from the returned point and multipliers, unscaled, in the 2-norm: what a solver says of itself \
+             does not count. Green: at most 1e-6. Red: above 1e-3. Click a blue name to see the course of its run, and a heading to sort."
                 .into(),
         );
+        if !self.only.is_empty() {
+            report.origin.push(format!("Only a part of the problems was run: {}.", self.only.join(", ")));
+        }
         if self.fresh {
             // The study of complexity keeps no journal: it always starts over.
             for experiment in experiments.iter().filter(|experiment| **experiment != Experiment::Complexity) {
@@ -138,11 +152,15 @@ impl Laboratory<'_> {
     }
 
     /// Runs every member with every contender; rows go to the experiment's JSON lines and CSV.
-    fn run(&self, experiment: Experiment, members: Vec<Member>, contenders: Vec<Contender>, seeds: u64) -> Result<Runs, Error> {
+    fn run(&self, experiment: Experiment, members: Vec<Member>, contenders: Vec<Contender>) -> Result<Runs, Error> {
         let name = experiment.runs();
         let mut journal = Journal::open(&self.folder.join(format!("{name}.jsonl")))?;
-        let (max_iterations, time_limit) = (self.max_iterations, self.time_limit);
-        let plan = Plan { members, contenders, seeds, max_iterations, time_limit, trace: seeds == 1 };
+        let (seeds, time_limit) = match experiment {
+            Experiment::Variance => (self.seeds, self.noisy_time_limit),
+            _ => (1, self.time_limit),
+        };
+        let max_iterations = self.max_iterations;
+        let plan = Plan { members, contenders, seeds, max_iterations, time_limit, trace: experiment != Experiment::Variance };
         let results = self.campaign.run(&plan, &mut journal, Some(&self.folder.join(format!("{name}.csv"))))?;
         Ok(Runs { records: results.records, missing: results.missing })
     }
@@ -158,7 +176,14 @@ impl Laboratory<'_> {
     }
 
     fn members(&self, set: &str) -> Result<Vec<Member>, Error> {
-        crate::sets::members(set, self.sif_folder.as_deref().map(Path::new))
+        let mut members = crate::sets::members(set, self.sif_folder.as_deref().map(Path::new))?;
+        if !self.only.is_empty() {
+            members.retain(|member| self.only.iter().any(|name| name.eq_ignore_ascii_case(&member.name)));
+        }
+        if members.is_empty() {
+            return Err(Error::Empty(format!("{} has none of {}", set, self.only.join(", "))));
+        }
+        Ok(members)
     }
 }
 
@@ -192,6 +217,11 @@ fn verdict(record: &Record) -> &'static str {
         Point::Feasible => "feasible only",
         Point::Nothing => "not solved",
     }
+}
+
+/// Whether the limit on time ended a run.
+fn is_late(record: &Record) -> bool {
+    matches!(record.stop, Ending::Stopped(Stop::WallTime) | Ending::Hung)
 }
 
 /// How many rows have all three residuals within each of these.

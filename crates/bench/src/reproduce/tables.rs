@@ -3,20 +3,29 @@
 use tangor_solver::{Point, Settings};
 
 use super::{
-    COMPLEMENTARITY, Experiment, FEASIBILITY, Laboratory, Outcome, Quantity, Runs, STATIONARITY, figure, solved_within, verdict,
+    COMPLEMENTARITY, Experiment, FEASIBILITY, Laboratory, Outcome, Quantity, Runs, STATIONARITY, figure, is_late,
+    solved_within, verdict,
 };
 use crate::Error;
 use crate::contender::Contender;
 use crate::figure::{BoxPanel, LabelledBox};
 use crate::paper::{self, PaperRow};
 use crate::record::Record;
-use crate::report::{Cell, Column, Section, Table, trace_key};
+use crate::report::{Cell, Column, Section, Table};
+
+/// What rows call Tangor.
+const TANGOR: &str = "tangor";
 
 impl Laboratory<'_> {
-    /// Both sets with the defaults; the two experiments share these runs.
+    /// Both sets with the defaults, and the peers beside; the two experiments share these runs.
     fn both_sets(&self) -> Result<Runs, Error> {
-        let contender = Contender::tangor("tangor", Settings::default());
-        self.run(Experiment::Tables, self.members("paper")?, vec![contender], 1)
+        let contenders = [Contender::tangor(TANGOR, Settings::default())].into_iter().chain(self.peers.iter().cloned());
+        self.run(Experiment::Tables, self.members("paper")?, contenders.collect())
+    }
+
+    /// Tangor and the peers, as rows call them.
+    fn solvers(&self) -> Vec<&str> {
+        [TANGOR].into_iter().chain(self.peers.iter().map(|peer| peer.label.as_str())).collect()
     }
 
     pub(super) fn inequality(&self) -> Result<Outcome, Error> {
@@ -24,14 +33,14 @@ impl Laboratory<'_> {
         let sets = [("equality", paper::equality(), 2), ("inequality", paper::inequality(), 3)];
         let mut figures = Vec::new();
         for (name, rows, quantities) in sets {
-            let records = of_table(&runs.records, rows);
+            let records = of_table(&runs.records, rows, TANGOR);
             let quantities = &[STATIONARITY, FEASIBILITY, COMPLEMENTARITY][..quantities];
             let panels = quantities.iter().map(|quantity| beside(*quantity, &records, rows)).collect();
-            let title = format!("Figure 3: {} problems with {name} constraints", rows.len());
+            let title = format!("Figure 3: {} problems with {name} constraints", records.len());
             figures.push((name.to_string(), figure(&title, panels)));
         }
         let section = Section {
-            title: "Inequality".into(),
+            title: "Figure 3: both sets".into(),
             paragraphs: vec![
                 "Residuals after at most the given number of iterations, beside those that the paper's tables report. The paper's \
                  runs had noisy functions, and it does not say of which level; ours are exact here, and stop at 1e-6."
@@ -45,29 +54,38 @@ impl Laboratory<'_> {
 
     pub(super) fn tables(&self) -> Result<Outcome, Error> {
         let runs = self.both_sets()?;
-        let seconds: f64 = runs.records.iter().map(|record| record.seconds).sum();
+        let solvers = self.solvers();
+        let effort = |solver: &&str| {
+            let records: Vec<&Record> = runs.records.iter().filter(|record| record.solver == *solver).collect();
+            let seconds: f64 = records.iter().map(|record| record.seconds).sum();
+            let late = records.iter().filter(|record| is_late(record)).count();
+            format!("{solver} worked for {seconds:.1} s on {} problems, and the limit ended {late} of its runs.", records.len())
+        };
+        let effort: Vec<String> = solvers.iter().map(effort).collect();
         let counts = Section {
-            title: "Tables".into(),
+            title: "How many are solved".into(),
             paragraphs: vec![
-                format!("The solver worked for {seconds:.1} s on all {} problems together.", runs.records.len()),
+                format!("At most {} s for each run: {}", self.time_limit, effort.join(" ")),
                 "A problem counts as solved when stationarity, feasibility and complementarity are all within the tolerance. \
                  Infeasible: the constraints are violated and the projected gradient of the violation is at most 1e-6 times \
-                 the violation (if that is below 1), recomputed."
+                 the violation (if that is below 1), recomputed. The paper's table of equality constraints has no complementarity."
                     .into(),
             ],
             figures: Vec::new(),
-            tables: vec![thresholds(&runs.records)],
+            tables: vec![thresholds(&runs.records, &solvers)],
         };
-        let equality = table("Table of problems with equality constraints", paper::equality(), &runs.records);
-        let inequality = table("Table of problems with inequality constraints", paper::inequality(), &runs.records);
+        let equality = table("Table of problems with equality constraints", paper::equality(), &runs.records, &solvers);
+        let inequality = table("Table of problems with inequality constraints", paper::inequality(), &runs.records, &solvers);
         let of = |title: &str, table| Section { title: title.into(), tables: vec![table], ..Section::default() };
-        let sections = vec![counts, of("Equality constraints", equality), of("Inequality constraints", inequality)];
+        let sections =
+            vec![counts, of("Table: equality constraints", equality), of("Table: inequality constraints", inequality)];
         Ok((sections, runs.records, runs.missing))
     }
 }
 
-fn of_table<'a>(records: &'a [Record], rows: &[PaperRow]) -> Vec<&'a Record> {
-    records.iter().filter(|record| rows.iter().any(|row| row.problem == record.problem)).collect()
+fn of_table<'a>(records: &'a [Record], rows: &[PaperRow], solver: &str) -> Vec<&'a Record> {
+    let listed = |record: &&Record| record.solver == solver && rows.iter().any(|row| row.problem == record.problem);
+    records.iter().filter(listed).collect()
 }
 
 /// The paper's box and ours.
@@ -87,57 +105,89 @@ fn beside(quantity: Quantity, records: &[&Record], rows: &[PaperRow]) -> BoxPane
     }
 }
 
-fn thresholds(records: &[Record]) -> Table {
-    let sets = [paper::equality(), paper::inequality()].map(|rows| (rows, of_table(records, rows)));
-    let mut table =
-        Table { caption: "Problems with all residuals at most".into(), columns: vec![Column::words("")], ..Table::default() };
-    for (name, (rows, _)) in ["equality", "inequality"].into_iter().zip(&sets) {
-        table.columns.push(Column::numbers(&format!("{name}: the paper, of {}", rows.len())));
-        table.columns.push(Column::numbers(&format!("{name}: Tangor")));
-    }
-    for eps in [1e-3, 1e-4, 1e-6] {
-        let mut row = vec![Cell::words(format!("{eps:e}"))];
-        for (rows, records) in &sets {
-            row.push(Cell::count(rows.iter().filter(|row| row.worst() <= eps).count() as u64));
-            row.push(Cell::count(solved_within(records, eps) as u64));
+fn thresholds(records: &[Record], solvers: &[&str]) -> Table {
+    let mut columns = vec![Column::words("")];
+    let mut sets = Vec::new();
+    for (name, rows) in [("equality", paper::equality()), ("inequality", paper::inequality())] {
+        columns.push(Column::numbers(&format!("the paper, of {}", rows.len())).of(name));
+        for solver in solvers {
+            let records = of_table(records, rows, solver);
+            columns.push(Column::numbers(&format!("{solver}, of {}", records.len())).of(name));
+            sets.push((rows, records));
         }
+    }
+    let mut table = Table { caption: "Problems with all residuals at most".into(), columns, ..Table::default() };
+    let counts = |published: &dyn Fn(&[PaperRow]) -> Cell, found: &dyn Fn(&[&Record]) -> usize| {
+        let mut cells = Vec::new();
+        for (k, (rows, records)) in sets.iter().enumerate() {
+            if k % solvers.len().max(1) == 0 {
+                cells.push(published(rows));
+            }
+            cells.push(Cell::count(found(records) as u64));
+        }
+        cells
+    };
+    for eps in [1e-3, 1e-4, 1e-6] {
+        let published = |rows: &[PaperRow]| Cell::count(rows.iter().filter(|row| row.worst() <= eps).count() as u64);
+        let mut row = vec![Cell::words(format!("{eps:e}"))];
+        row.extend(counts(&published, &|records| solved_within(records, eps)));
         table.rows.push(row);
     }
-    let mut row = vec![Cell::words("infeasible stationary, verified")];
-    for (_, records) in &sets {
-        let infeasible = records.iter().filter(|record| record.point == Point::EpsInfeasibleStationary).count();
-        row.extend([Cell::words("–"), Cell::count(infeasible as u64)]);
-    }
+    let infeasible = |records: &[&Record]| records.iter().filter(|r| r.point == Point::EpsInfeasibleStationary).count();
+    let mut row = vec![Cell::words("infeasible stationary, verified (not counted above)")];
+    row.extend(counts(&|_| Cell::words("–"), &infeasible));
     table.rows.push(row);
     table
 }
 
-fn table(caption: &str, rows: &[PaperRow], records: &[Record]) -> Table {
+fn table(caption: &str, rows: &[PaperRow], records: &[Record], solvers: &[&str]) -> Table {
     let mut columns = vec![Column::words("problem")];
-    let numbers =
-        ["dim.", "constraints", "stationarity: paper", "ours", "feasibility: paper", "ours", "complementarity: paper", "ours"];
-    columns.extend(numbers.map(Column::numbers));
-    columns.push(Column::words("verdict"));
-    columns.extend(["objective", "iterations", "evaluations", "seconds"].map(Column::numbers));
+    columns.extend(["dim.", "constraints"].map(Column::numbers));
+    for residual in ["stationarity", "feasibility", "complementarity"] {
+        columns.extend(["paper", "tangor"].map(|who| Column::numbers(who).of(residual)));
+    }
+    columns.push(Column::words("verdict").of(TANGOR));
+    columns.extend(["objective", "iterations", "evaluations", "seconds"].map(|title| Column::numbers(title).of(TANGOR)));
+    let peers: Vec<&str> = solvers.iter().copied().filter(|solver| *solver != TANGOR).collect();
+    for peer in &peers {
+        columns.push(Column::words("verdict").of(peer));
+        columns.extend(["largest residual", "objective", "seconds"].map(|title| Column::numbers(title).of(peer)));
+    }
     let line = |row: &PaperRow| {
-        let record = records.iter().find(|record| record.problem == row.problem)?;
-        let class = if matches!(record.point, Point::EpsKkt | Point::EpsInfeasibleStationary) { "good" } else { "bad" };
-        Some(vec![
-            Cell::words(&row.problem).opening(trace_key(record)),
+        let of = |solver: &str| records.iter().find(|record| record.problem == row.problem && record.solver == solver);
+        let record = of(TANGOR)?;
+        let mut cells = vec![
+            Cell::words(&row.problem).opening(solvers.iter().filter_map(|solver| of(solver))),
             Cell::count(row.dim as u64),
             Cell::count(row.constraints as u64),
             Cell::residual(Some(row.stationarity)),
             Cell::residual(record.stationarity),
             Cell::residual(Some(row.feasibility)),
             Cell::residual(record.feasibility),
-            Cell::number(row.complementarity),
+            row.complementarity.map_or(Cell::number(None), |residual| Cell::residual(Some(residual))),
             Cell::residual(record.complementarity),
-            Cell::words(verdict(record)).class(class),
+            verdict_cell(record),
             Cell::number(record.objective),
             Cell::count(record.iterations),
             Cell::count(record.evaluations()),
-            Cell { text: format!("{:.3}", record.seconds), sort: Some(record.seconds), ..Cell::default() },
-        ])
+            Cell::seconds(record.seconds),
+        ];
+        for peer in &peers {
+            let Some(record) = of(peer) else {
+                cells.extend([Cell::words("–"), Cell::number(None), Cell::number(None), Cell::number(None)]);
+                continue;
+            };
+            cells.push(verdict_cell(record));
+            cells.push(Cell::residual(record.residuals().map(|residuals| residuals.worst())));
+            cells.push(Cell::number(record.objective));
+            cells.push(Cell::seconds(record.seconds));
+        }
+        Some(cells)
     };
     Table { caption: caption.into(), columns, rows: rows.iter().filter_map(line).collect(), filter: true }
+}
+
+fn verdict_cell(record: &Record) -> Cell {
+    let class = if matches!(record.point, Point::EpsKkt | Point::EpsInfeasibleStationary) { "good" } else { "bad" };
+    Cell::words(verdict(record)).class(class)
 }

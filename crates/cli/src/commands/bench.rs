@@ -9,7 +9,9 @@ use tangor_bench::{Campaign, Contender, Ending, Journal, Member, Plan, Program, 
 use tangor_solver::{Point, Settings};
 
 use super::complexity::Complexity;
+use super::subproblems::Subproblems;
 use crate::error::Error;
+use crate::sampling_source::EstimatorArgument;
 use crate::screen::Color;
 use crate::{duration, exit, interrupt};
 
@@ -20,7 +22,9 @@ Examples:
   tangor bench run HS71,DEGENQPC:N=10,mine.SIF --out some.csv --set metric.kind=identity
   tangor bench run paper --solver tangor,ipopt --out both.csv      Ipopt beside Tangor, if it was built in
   tangor bench compare paper.csv ipopt.csv --out profiles
-  tangor bench complexity                                          samples needed against eps";
+  tangor bench run paper --noise 1e-4 --estimator minibatch --out noisy.csv
+  tangor bench complexity                                          samples needed against eps
+  tangor bench subproblems paper                                   the kernel against Ipopt, if it was built in";
 
 /// How much longer than its limit a run may take before its process is ended.
 const GRACE: Duration = Duration::from_secs(5);
@@ -38,6 +42,7 @@ enum BenchCommand {
     Run(Run),
     Compare(Compare),
     Complexity(Complexity),
+    Subproblems(Subproblems),
     /// Carries out one run: a task on standard input, its row on standard output.
     #[command(hide = true)]
     One,
@@ -50,6 +55,7 @@ impl Bench {
             BenchCommand::Run(command) => command.run(),
             BenchCommand::Compare(command) => command.run(),
             BenchCommand::Complexity(command) => command.run(),
+            BenchCommand::Subproblems(command) => command.run(),
             BenchCommand::One => {
                 tangor_bench::serve()?;
                 Ok(exit::SOLVED)
@@ -92,6 +98,9 @@ struct Run {
     #[arg(long, value_name = "LEVEL", default_value_t = 0.0)]
     noise: f64,
 
+    #[command(flatten)]
+    estimator: EstimatorArgument,
+
     /// How many seeds
     #[arg(long, value_name = "N", default_value_t = 1)]
     seeds: u64,
@@ -115,9 +124,9 @@ pub struct Effort {
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub max_iterations: u64,
 
-    /// Most wall time of a run
-    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration::parse)]
-    pub time_limit: Duration,
+    /// Most wall time of a run; 60s if not given, and 5s for the noisy runs of `reproduce variance`
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    pub time_limit: Option<Duration>,
 
     /// Runs at the same time; as many as there are cores if not given
     #[arg(long, value_name = "N")]
@@ -128,7 +137,15 @@ pub struct Effort {
     pub sif_folder: Option<PathBuf>,
 }
 
+/// The limit on the time of a run that nobody has set.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
+
 impl Effort {
+    /// Most seconds of a run.
+    pub fn seconds(&self) -> f64 {
+        self.time_limit.unwrap_or(TIME_LIMIT).as_secs_f64()
+    }
+
     /// Where SIF files are.
     pub fn sif_folder(&self) -> Option<PathBuf> {
         self.sif_folder.clone().or_else(|| std::env::var_os("MASTSIF").map(PathBuf::from))
@@ -170,11 +187,8 @@ impl Run {
         if let Some(path) = &self.reference {
             add_best_known(&mut members, path)?;
         }
-        let mut settings = Settings::default();
-        for (path, value) in &self.assignments {
-            settings.set(path, value).map_err(|error| Error::Setting(error.to_string()))?;
-        }
-        settings.validate().map_err(|error| Error::Setting(error.to_string()))?;
+        // What is set by its path comes last: it is the more specific.
+        let settings = settings(self.estimator.assignments().iter().chain(&self.assignments))?;
         let contender = |name: &String| match name.as_str() {
             "tangor" => Ok(Contender::tangor("tangor", settings.clone()).noisy(self.noise)),
             peer => Contender::peer(peer).ok_or_else(|| {
@@ -186,10 +200,20 @@ impl Run {
             contenders: self.solver.iter().map(contender).collect::<Result<_, _>>()?,
             seeds: self.seeds,
             max_iterations: self.effort.max_iterations,
-            time_limit: self.effort.time_limit.as_secs_f64(),
+            time_limit: self.effort.seconds(),
             trace: true,
         })
     }
+}
+
+/// The defaults with these changes.
+pub fn settings<'a>(assignments: impl IntoIterator<Item = &'a (String, String)>) -> Result<Settings, Error> {
+    let mut settings = Settings::default();
+    for (path, value) in assignments {
+        settings.set(path, value).map_err(|error| Error::Setting(error.to_string()))?;
+    }
+    settings.validate().map_err(|error| Error::Setting(error.to_string()))?;
+    Ok(settings)
 }
 
 /// Objectives of a table, where it says that the problem was solved.

@@ -13,6 +13,7 @@ mod options;
 mod predict;
 mod reproduce;
 mod solve;
+mod subproblems;
 mod verify;
 
 use clap::{Parser, Subcommand};

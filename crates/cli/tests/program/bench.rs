@@ -7,6 +7,10 @@ use crate::{code, refusal, run, stderr, stdout, tangor};
 
 const FEW: &str = "HS71,HS6,HS28,MARATOS";
 
+fn longer<'a>(arguments: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    [arguments, more].concat()
+}
+
 fn path(folder: &tempfile::TempDir, name: &str) -> String {
     folder.path().join(name).display().to_string()
 }
@@ -73,6 +77,47 @@ fn a_killed_run_leaves_its_rows_and_goes_on() {
     }
 }
 
+#[test]
+fn the_estimator_is_short_for_three_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = path(&folder, "rows.csv");
+    let noisy = ["bench", "run", "HS71", "--noise", "1e-2", "--max-iterations", "50", "--out", &csv];
+    let first = run(&longer(&noisy, &["--estimator", "minibatch"]));
+    assert_eq!(code(&first), 0, "{}", stderr(&first));
+    // The same settings by their paths: the row is there already.
+    let paths = ["gradient", "constraints", "jacobian"].map(|name| format!("sampling.{name}.estimator=minibatch"));
+    let long = run(&longer(&noisy, &["--set", &paths[0], "--set", &paths[1], "--set", &paths[2]]));
+    assert!(stdout(&long).contains("1 of the runs were done before"), "{}{}", stdout(&long), stderr(&long));
+    let other = refusal(&longer(&noisy, &["--estimator", "momentum"]));
+    assert!(other.contains("already has rows of tangor with other settings"), "{other}");
+    // What is set by its path comes last.
+    let momentum = ["gradient", "constraints", "jacobian"].map(|name| format!("sampling.{name}.estimator=momentum"));
+    let last =
+        [&["--estimator", "minibatch", "--fresh"][..], &["--set", &momentum[0], "--set", &momentum[1], "--set", &momentum[2]]];
+    assert_eq!(code(&run(&longer(&noisy, &last.concat()))), 0);
+    let again = run(&longer(&noisy, &["--estimator", "momentum"]));
+    assert!(stdout(&again).contains("1 of the runs were done before"), "{}{}", stdout(&again), stderr(&again));
+}
+
+#[test]
+fn subproblems_are_compared_where_ipopt_is_built_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = path(&folder, "subproblems.csv");
+    let arguments = ["bench", "subproblems", "HS71", "--max-iterations", "8", "--out", &csv];
+    if !cfg!(feature = "ipopt") {
+        eprintln!("skipped: subproblems are compared only with the feature `ipopt`");
+        assert!(refusal(&arguments).contains("this program was built without Ipopt"));
+        return;
+    }
+    let output = run(&arguments);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("Seconds of Ipopt divided by seconds of the kernel") && text.contains("as in the run"), "{text}");
+    let rows = fs::read_to_string(&csv).unwrap();
+    assert!(rows.starts_with("problem,iteration,kind,rows,columns,warm_seconds,"), "{rows}");
+    assert!(rows.contains("\nHS71,0,normal,2,5,") && rows.contains("\nHS71,0,tangent,"), "{rows}");
+}
+
 fn whole_lines(journal: &Path) -> usize {
     fs::read_to_string(journal).map_or(0, |text| text.matches('\n').count())
 }
@@ -93,6 +138,8 @@ fn the_paper_needs_its_files_and_says_so() {
     assert!(message.contains("no folder of SIF files is given (the variable MASTSIF, as CUTEst has it)"), "{message}");
     let solver = refusal(&["bench", "run", "HS71", "--solver", "snopt", "--out", &path(&folder, "rows.csv")]);
     assert!(solver.contains("there is no solver \"snopt\"; choose from tangor, ipopt and ipopt-exact"), "{solver}");
+    let peer = refusal(&["reproduce", "tables", "--peer", "snopt", "--out", &path(&folder, "results")]);
+    assert!(peer.contains("there is no peer \"snopt\"; choose from ipopt and ipopt-exact"), "{peer}");
 }
 
 #[test]

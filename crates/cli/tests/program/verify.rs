@@ -96,13 +96,7 @@ fn forged_noisy_results_are_caught() {
                 |result| result["feasibility"] = json!(0.0),
                 "the result says that its feasibility is 0.000000e+00, but its verdict says ",
             ),
-            (
-                |result| {
-                    result["complementarity"] = json!(0.0);
-                    result["verdict"]["complementarity"] = json!({"value": 0.0, "upper": 1e-9});
-                },
-                "the result says that its complementarity is at most 1.00e-09, but fresh samples say at least ",
-            ),
+            (|result| result["row_multipliers"][0] = json!(-0.6), "the result says that its stationarity is at most "),
             (|result| result["verdict"] = Value::Null, "the result has no verdict on its point"),
         ],
     );
@@ -139,6 +133,6 @@ fn more_samples_and_another_confidence_may_be_asked_for() {
     let (result, _) = run_json(&NOISY);
     let file = written(folder.path(), &result);
     let text = stdout(&run(&["verify", &file, "--samples", "40000", "--confidence", "0.999"]));
-    assert!(text.contains("Judged on 40000 fresh samples of each function, with 99.9% confidence"), "{text}");
+    assert!(text.contains("Judged on 120000 fresh samples, with 99.9% confidence"), "{text}");
     assert!(refusal(&["verify", &file, "--confidence", "2"]).contains("must be between 0.5 and 1"));
 }

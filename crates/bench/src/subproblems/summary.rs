@@ -1,0 +1,122 @@
+//! What the measurements say.
+
+use super::{Kind, Measured, Verdict};
+use crate::figure::quartiles;
+use crate::report::{Cell, Column, Table};
+
+/// How many times faster the kernel is, for each kind of subproblem and start of the kernel.
+pub fn table(measured: &[Measured]) -> Table {
+    let mut rows = Vec::new();
+    for (name, kinds) in
+        [("normal", &[Kind::Normal][..]), ("tangent", &[Kind::Tangent][..]), ("both", &[Kind::Normal, Kind::Tangent][..])]
+    {
+        let compared: Vec<&Measured> =
+            measured.iter().filter(|one| kinds.contains(&one.kind) && one.verdict == Verdict::Agree).collect();
+        let ratios =
+            |time: fn(&Measured) -> f64| compared.iter().map(|one| one.ipopt_seconds / time(one)).collect::<Vec<f64>>();
+        let (warm, cold) = (ratios(|one| one.warm_seconds), ratios(|one| one.cold_seconds));
+        for (start, mut ratios) in [("as in the run", warm), ("from zero", cold)] {
+            ratios.sort_by(f64::total_cmp);
+            let cells = match quartiles(&ratios) {
+                Some(ratios) => ratios.map(|ratio| Cell::words(format!("{ratio:.0}"))),
+                None => ["–"; 3].map(Cell::words),
+            };
+            rows.push(
+                [Cell::words(name), Cell::words(start), Cell::count(compared.len() as u64)].into_iter().chain(cells).collect(),
+            );
+        }
+    }
+    let numbers = ["compared", "first quartile", "median", "third quartile"].map(Column::numbers);
+    Table {
+        caption: "Seconds of Ipopt divided by seconds of the kernel".into(),
+        columns: [Column::words("subproblem"), Column::words("kernel starts")].into_iter().chain(numbers).collect(),
+        rows,
+        filter: false,
+    }
+}
+
+/// Who solved what, in sentences.
+pub fn describe(measured: &[Measured]) -> Vec<String> {
+    let of = |verdict: Verdict| -> Vec<&Measured> { measured.iter().filter(|one| one.verdict == verdict).collect() };
+    let agree = of(Verdict::Agree);
+    let mut lines = vec![format!("{} subproblems; on {} both agree, and only these are compared", measured.len(), agree.len())];
+    let helped = agree.iter().filter(|one| one.fallback).count();
+    if helped > 0 {
+        lines.push(format!("on {helped} of these the kernel gave up and Clarabel took over, as in a run; both count"));
+    }
+    let slower = agree.iter().filter(|one| one.ipopt_seconds < one.warm_seconds).count();
+    if slower > 0 {
+        lines.push(format!("on {slower} of these Ipopt was faster"));
+    }
+    for (verdict, words) in [
+        (Verdict::IpoptFailed, "Ipopt failed and the kernel did not"),
+        (Verdict::KernelFailed, "the kernel failed and Ipopt did not"),
+        (Verdict::BothFailed, "both failed"),
+        (Verdict::KernelBetter, "both say solved, and the kernel's point is better"),
+        (Verdict::IpoptBetter, "both say solved, and Ipopt's point is better"),
+        (Verdict::Differ, "both say solved; one has the lower value, the other the smaller violation"),
+    ] {
+        let list = of(verdict);
+        if !list.is_empty() {
+            let mut names: Vec<&str> = list.iter().map(|one| one.problem.as_str()).collect();
+            names.dedup();
+            const SHOWN: usize = 10;
+            let more = if names.len() > SHOWN { ", ..." } else { "" };
+            lines.push(format!("{words}: {} ({}{more})", list.len(), names[..names.len().min(SHOWN)].join(", ")));
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(kind: Kind, warm: f64, cold: f64, verdict: Verdict) -> Measured {
+        Measured {
+            problem: "P".into(),
+            iteration: 0,
+            kind,
+            rows: 1,
+            columns: 1,
+            warm_seconds: warm,
+            cold_seconds: cold,
+            ipopt_seconds: 1.0,
+            newton_steps: 1,
+            fallback: false,
+            ipopt_iterations: 5,
+            ipopt_status: 0,
+            kernel_value: 0.0,
+            ipopt_value: 0.0,
+            kernel_violation: 0.0,
+            ipopt_violation: 0.0,
+            verdict,
+        }
+    }
+
+    #[test]
+    fn only_what_agrees_is_compared() {
+        let measured = [
+            one(Kind::Normal, 0.5, 1.0, Verdict::Agree),
+            one(Kind::Tangent, 0.1, 0.25, Verdict::Agree),
+            one(Kind::Tangent, 1e-9, 1e-9, Verdict::IpoptFailed),
+        ];
+        let texts: Vec<Vec<String>> =
+            table(&measured).rows.into_iter().map(|row| row.into_iter().map(|cell| cell.text).collect()).collect();
+        assert_eq!(texts[0], ["normal", "as in the run", "1", "2", "2", "2"]);
+        assert_eq!(texts[3], ["tangent", "from zero", "1", "4", "4", "4"]);
+        // 2 and 10: quartiles 4, 6, 8
+        assert_eq!(texts[4], ["both", "as in the run", "2", "4", "6", "8"]);
+        let lines = describe(&measured);
+        assert_eq!(lines[0], "3 subproblems; on 2 both agree, and only these are compared");
+        assert_eq!(lines[1..], ["Ipopt failed and the kernel did not: 1 (P)"]);
+        let helped = Measured { fallback: true, ..one(Kind::Tangent, 2.0, 0.5, Verdict::Agree) };
+        assert_eq!(
+            describe(&[helped])[1..],
+            [
+                "on 1 of these the kernel gave up and Clarabel took over, as in a run; both count",
+                "on 1 of these Ipopt was faster"
+            ]
+        );
+    }
+}
