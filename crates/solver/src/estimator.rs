@@ -351,6 +351,16 @@ impl Estimates {
         sampled.map(|estimate| estimate.worth.draws()).fold(f64::INFINITY, f64::min)
     }
 
+    /// The samples of the next iteration, if its batches are as large as the last ones.
+    pub fn next_samples(&self) -> u64 {
+        let all = [&self.gradient, &self.constraints, &self.jacobian];
+        let samples = |estimate: &Estimate| match estimate.settings.estimator {
+            Estimator::Momentum => 2.0 * estimate.worth.batch(),
+            Estimator::Minibatch => estimate.worth.batch(),
+        };
+        all.into_iter().filter(|estimate| estimate.access.is_sampled()).map(samples).sum::<f64>() as u64
+    }
+
     /// All three were refreshed at `x`.
     pub fn finish(&mut self, x: &[f64]) {
         for source in Source::ALL {

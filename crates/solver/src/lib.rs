@@ -29,6 +29,7 @@ mod mapping;
 mod matrix;
 mod merit_parameter;
 mod metric;
+mod moments;
 mod normal_step;
 mod number;
 mod observer;

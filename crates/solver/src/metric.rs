@@ -1,12 +1,13 @@
 //! The metric `H` in which the tangent step is short: `H = D + V V^T` with a positive diagonal `D`.
 //!
-//! Identity and spectral metrics have no `V`. A quasi-Newton metric is split so that the kernel can take it: the rows `V^T` join the
+//! Identity, spectral and adaptive diagonal metrics have no `V`. A quasi-Newton metric is split so that the kernel can take it: the rows `V^T` join the
 //! Jacobian as soft rows, since `1/2 |V^T s|^2` is what they add to its objective.
 
 use serde::{Deserialize, Serialize};
 
 use crate::iterate::Iterate;
 use crate::matrix::Matrix;
+use crate::moments::Moments;
 use crate::quasi_newton::{Learnt, QuasiNewton};
 use crate::vector::{add, dot, norm};
 use crate::{Metric, MetricKind};
@@ -14,8 +15,9 @@ use crate::{Metric, MetricKind};
 /// The metric with its memory.
 pub struct CurrentMetric {
     settings: Metric,
-    /// The entries of `D` that belong to variables are all this scalar.
+    /// The entries of `D` that belong to variables are all this scalar, unless there are moments: then this is their size.
     scalar: f64,
+    moments: Option<Moments>,
     /// `D`, variables and slacks.
     pub diagonal: Vec<f64>,
     /// The metric of the normal step: 1 for a variable.
@@ -46,6 +48,7 @@ impl Curvature<'_> {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SavedMetric {
     scalar: f64,
+    moments: Option<Moments>,
     quasi_newton: Option<Learnt>,
 }
 
@@ -53,8 +56,9 @@ impl CurrentMetric {
     pub fn new(n: usize, columns: usize, settings: &Metric) -> Self {
         let dense = settings.kind == MetricKind::QuasiNewton && n <= settings.largest_dense;
         let quasi_newton = dense.then(|| QuasiNewton::new(n));
+        let moments = (settings.kind == MetricKind::Diagonal).then(|| Moments::new(n));
         let (diagonal, normal) = (vec![1.0; columns], vec![1.0; columns]);
-        CurrentMetric { settings: settings.clone(), scalar: 1.0, diagonal, normal, quasi_newton }
+        CurrentMetric { settings: settings.clone(), scalar: 1.0, moments, diagonal, normal, quasi_newton }
     }
 
     /// A multiple of the identity that learns nothing.
@@ -73,14 +77,19 @@ impl CurrentMetric {
 
     /// The smallest eigenvalue, or a bound below it.
     pub fn scalar(&self) -> f64 {
-        self.scalar
+        match &self.moments {
+            Some(moments) => self.diagonal[..moments.size()].iter().fold(self.scalar, |least, h| least.min(*h)),
+            None => self.scalar,
+        }
     }
 
     /// Fills the entries at this iterate. A slack is measured relative to the size of its row, so that scaling a constraint changes
     /// nothing; the paper has 1.
     pub fn fill(&mut self, at: &Iterate) {
         let n = at.n();
-        self.diagonal[..n].fill(self.scalar);
+        if self.moments.is_none() {
+            self.diagonal[..n].fill(self.scalar);
+        }
         for (k, &row) in at.jacobian.slack_rows.iter().enumerate() {
             let values = at.jacobian.a.row_values(row);
             let weight = match self.settings.kind {
@@ -119,7 +128,14 @@ impl CurrentMetric {
         if self.settings.kind == MetricKind::Identity || !sigma.is_finite() || sigma == 0.0 {
             return 1.0;
         }
-        let sigma = sigma.clamp(self.settings.smallest, self.settings.largest);
+        let range = (self.settings.smallest, self.settings.largest);
+        if let Some(moments) = &mut self.moments {
+            moments.add(curvature);
+            moments.write(range, &mut self.diagonal[..curvature.dz.len()]);
+            self.scalar = moments.size_of_entries().clamp(range.0, range.1);
+            return 1.0;
+        }
+        let sigma = sigma.clamp(range.0, range.1);
         match &mut self.quasi_newton {
             Some(quasi_newton) => {
                 quasi_newton.update(curvature, sigma);
@@ -143,12 +159,20 @@ impl CurrentMetric {
 
     pub fn save(&self) -> SavedMetric {
         let quasi_newton = self.quasi_newton.as_ref().map(|quasi_newton| quasi_newton.learnt.clone());
-        SavedMetric { scalar: self.scalar, quasi_newton }
+        SavedMetric { scalar: self.scalar, moments: self.moments.clone(), quasi_newton }
     }
 
     /// False: what was saved does not fit.
     pub fn restore(&mut self, saved: &SavedMetric) -> bool {
         self.scalar = saved.scalar;
+        match (&mut self.moments, &saved.moments) {
+            (Some(here), Some(saved)) if saved.size() == here.size() => {
+                here.clone_from(saved);
+                here.write((self.settings.smallest, self.settings.largest), &mut self.diagonal);
+            }
+            (None, None) => {}
+            _ => return false,
+        }
         match (&mut self.quasi_newton, &saved.quasi_newton) {
             (Some(here), Some(saved)) if saved.is_of_size(here.size()) => here.restore(saved),
             (None, None) => {}

@@ -170,6 +170,8 @@ pub enum MetricKind {
     Identity,
     /// `H = sigma I`, a Barzilai-Borwein scalar from differences of the Lagrangian's gradient.
     Spectral,
+    /// A diagonal from second moments of these differences, variable by variable.
+    Diagonal,
     /// `H = D + V V^T` from a damped BFGS matrix of the Lagrangian.
     #[default]
     QuasiNewton,

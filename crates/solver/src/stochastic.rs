@@ -149,14 +149,14 @@ impl<S: SampledProblem> Solver<S> {
         (patience > 0 && self.stale >= patience).then_some(Stop::NoiseFloor)
     }
 
-    /// Whether all samples are spent, those for the last judgement included.
+    /// Whether another iteration and the last judgement would take more samples than there may be.
     pub(crate) fn samples_are_spent(&self) -> bool {
         let Some(most) = self.settings.limits.samples else { return false };
-        let judgement = match self.judge.is_some() {
-            true => Source::ALL.into_iter().map(|source| self.samples_of_judgement(source, true) as u64).sum(),
+        let judgement: usize = match self.judge.is_some() {
+            true => Source::ALL.into_iter().map(|source| self.samples_of_judgement(source, true)).sum(),
             false => 0,
         };
-        self.oracle.samples().total() + judgement >= most
+        self.oracle.samples().total() + judgement as u64 + self.oracle.estimates.next_samples() > most
     }
 
     /// Whether the time for a judgement has come.

@@ -36,6 +36,11 @@ impl Worth {
         self.draws
     }
 
+    /// `B` of the last batch.
+    pub fn batch(&self) -> f64 {
+        self.batch
+    }
+
     /// A batch alone.
     pub fn start(&mut self, batch: usize) {
         self.batch = batch as f64;
@@ -70,10 +75,11 @@ impl Worth {
         if self.weight > 0.0 { self.spread / self.weight / self.draws } else { 0.0 }
     }
 
-    /// How far a point may move without the estimate losing more than the next batch gives: `1 / N - 1 / (N + B)`, about `B / N^2`.
+    /// How far a point may move without the estimate losing more than a quarter of what the next batch gives, which is
+    /// `1 / N - 1 / (N + B)` or about `B / N^2`: so the estimate goes on getting better.
     pub fn reach(&self) -> f64 {
         let ratio = if self.drift > 0.0 { self.drift / self.spread } else { 0.0 };
-        self.batch / (self.draws * ratio.sqrt())
+        0.5 * self.batch / (self.draws * ratio.sqrt())
     }
 
     /// A batch was taken in with the momentum `a`, after the point had `moved`.
@@ -110,8 +116,8 @@ mod tests {
         worth.compare([2, 2], 8.0, 3.0, 0.5);
         assert_eq!(worth.noise_of_difference(), 12.0 / 6.0);
         assert!((worth.error() - 8.0 / 6.0).abs() < 1e-15);
-        // K / S = 3/2 and B = N = 6: 3/2 reach^2 / 6 = 6 / 6^2
-        assert!((1.5 * worth.reach().powi(2) / 6.0 - 6.0 / 36.0).abs() < 1e-15);
+        // K / S = 3/2 and B = N = 6: 3/2 reach^2 / 6 = 1/4 * 6 / 6^2
+        assert!((1.5 * worth.reach().powi(2) / 6.0 - 0.25 * 6.0 / 36.0).abs() < 1e-15);
         let a = worth.momentum(2);
         assert_eq!(a, 0.25);
         // 1/N = 1/8 + 12/8 * 0.5^2 / 2 = 1/8 + 3/16

@@ -19,7 +19,7 @@ fn settings(metric: MetricKind) -> Settings {
 }
 
 fn metric() -> impl Strategy<Value = MetricKind> {
-    prop_oneof![1 => Just(MetricKind::Identity), 1 => Just(MetricKind::Spectral), 2 => Just(MetricKind::QuasiNewton)]
+    prop_oneof![1 => Just(MetricKind::Identity), 1 => Just(MetricKind::Spectral), 1 => Just(MetricKind::Diagonal), 2 => Just(MetricKind::QuasiNewton)]
 }
 
 proptest! {
