@@ -83,6 +83,16 @@ impl Best {
         self.values = Some(Values { objective, f, h, residuals: kkt.residuals });
     }
 
+    /// Other multipliers for the same point, the residual of the constraints being the same.
+    pub fn refit<S: SampledProblem>(&mut self, kkt: &Kkt, oracle: &Oracle<S>) {
+        self.y.copy_from_slice(&kkt.y);
+        oracle.bound_multipliers(kkt, &mut self.mu);
+        if let Some(values) = &mut self.values {
+            values.residuals.stationarity = kkt.residuals.stationarity;
+            values.residuals.complementarity = kkt.residuals.complementarity;
+        }
+    }
+
     /// Keeps the latest point of a noisy run, which fresh samples judged better than the best so far.
     pub fn keep_judged<S: SampledProblem>(&mut self, verdict: Verdict, objective: f64, kkt: &Kkt, oracle: &Oracle<S>) {
         let (x, c) = oracle.user_point();

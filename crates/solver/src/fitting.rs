@@ -4,12 +4,15 @@
 //! minimises `|g + J^T y - mu|^2 / (2 sigma) + sum |multiplier| distance` over all multipliers with the right signs: stationarity and
 //! complementarity together. `sigma` weighs the two; several are tried.
 
+use tangor_problem::SampledProblem;
+
 use crate::clock::Clock;
 use crate::frame::{Frame, Room};
 use crate::iterate::Iterate;
 use crate::matrix::Jacobian;
 use crate::metric::CurrentMetric;
 use crate::projection::Projection;
+use crate::solver::Solver;
 use crate::standard::Standard;
 use crate::tangent_step::TangentStep;
 use crate::{Kernel, Unusual};
@@ -39,5 +42,29 @@ impl Fitting {
         self.metric.fill(at);
         let frame = Frame { at, room: &self.room, metric: &self.metric, clock };
         self.tangent.compute(frame, &self.target, true, projection, &mut Unusual::default());
+    }
+}
+
+impl<S: SampledProblem> Solver<S> {
+    /// At the end of an exact run that did not get to its tolerances: better multipliers for its point, if there are any. Those of the
+    /// last step belong to a step that repairs the constraints, and may flatter the point less than it deserves.
+    pub(crate) fn refit_best(&mut self) {
+        if self.best.x != self.best.latest {
+            return;
+        }
+        let tolerance = &self.settings.tolerance;
+        let standard = &self.oracle.standard;
+        let mut least = self.best.values.map_or(f64::INFINITY, |values| values.residuals.score(tolerance));
+        let mut fitting = Fitting::new(&self.current.jacobian, &self.settings.kernel);
+        for sigma in SIGMAS {
+            fitting.tangent.lambda.copy_from_slice(&self.tangent.lambda);
+            fitting.fit(&self.current, sigma, standard, &mut self.projection, &self.clock);
+            self.kkt.judge(&self.current, &fitting.tangent, standard);
+            let score = self.kkt.residuals.score(tolerance);
+            if score < least {
+                least = score;
+                self.best.refit(&self.kkt, &self.oracle);
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Tolerance;
 use crate::iterate::Iterate;
 use crate::number;
 use crate::standard::Standard;
@@ -23,6 +24,13 @@ pub struct Residuals {
     /// The projected gradient of half the squared violation.
     #[serde(with = "number")]
     pub infeasible: f64,
+}
+
+impl Residuals {
+    /// The worse of the two residuals that multipliers decide on, relative to its tolerance.
+    pub fn score(&self, tolerance: &Tolerance) -> f64 {
+        (self.stationarity / tolerance.stationarity).max(self.complementarity / tolerance.complementarity)
+    }
 }
 
 /// Multipliers with the right signs, and the residuals that they give.

@@ -218,6 +218,9 @@ impl<S: SampledProblem> Solver<S> {
         if self.judge.is_none() {
             let certain = self.stop == Some(Stop::Tolerance);
             self.best.offer(&self.current, &self.kkt, &self.oracle, self.rho, certain);
+            if !certain && self.stop.is_some() {
+                self.refit_best();
+            }
             return;
         }
         // Until a point was judged, the latest one is kept, unjudged: a run may end at any moment.

@@ -293,15 +293,13 @@ impl<S: SampledProblem> Solver<S> {
 
     /// The multipliers with the least of the residuals relative to their tolerances.
     fn fit_multipliers(&mut self, work: &mut Work) {
-        let Tolerance { stationarity, complementarity, .. } = self.settings.tolerance;
         // The run's own multipliers are a good first guess, and the same in a run that was resumed.
         work.fitting.tangent.lambda.copy_from_slice(&self.tangent.lambda);
         let mut best = (f64::INFINITY, SIGMAS[0]);
         let mut last = 0.0;
         for sigma in SIGMAS {
             self.fit_with(work, sigma);
-            let residuals = self.kkt.residuals;
-            let score = (residuals.stationarity / stationarity).max(residuals.complementarity / complementarity);
+            let score = self.kkt.residuals.score(&self.settings.tolerance);
             if score < best.0 {
                 best = (score, sigma);
             }
