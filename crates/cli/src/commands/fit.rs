@@ -36,7 +36,7 @@ Examples:
 
 /// The weight of |x|^2 / 2 if nothing is said.
 const L2: f64 = 1e-4;
-/// Rows of a batch if nothing is said: with fewer, the noise often hides whether the constraints hold.
+/// Rows of a batch if nothing is said.
 const BATCH: usize = 128;
 /// Tolerances of a fit from samples: finer ones would say more than the data do.
 const STATIONARITY: f64 = 1e-2;
