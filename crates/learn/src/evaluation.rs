@@ -1,7 +1,6 @@
 use serde::{Deserialize, Serialize};
-use tangor_problem::Reduction;
+use tangor_problem::{Reduction, two_sided};
 
-use crate::quantile::two_sided;
 use crate::regression::{loss, probability};
 use crate::{Classes, Constraint, Contrast, DataSet, Error};
 

@@ -20,7 +20,6 @@ mod features;
 mod generate;
 mod libsvm;
 mod model;
-mod quantile;
 mod regression;
 mod scan;
 mod table;

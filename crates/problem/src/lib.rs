@@ -33,6 +33,7 @@ mod noisy;
 mod number;
 mod pattern;
 mod problem;
+mod quantile;
 mod reduction;
 mod reverse;
 mod sampled;
@@ -50,6 +51,8 @@ pub use noisy::{Distribution, Noise, NoiseError, NoiseForm, Noisy};
 pub use number::Number;
 pub use pattern::Pattern;
 pub use problem::{Problem, SecondOrder};
+#[doc(hidden)]
+pub use quantile::two_sided;
 pub use reduction::{Members, Reduction};
 pub use sampled::{Access, Accesses, Draw, SampledProblem};
 pub use stream::Stream;
