@@ -12,7 +12,7 @@ use crate::metric::CurrentMetric;
 use crate::projection::Projection;
 use crate::standard::Standard;
 use crate::tangent_step::TangentStep;
-use crate::{Kernel, Unusual};
+use crate::{Event, Kernel, Unusual};
 
 /// The weights that are tried.
 pub const SIGMAS: [f64; 3] = [1.0, 1e-2, 1e-4];
@@ -32,12 +32,14 @@ impl Fitting {
         Fitting { tangent: TangentStep::new(jacobian, &metric, kernel), metric, room: Room::new(columns), target: vec![0.0; m] }
     }
 
-    /// The multipliers at the point, in [`Fitting::tangent`].
-    pub fn fit(&mut self, at: &Iterate, sigma: f64, standard: &Standard, projection: &mut Projection, clock: &Clock) {
+    /// The multipliers at the point, in [`Fitting::tangent`]. True: Clarabel found them.
+    pub fn fit(&mut self, at: &Iterate, sigma: f64, standard: &Standard, projection: &mut Projection, clock: &Clock) -> bool {
         self.room.around(&at.z, &standard.lower, &standard.upper);
         self.metric.set_scalar(sigma * standard.objective_scale);
         self.metric.fill(at);
         let frame = Frame { at, room: &self.room, metric: &self.metric, clock };
-        self.tangent.compute(frame, &self.target, true, projection, &mut Unusual::default());
+        let mut unusual = Unusual::default();
+        self.tangent.compute(frame, &self.target, true, projection, &mut unusual);
+        unusual.contains(Event::Fallback)
     }
 }

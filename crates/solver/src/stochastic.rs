@@ -25,17 +25,29 @@ pub struct Average {
     pub complete: Option<Vec<f64>>,
     growing: Vec<f64>,
     count: u64,
+    /// The memory of the block that is complete first.
+    #[serde(skip)]
+    spare: Vec<f64>,
 }
 
 impl Average {
+    /// All memory that averages over `n` variables need, and none where none are asked for.
+    fn new(n: usize, length: u64) -> Self {
+        let n = if length > 0 { n } else { 0 };
+        Average { complete: None, growing: vec![0.0; n], count: 0, spare: vec![0.0; n] }
+    }
+
     fn add(&mut self, x: &[f64], length: u64) {
         self.growing.resize(x.len(), 0.0);
+        if self.complete.is_none() {
+            self.spare.resize(x.len(), 0.0);
+        }
         self.count += 1;
         for (mean, x) in self.growing.iter_mut().zip(x) {
             *mean += (x - *mean) / self.count as f64;
         }
         if self.count >= length {
-            std::mem::swap(self.complete.get_or_insert_with(|| vec![0.0; x.len()]), &mut self.growing);
+            std::mem::swap(self.complete.get_or_insert_with(|| std::mem::take(&mut self.spare)), &mut self.growing);
             self.count = 0;
             self.growing.fill(0.0);
         }
@@ -61,7 +73,10 @@ impl<S: SampledProblem> Solver<S> {
         let lengths = [meta.n(), meta.m(), meta.jacobian_len()];
         let start = &self.oracle.standard.start;
         self.judge = Some(verdict::Work::new(&self.current, lengths, start, &self.settings));
-        self.stochastic = Some(Work { same: SameDraws::new(&self.current), average: Average::default() });
+        self.stochastic = Some(Work {
+            same: SameDraws::new(&self.current),
+            average: Average::new(lengths[0], self.settings.sampling.average),
+        });
     }
 
     /// Estimates at the start, from the first batches.
@@ -115,14 +130,14 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     /// Judges the point when its time has come. Gives the reason when the run should end.
-    pub(crate) fn judge_if_due(&mut self, last: bool) -> Option<Stop> {
+    pub(crate) fn judge_if_due(&mut self, last: bool, unusual: &mut Unusual) -> Option<Stop> {
         let settings = self.settings.sampling.judge.clone();
         if !(last || self.judge_is_due()) || self.judged_at == Some(self.iteration) {
             return None;
         }
         self.judged_at = Some(self.iteration);
         self.beginning.best.copy_from(&self.best);
-        let verdict = match self.judge(last) {
+        let verdict = match self.judge(last, unusual) {
             Ok(verdict) => verdict,
             Err(trouble) => {
                 self.fail(trouble);

@@ -17,7 +17,7 @@ use crate::oracle::{Trouble, check, trouble};
 use crate::random::Stream;
 use crate::solver::Solver;
 use crate::vector::norm;
-use crate::{Sampling, Settings, Tolerance, TrueResiduals};
+use crate::{Event, Sampling, Settings, Tolerance, TrueResiduals, Unusual};
 
 /// A residual, and what it does not exceed with the confidence of the verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -127,6 +127,9 @@ impl Moments {
     }
 }
 
+/// Draws that memory is kept for from the start; who judges on more at once gets it when they are needed.
+const MOST_RESERVED: usize = 1 << 20;
+
 /// The memory of the judge.
 pub struct Work {
     streams: [Stream; 3],
@@ -144,10 +147,10 @@ pub struct Work {
 
 impl Work {
     pub fn new(current: &Iterate, lengths: [usize; 3], start: &[f64], settings: &Settings) -> Self {
-        let Sampling { seed, replacement, .. } = settings.sampling;
+        let Sampling { seed, replacement, ref judge, .. } = settings.sampling;
         Work {
             streams: [3, 4, 5].map(|number| Stream::new(seed, number, replacement)),
-            draws: Vec::new(),
+            draws: Vec::with_capacity(judge.samples.min(MOST_RESERVED)),
             x: start.to_vec(),
             batch: lengths.map(|length| vec![0.0; length]),
             means: lengths.map(Moments::new),
@@ -168,10 +171,10 @@ impl Work {
 }
 
 impl<S: SampledProblem> Solver<S> {
-    /// Judges the current point on fresh samples.
-    pub(crate) fn judge(&mut self, last: bool) -> Result<Verdict, Trouble> {
+    /// Judges the current point on fresh samples. That Clarabel was asked is an event of the iteration.
+    pub(crate) fn judge(&mut self, last: bool, unusual: &mut Unusual) -> Result<Verdict, Trouble> {
         let sizes = Source::ALL.map(|source| self.samples_of_judgement(source, last));
-        self.with_judge(|solver, work| solver.judge_with(work, sizes)).unwrap_or_else(|| Ok(Verdict::default()))
+        self.with_judge(|solver, work| solver.judge_with(work, sizes, unusual)).unwrap_or_else(|| Ok(Verdict::default()))
     }
 
     /// Does something with the judge's memory, at the current point. None: this is no noisy run.
@@ -201,13 +204,15 @@ impl<S: SampledProblem> Solver<S> {
         }
     }
 
-    fn judge_with(&mut self, work: &mut Work, sizes: [usize; 3]) -> Result<Verdict, Trouble> {
+    fn judge_with(&mut self, work: &mut Work, sizes: [usize; 3], unusual: &mut Unusual) -> Result<Verdict, Trouble> {
         let settings = self.settings.sampling.judge.clone();
         let batches = settings.batches.max(4);
         let first = batches / 2;
         let before = self.oracle.samples().total();
         self.average(work, (0..first, batches), sizes)?;
-        self.fit_multipliers(work);
+        if self.fit_multipliers(work) {
+            unusual.insert(Event::Fallback);
+        }
         self.average(work, (first..batches, batches), sizes)?;
 
         let k = confidence::factor(settings.confidence, batches - first);
@@ -291,15 +296,15 @@ impl<S: SampledProblem> Solver<S> {
         }
     }
 
-    /// The multipliers with the least of the residuals relative to their tolerances.
-    fn fit_multipliers(&mut self, work: &mut Work) {
+    /// The multipliers with the least of the residuals relative to their tolerances. True: Clarabel was asked.
+    fn fit_multipliers(&mut self, work: &mut Work) -> bool {
         let Tolerance { stationarity, complementarity, .. } = self.settings.tolerance;
         // The run's own multipliers are a good first guess, and the same in a run that was resumed.
         work.fitting.tangent.lambda.copy_from_slice(&self.tangent.lambda);
         let mut best = (f64::INFINITY, SIGMAS[0]);
-        let mut last = 0.0;
+        let (mut last, mut asked) = (0.0, false);
         for sigma in SIGMAS {
-            self.fit_with(work, sigma);
+            asked |= self.fit_with(work, sigma);
             let residuals = self.kkt.residuals;
             let score = (residuals.stationarity / stationarity).max(residuals.complementarity / complementarity);
             if score < best.0 {
@@ -308,13 +313,15 @@ impl<S: SampledProblem> Solver<S> {
             last = sigma;
         }
         if best.1 != last {
-            self.fit_with(work, best.1);
+            asked |= self.fit_with(work, best.1);
         }
+        asked
     }
 
-    fn fit_with(&mut self, work: &mut Work, sigma: f64) {
-        work.fitting.fit(&work.judged, sigma, &self.oracle.standard, &mut self.projection, &self.clock);
+    fn fit_with(&mut self, work: &mut Work, sigma: f64) -> bool {
+        let asked = work.fitting.fit(&work.judged, sigma, &self.oracle.standard, &mut self.projection, &self.clock);
         self.kkt.judge(&work.judged, &work.fitting.tangent, &self.oracle.standard);
+        asked
     }
 
     /// The objective at the current point, an average over fresh samples where it is sampled. NaN: the problem cannot tell.
