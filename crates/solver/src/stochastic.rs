@@ -150,7 +150,9 @@ impl<S: SampledProblem> Solver<S> {
         // A later point that cannot be told from the best is kept: of many equal ones, the luckiest is not the best.
         if self.best.verdict.is_none() || score <= least + noise {
             let objective = self.judged_objective();
-            self.best.keep_judged(verdict, objective, &self.kkt, &self.oracle);
+            if let Some(judge) = &self.judge {
+                self.best.keep_judged(verdict, judge.fresh(objective), &self.kkt, &self.oracle);
+            }
         }
         self.best.least = Some(score.min(least)).filter(|least| least.is_finite());
         self.stale = if score < least - noise { 0 } else { self.stale + 1 };

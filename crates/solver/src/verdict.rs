@@ -8,6 +8,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use tangor_problem::{Access, Counted, Draw, Problem, SampledProblem};
 
+use crate::best::Fresh;
 use crate::confidence;
 use crate::estimator::Source;
 use crate::fitting::{Fitting, SIGMAS};
@@ -159,6 +160,12 @@ impl Work {
             judged: current.clone(),
             fitting: Fitting::new(&current.jacobian, &settings.kernel),
         }
+    }
+
+    /// The averages that the latest verdict rests on.
+    pub fn fresh(&self, objective: f64) -> Fresh<'_> {
+        let [g, c, jacobian] = &self.means;
+        Fresh { objective, g: &g.mean, c: &c.mean, jacobian: &jacobian.mean }
     }
 
     pub fn streams(&self) -> [Stream; 3] {

@@ -191,6 +191,23 @@ fn a_point_within_the_tolerances_ends_the_run_with_confidence() {
 }
 
 #[test]
+fn the_reported_constraints_are_those_that_were_judged() {
+    let mut settings = settings(Estimator::Minibatch, 3);
+    settings.limits.iterations = 5;
+    let report = Solver::sampled(noisy("HS71", 0.1), settings).expect("valid").run(&mut quiet);
+    let verdict = report.verdict.expect("judged");
+    let meta = problem("HS71").meta().clone();
+    let off = |i: usize| report.constraints[i] - report.constraints[i].clamp(meta.c_lower[i], meta.c_upper[i]);
+    let violation = (0..meta.m()).map(|i| off(i).powi(2)).sum::<f64>().sqrt();
+    // The estimates of the last iteration violate by another number.
+    assert!((violation - verdict.feasibility.value).abs() <= 1e-12 * (1.0 + violation), "{violation}, {verdict:?}");
+    assert!(!report.worst_rows.is_empty());
+    for row in &report.worst_rows {
+        assert_eq!(row.value, report.constraints[row.index]);
+    }
+}
+
+#[test]
 fn the_same_seed_gives_the_same_bits_and_a_resumed_run_equals_an_uninterrupted_one() {
     let mut settings = settings(Estimator::Momentum, 7);
     settings.limits.iterations = 120;
