@@ -95,6 +95,8 @@ pub struct Estimate {
     pub compared: bool,
     worth: Worth,
     next_worth: Worth,
+    /// The size of the batch that the estimate took in last.
+    batch: usize,
 }
 
 /// What a checkpoint keeps of an estimate.
@@ -103,6 +105,7 @@ pub struct SavedEstimate {
     stream: Stream,
     values: Vec<f64>,
     worth: Worth,
+    batch: usize,
 }
 
 impl Estimate {
@@ -124,6 +127,7 @@ impl Estimate {
             compared: false,
             worth: Worth::default(),
             next_worth: Worth::default(),
+            batch: 0,
         }
     }
 
@@ -141,7 +145,7 @@ impl Estimate {
     }
 
     pub fn save(&self) -> SavedEstimate {
-        SavedEstimate { stream: self.stream, values: self.values.clone(), worth: self.worth }
+        SavedEstimate { stream: self.stream, values: self.values.clone(), worth: self.worth, batch: self.batch }
     }
 
     /// False: what was saved does not fit.
@@ -152,6 +156,7 @@ impl Estimate {
         self.stream = saved.stream;
         self.values.copy_from_slice(&saved.values);
         self.worth = saved.worth;
+        self.batch = saved.batch;
         true
     }
 
@@ -168,7 +173,7 @@ impl Estimate {
     /// How far a point may move without the estimate getting worse; without bound for mini-batches, which never are better.
     pub fn reach(&self) -> f64 {
         let lasting = self.access.is_sampled() && self.settings.estimator == Estimator::Momentum;
-        if lasting { self.worth.reach(self.draws.len()) } else { f64::INFINITY }
+        if lasting { self.worth.reach(self.batch) } else { f64::INFINITY }
     }
 
     /// Draws the batch.
@@ -357,6 +362,7 @@ impl Estimates {
             let estimate = self.of(source);
             std::mem::swap(&mut estimate.values, &mut estimate.next);
             estimate.worth = estimate.next_worth;
+            estimate.batch = estimate.draws.len();
         }
         self.resume_at(x);
     }
