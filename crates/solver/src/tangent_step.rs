@@ -106,7 +106,7 @@ impl TangentStep {
             unusual.insert(Event::RankDeficient);
         }
         if !projected.converged && !clock.is_over() {
-            if fallback && cone::quadratic(&subproblem, &mut self.s, &mut self.lambda) {
+            if fallback && cone::quadratic(&subproblem, &mut self.s, &mut self.lambda, clock) {
                 unusual.insert(Event::Fallback);
             } else {
                 unusual.insert(Event::Inexact);
