@@ -138,7 +138,9 @@ impl<S: SampledProblem> Solver<S> {
         self.judged_at = Some(self.iteration);
         self.beginning.best.copy_from(&self.best);
         let verdict = match self.judge(last, unusual) {
-            Ok(verdict) => verdict,
+            Ok(Some(verdict)) => verdict,
+            // The step that comes next ends the run.
+            Ok(None) => return None,
             Err(trouble) => {
                 self.fail(trouble);
                 return Some(Stop::EvaluationFailed);
@@ -147,8 +149,10 @@ impl<S: SampledProblem> Solver<S> {
         let tolerance = self.settings.tolerance.clone();
         let (score, noise) = verdict.score(&tolerance);
         let least = self.best.least.unwrap_or(f64::INFINITY);
-        // A later point that cannot be told from the best is kept: of many equal ones, the luckiest is not the best.
-        if self.best.verdict.is_none() || score <= least + noise {
+        let found = verdict.holds(&tolerance) || verdict.is_infeasible_stationary(&tolerance);
+        // What the run was after is kept. So is a later point that cannot be told from the best: of many equal ones, the luckiest is
+        // not the best.
+        if found || self.best.verdict.is_none() || score <= least + noise {
             let objective = self.judged_objective();
             if let Some(judge) = &self.judge {
                 self.best.keep_judged(verdict, judge.fresh(objective), &self.kkt, &self.oracle);
@@ -156,7 +160,7 @@ impl<S: SampledProblem> Solver<S> {
         }
         self.best.least = Some(score.min(least)).filter(|least| least.is_finite());
         self.stale = if score < least - noise { 0 } else { self.stale + 1 };
-        if verdict.holds(&tolerance) || verdict.is_infeasible_stationary(&tolerance) {
+        if found {
             return Some(Stop::Tolerance);
         }
         // Estimates that still gain accuracy get twice the patience: the judge may not see it yet.

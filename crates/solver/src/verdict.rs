@@ -178,10 +178,11 @@ impl Work {
 }
 
 impl<S: SampledProblem> Solver<S> {
-    /// Judges the current point on fresh samples. That Clarabel was asked is an event of the iteration.
-    pub(crate) fn judge(&mut self, last: bool, unusual: &mut Unusual) -> Result<Verdict, Trouble> {
+    /// Judges the current point on fresh samples. That Clarabel was asked is an event of the iteration. None: the time was over before
+    /// all samples were taken.
+    pub(crate) fn judge(&mut self, last: bool, unusual: &mut Unusual) -> Result<Option<Verdict>, Trouble> {
         let sizes = Source::ALL.map(|source| self.samples_of_judgement(source, last));
-        self.with_judge(|solver, work| solver.judge_with(work, sizes, unusual)).unwrap_or_else(|| Ok(Verdict::default()))
+        self.with_judge(|solver, work| solver.judge_with(work, sizes, unusual)).unwrap_or(Ok(None))
     }
 
     /// Does something with the judge's memory, at the current point. None: this is no noisy run.
@@ -211,16 +212,20 @@ impl<S: SampledProblem> Solver<S> {
         }
     }
 
-    fn judge_with(&mut self, work: &mut Work, sizes: [usize; 3], unusual: &mut Unusual) -> Result<Verdict, Trouble> {
+    fn judge_with(&mut self, work: &mut Work, sizes: [usize; 3], unusual: &mut Unusual) -> Result<Option<Verdict>, Trouble> {
         let settings = self.settings.sampling.judge.clone();
         let batches = settings.batches.max(4);
         let first = batches / 2;
         let before = self.oracle.samples().total();
-        self.average(work, (0..first, batches), sizes)?;
+        if !self.average(work, (0..first, batches), sizes)? {
+            return Ok(None);
+        }
         if self.fit_multipliers(work) {
             unusual.insert(Event::Fallback);
         }
-        self.average(work, (first..batches, batches), sizes)?;
+        if !self.average(work, (first..batches, batches), sizes)? {
+            return Ok(None);
+        }
 
         let k = confidence::factor(settings.confidence, batches - first);
         let [_, values, jacobian] = &work.means;
@@ -234,7 +239,7 @@ impl<S: SampledProblem> Solver<S> {
         let residuals = self.kkt.residuals;
         let inequalities = self.oracle.standard.slack_rows.iter().map(|&row| self.kkt.y[row].powi(2)).sum::<f64>().sqrt();
         let upper = |value: f64, noise: f64| Bounded { value, upper: value + noise };
-        Ok(Verdict {
+        Ok(Some(Verdict {
             stationarity: upper(stationarity, k * work.errors.standard_error() / scale),
             feasibility: upper(residuals.feasibility, noise),
             complementarity: upper(residuals.complementarity, inequalities * noise),
@@ -242,14 +247,18 @@ impl<S: SampledProblem> Solver<S> {
             confidence: settings.confidence,
             samples: self.oracle.samples().total() - before,
             iteration: self.iteration,
-        })
+        }))
     }
 
     /// Averages over some of all fresh batches into `means`, and those of `g + J^T y - mu` at the multipliers fitted before.
-    fn average(&mut self, work: &mut Work, (some, all): (Range<usize>, usize), sizes: [usize; 3]) -> Result<(), Trouble> {
+    /// False: the time was over.
+    fn average(&mut self, work: &mut Work, (some, all): (Range<usize>, usize), sizes: [usize; 3]) -> Result<bool, Trouble> {
         work.means.iter_mut().for_each(Moments::clear);
         work.errors.clear();
         for batch in some {
+            if self.clock.is_over() {
+                return Ok(false);
+            }
             self.sample(work, sizes, (batch, all))?;
             for (mean, values) in work.means.iter_mut().zip(&work.batch) {
                 mean.add(values);
@@ -262,7 +271,7 @@ impl<S: SampledProblem> Solver<S> {
             work.errors.add(&work.error);
         }
         self.load_means(work);
-        Ok(())
+        Ok(true)
     }
 
     /// One of all batches of each function at the current point; what is exact, or the whole population, is evaluated once.

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use tangor_collection::find;
 use tangor_problem::{Evaluation, Meta, Noise, Noisy, Problem};
@@ -191,6 +192,28 @@ fn a_point_within_the_tolerances_ends_the_run_with_confidence() {
 }
 
 #[test]
+fn a_problem_without_feasible_points_ends_as_infeasible_stationary_with_confidence() {
+    for name in ["CIRCLELINE", "ISOLATED"] {
+        for seed in 0..5 {
+            let mut settings = settings(Estimator::Momentum, seed);
+            settings.limits.iterations = 3000;
+            settings.sampling.judge = Default::default();
+            for tolerance in ["stationarity", "feasibility", "complementarity", "infeasible"] {
+                settings.set(&format!("tolerance.{tolerance}"), "1e-2").expect("a setting");
+            }
+            let report = Solver::sampled(noisy(name, 1e-3), settings).expect("valid").run(&mut quiet);
+            let verdict = report.verdict.expect("judged");
+            assert_eq!((report.stop, report.point), (Stop::Tolerance, Point::EpsInfeasibleStationary), "{name}: {verdict:?}");
+            let exact = exact_at(name, &report.x);
+            assert!(
+                exact.feasibility > 1.0 && exact.infeasible_stationarity <= verdict.infeasible.upper,
+                "{name}, seed {seed}"
+            );
+        }
+    }
+}
+
+#[test]
 fn the_reported_constraints_are_those_that_were_judged() {
     let mut settings = settings(Estimator::Minibatch, 3);
     settings.limits.iterations = 5;
@@ -247,6 +270,46 @@ fn a_run_that_is_ended_before_any_judgement_gives_its_last_point_back() {
     assert_eq!((report.stop, report.point), (Stop::User, Point::Nothing));
     assert!(report.verdict.is_none() && report.samples.total() < 1000, "nobody waited for fresh samples");
     assert_eq!(report.x, seen);
+}
+
+/// A problem whose Jacobian takes its time.
+struct Slow(At);
+
+impl Problem for Slow {
+    fn meta(&self) -> &Meta {
+        self.0.meta()
+    }
+    fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
+        self.0.objective(x)
+    }
+    fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
+        self.0.gradient(x, g)
+    }
+    fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
+        self.0.constraints(x, c)
+    }
+    fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
+        thread::sleep(Duration::from_millis(100));
+        self.0.jacobian(x, values)
+    }
+}
+
+#[test]
+fn a_judgement_keeps_the_time_limit() {
+    // The first judgement needs 20 Jacobians, two seconds, and is due after two iterations; another one when iterations are spent.
+    for (every, iterations) in [(2, 1000), (0, 2)] {
+        let mut settings = settings(Estimator::Momentum, 1);
+        (settings.sampling.judge.every, settings.limits.iterations) = (every, iterations);
+        settings.limits.seconds = Some(1.0);
+        let problem = problem("HS71");
+        let meta = problem.meta().clone();
+        let slow = Noisy::new(Slow(At(problem, meta)), Noise::level(1e-2)).expect("a valid level");
+        let start = Instant::now();
+        let report = Solver::sampled(slow, settings).expect("valid").run(&mut quiet);
+        let stop = if every > 0 { Stop::WallTime } else { Stop::Iterations };
+        assert_eq!((report.stop, report.iterations, report.verdict), (stop, 2, None), "{}", report.message);
+        assert!(start.elapsed() < Duration::from_millis(1600), "{:?}", start.elapsed());
+    }
 }
 
 #[test]
