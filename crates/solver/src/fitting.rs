@@ -3,6 +3,8 @@
 //! The tangent step from there with nothing to repair, `min g^T s + sigma/2 |s|^2` subject to `J s = 0` and the bounds, has a dual that
 //! minimises `|g + J^T y - mu|^2 / (2 sigma) + sum |multiplier| distance` over all multipliers with the right signs: stationarity and
 //! complementarity together. `sigma` weighs the two; several are tried.
+//!
+//! The Jacobian is itself an average, and large multipliers could explain `g` by its noise: [`TangentStep::soften`] says what that costs.
 
 use crate::clock::Clock;
 use crate::frame::{Frame, Room};
@@ -33,9 +35,19 @@ impl Fitting {
     }
 
     /// The multipliers at the point, in [`Fitting::tangent`]. True: Clarabel found them.
-    pub fn fit(&mut self, at: &Iterate, sigma: f64, standard: &Standard, projection: &mut Projection, clock: &Clock) -> bool {
+    /// `error` is the mean square error of the whole Jacobian, as the user has it.
+    pub fn fit(
+        &mut self,
+        at: &Iterate,
+        (sigma, error): (f64, f64),
+        standard: &Standard,
+        projection: &mut Projection,
+        clock: &Clock,
+    ) -> bool {
         self.room.around(&at.z, &standard.lower, &standard.upper);
-        self.metric.set_scalar(sigma * standard.objective_scale);
+        let scalar = sigma * standard.objective_scale;
+        self.metric.set_scalar(scalar);
+        self.tangent.soften(error, scalar, &standard.row_scale);
         self.metric.fill(at);
         let frame = Frame { at, room: &self.room, metric: &self.metric, clock };
         let mut unusual = Unusual::default();

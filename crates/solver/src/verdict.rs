@@ -220,7 +220,8 @@ impl<S: SampledProblem> Solver<S> {
         if !self.average(work, (0..first, batches), sizes)? {
             return Ok(None);
         }
-        if self.fit_multipliers(work) {
+        let error = work.means[2].standard_error().powi(2);
+        if self.fit_multipliers(work, error) {
             unusual.insert(Event::Fallback);
         }
         if !self.average(work, (first..batches, batches), sizes)? {
@@ -312,15 +313,16 @@ impl<S: SampledProblem> Solver<S> {
         }
     }
 
-    /// The multipliers with the least of the residuals relative to their tolerances. True: Clarabel was asked.
-    fn fit_multipliers(&mut self, work: &mut Work) -> bool {
+    /// The multipliers with the least of the residuals relative to their tolerances; `error` is the mean square error of the
+    /// Jacobian. True: Clarabel was asked.
+    fn fit_multipliers(&mut self, work: &mut Work, error: f64) -> bool {
         let Tolerance { stationarity, complementarity, .. } = self.settings.tolerance;
         // The run's own multipliers are a good first guess, and the same in a run that was resumed.
         work.fitting.tangent.lambda.copy_from_slice(&self.tangent.lambda);
         let mut best = (f64::INFINITY, SIGMAS[0]);
         let (mut last, mut asked) = (0.0, false);
         for sigma in SIGMAS {
-            asked |= self.fit_with(work, sigma);
+            asked |= self.fit_with(work, (sigma, error));
             let residuals = self.kkt.residuals;
             let score = (residuals.stationarity / stationarity).max(residuals.complementarity / complementarity);
             if score < best.0 {
@@ -329,13 +331,13 @@ impl<S: SampledProblem> Solver<S> {
             last = sigma;
         }
         if best.1 != last {
-            asked |= self.fit_with(work, best.1);
+            asked |= self.fit_with(work, (best.1, error));
         }
         asked
     }
 
-    fn fit_with(&mut self, work: &mut Work, sigma: f64) -> bool {
-        let asked = work.fitting.fit(&work.judged, sigma, &self.oracle.standard, &mut self.projection, &self.clock);
+    fn fit_with(&mut self, work: &mut Work, weights: (f64, f64)) -> bool {
+        let asked = work.fitting.fit(&work.judged, weights, &self.oracle.standard, &mut self.projection, &self.clock);
         self.kkt.judge(&work.judged, &work.fitting.tangent, &self.oracle.standard);
         asked
     }
@@ -374,7 +376,7 @@ impl<S: SampledProblem> Solver<S> {
         }
         self.load(&work.batch[0], &work.batch[2], &mut work.judged);
         self.oracle.put_values(&work.batch[1], &mut work.judged);
-        self.fit_multipliers(work);
+        self.fit_multipliers(work, 0.0);
         Some(TrueResiduals::from(self.kkt.residuals))
     }
 }
