@@ -13,6 +13,9 @@ use crate::{Error, Event, Settings, Stop, Unusual, verdict};
 /// Attempts at a step that descends; after that it is as short as matters.
 const MOST_ATTEMPTS: u32 = 12;
 
+/// How much longer than the last step that was compared at both of its ends another one may be without that.
+const LONGEST_UNSEEN: f64 = 2.0;
+
 /// The memory of the stochastic step.
 pub struct Work {
     pub same: SameDraws,
@@ -81,7 +84,8 @@ impl<S: SampledProblem> Solver<S> {
 
     /// Estimates at the start, from the first batches.
     pub(crate) fn estimate_start(&mut self) -> Result<(), Trouble> {
-        let learning = Learning { iteration: 0, objective: 1.0, constraints: 1.0, slope: 1.0, moved: 0.0, probe: false };
+        let learning =
+            Learning { iteration: 0, objective: 1.0, constraints: 1.0, slope: 1.0, moved: 0.0, probe: false, compare: false };
         self.oracle.estimate(&self.current, learning)?;
         self.oracle.accept_estimates(&mut self.current, true);
         Ok(())
@@ -92,20 +96,24 @@ impl<S: SampledProblem> Solver<S> {
     pub(crate) fn take_sampled_step(&mut self, unusual: &mut Unusual) -> Result<f64, Stop> {
         let (tau, probe) = (self.settings.sampling.tau, self.settings.sampling.probe);
         let mut eta = self.lipschitz.sampled_stepsize(self.rho, tau, self.normal.cap, self.metric.scalar());
-        if self.settings.sampling.merit_test && !self.lipschitz.are_given() {
+        let tested = self.settings.sampling.merit_test && !self.lipschitz.are_given();
+        if tested {
             let length = norm(&self.tangent.s[..self.current.n()]);
             eta = eta.min(self.sensible_move() / length.max(f64::MIN_POSITIVE));
         }
         for attempt in 0.. {
             self.check_limits(eta)?;
             self.place_trial(eta, false);
+            let moved = eta * norm(&self.tangent.s[..self.current.n()]);
             let learning = Learning {
                 iteration: self.iteration + 1,
                 objective: self.lipschitz.objective,
                 constraints: self.lipschitz.constraints,
                 slope: self.current.jacobian.norm(),
-                moved: eta * norm(&self.tangent.s[..self.current.n()]),
+                moved,
                 probe: probe > 0 && (self.iteration < probe || self.iteration.is_multiple_of(probe)),
+                // Mini-batches see curvature only where they are compared: no step goes far beyond that unseen.
+                compare: probe > 0 && tested && moved > LONGEST_UNSEEN * self.lipschitz.compared,
             };
             let done = self.oracle.estimate(&self.trial, learning);
             if !self.is_defined(done, unusual)? {

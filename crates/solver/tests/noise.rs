@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tangor_collection::find;
-use tangor_problem::{Evaluation, Meta, Noise, Noisy, Problem};
+use tangor_problem::{Distribution, Evaluation, Meta, Noise, Noisy, Problem};
 use tangor_solver::{Batch, Checkpoint, Estimator, Point, Report, Row, Settings, Solver, Stop, Theta, solve};
 
 const PROBLEMS: [&str; 12] = ["HS6", "HS7", "HS10", "HS12", "HS21", "HS28", "HS35", "HS43", "HS48", "HS51", "HS71", "HS76"];
@@ -111,6 +111,53 @@ fn residuals_fall_with_the_noise_and_momentum_beats_minibatches() {
         assert!(all(&momentum) < 0.05 * last, "residuals fall with the noise");
         assert!(feasibility <= level, "the constraints hold to the noise level");
         last = all(&momentum);
+    }
+}
+
+/// The largest true residual of the last point of a run.
+fn worst_residual(name: &str, noise: Noise, settings: Settings) -> f64 {
+    let noisy = Noisy::new(problem(name), noise).expect("a valid level");
+    let report = Solver::sampled(noisy, settings).expect("valid").run(&mut quiet);
+    assert_eq!(report.stop, Stop::Iterations, "{name} with {noise:?}: {}", report.message);
+    let exact = exact_at(name, &report.x);
+    exact.stationarity.max(exact.feasibility).max(exact.complementarity)
+}
+
+#[test]
+fn minibatches_do_not_diverge_between_probes() {
+    // Curved valleys and flat bottoms, where a metric that has not seen the curvature ahead makes long steps.
+    const SEEDS: usize = 10;
+    for name in ["HS1", "HS2", "HS26", "HS49"] {
+        let worst = each(SEEDS, |seed| worst_residual(name, Noise::level(1e-2), settings(Estimator::Minibatch, seed as u64)));
+        println!("{name}: median {:.1e}, {worst:?}", median(worst.clone()));
+        assert!(worst.iter().all(|worst| *worst < 1.0), "{name}: {worst:?}");
+        assert!(median(worst.clone()) < 5e-2, "{name}: {worst:?}");
+    }
+}
+
+#[test]
+fn residuals_fall_with_noise_of_every_kind() {
+    const SEEDS: usize = 5;
+    let heavy = |level: f64| Noise::level(level).distribution(Distribution::HeavyTailed);
+    let kinds: [(&str, &dyn Fn(f64) -> Noise); 3] = [
+        ("heavy-tailed", &heavy),
+        ("multiplicative", &|level| Noise::level(level).multiplicative()),
+        ("multiplicative and heavy-tailed", &|level| heavy(level).multiplicative()),
+    ];
+    for estimator in [Estimator::Momentum, Estimator::Minibatch] {
+        for (kind, noise) in kinds {
+            let medians = [1e-2, 1e-4].map(|level| {
+                let noise = noise(level);
+                let worst = each(PROBLEMS.len() * SEEDS, |job| {
+                    worst_residual(PROBLEMS[job / SEEDS], noise, settings(estimator, (job % SEEDS) as u64))
+                });
+                let most = worst.iter().fold(0.0f64, |most, worst| most.max(*worst));
+                println!("{estimator:?}, {kind}, level {level:.0e}: median {:.1e}, most {most:.1e}", median(worst.clone()));
+                assert!(most < 10.0, "{estimator:?}, {kind}, level {level}: nothing diverges");
+                median(worst)
+            });
+            assert!(medians[1] < 0.1 * medians[0], "{estimator:?}, {kind}: {medians:?}");
+        }
     }
 }
 
