@@ -126,8 +126,8 @@ impl<S: SampledProblem> Oracle<S> {
         let Oracle { problem, x, estimates, standard } = self;
         standard.to_user(iterate.x(), x);
         estimates.refresh(problem, x, learning).map_err(|(function, failure)| trouble(function, failure))?;
-        let needed = Source::ALL.into_iter().filter(|source| source.is_needed(problem.meta()));
-        needed.map(|source| check(problem.meta(), source.function(), estimates.of(source).next())).collect()
+        let mut needed = Source::ALL.into_iter().filter(|source| source.is_needed(problem.meta()));
+        needed.try_for_each(|source| check(problem.meta(), source.function(), estimates.of(source).next()))
     }
 
     /// Goes on from the iterate whose estimates were taken last.
