@@ -20,7 +20,7 @@ pub struct SettingsArguments {
     #[arg(long = "set", value_name = "PATH=VALUE", help_heading = "Settings", value_parser = assignment)]
     pub assignments: Vec<(String, String)>,
 
-    /// Tolerance of all three residuals
+    /// Tolerance of all three residuals, and of the slope of the violation where the constraints cannot hold
     #[arg(long, value_name = "EPS", help_heading = "Settings")]
     pub tolerance: Option<f64>,
 
@@ -55,6 +55,7 @@ impl SettingsArguments {
             settings.tolerance.stationarity = tolerance;
             settings.tolerance.feasibility = tolerance;
             settings.tolerance.complementarity = tolerance;
+            settings.tolerance.infeasible = tolerance;
         }
         if let Some(iterations) = self.max_iterations {
             settings.limits.iterations = iterations;

@@ -44,6 +44,14 @@ pub struct Values {
     pub residuals: Residuals,
 }
 
+/// Averages over fresh samples at a point, in the user's form.
+pub struct Fresh<'a> {
+    pub objective: f64,
+    pub g: &'a [f64],
+    pub c: &'a [f64],
+    pub jacobian: &'a [f64],
+}
+
 impl Best {
     pub fn new(standard: &Standard, meta: &Meta) -> Self {
         Best {
@@ -78,7 +86,7 @@ impl Best {
         self.x.copy_from_slice(x);
         self.c.copy_from_slice(c);
         self.y.copy_from_slice(&kkt.y);
-        oracle.bound_multipliers(kkt, &mut self.mu);
+        oracle.bound_multipliers(kkt, oracle.user_derivatives(), &mut self.mu);
         let objective = f / oracle.standard.objective_scale;
         self.values = Some(Values { objective, f, h, residuals: kkt.residuals });
     }
@@ -86,20 +94,21 @@ impl Best {
     /// Other multipliers for the same point, the residual of the constraints being the same.
     pub fn refit<S: SampledProblem>(&mut self, kkt: &Kkt, oracle: &Oracle<S>) {
         self.y.copy_from_slice(&kkt.y);
-        oracle.bound_multipliers(kkt, &mut self.mu);
+        oracle.bound_multipliers(kkt, oracle.user_derivatives(), &mut self.mu);
         if let Some(values) = &mut self.values {
             values.residuals.stationarity = kkt.residuals.stationarity;
             values.residuals.complementarity = kkt.residuals.complementarity;
         }
     }
 
-    /// Keeps the latest point of a noisy run, which fresh samples judged better than the best so far.
-    pub fn keep_judged<S: SampledProblem>(&mut self, verdict: Verdict, objective: f64, kkt: &Kkt, oracle: &Oracle<S>) {
-        let (x, c) = oracle.user_point();
-        self.x.copy_from_slice(x);
+    /// Keeps the latest point of a noisy run, which fresh samples judged better than the best so far, with the averages that the verdict
+    /// rests on: those of the run would flatter it.
+    pub fn keep_judged<S: SampledProblem>(&mut self, verdict: Verdict, fresh: Fresh, kkt: &Kkt, oracle: &Oracle<S>) {
+        let Fresh { objective, g, c, jacobian } = fresh;
+        self.x.copy_from_slice(oracle.user_point().0);
         self.c.copy_from_slice(c);
         self.y.copy_from_slice(&kkt.y);
-        oracle.bound_multipliers(kkt, &mut self.mu);
+        oracle.bound_multipliers(kkt, (g, jacobian), &mut self.mu);
         self.values = Some(Values { objective, f: 0.0, h: 0.0, residuals: verdict.values() });
         self.verdict = Some(verdict);
     }

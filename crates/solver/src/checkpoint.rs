@@ -18,7 +18,7 @@ use crate::stochastic::Average;
 use crate::{Error, Event, Settings};
 
 /// The version of the checkpoint's form.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The state of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]

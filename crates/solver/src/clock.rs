@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// When the run began, when it must end, and whether somebody asked for its end.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Clock {
     start: Instant,
     /// Seconds spent before this process resumed the run.

@@ -5,8 +5,8 @@ use clarabel::algebra::CscMatrix;
 use clarabel::solver::SupportedConeT::{self, NonnegativeConeT, SecondOrderConeT, ZeroConeT};
 use clarabel::solver::{DefaultSettings, DefaultSettingsBuilder, DefaultSolution, DefaultSolver, IPSolver, SolverStatus};
 
-use crate::frame::Room;
-use crate::iterate::Iterate;
+use crate::clock::Clock;
+use crate::frame::Frame;
 use crate::matrix::Jacobian;
 use crate::projection::Subproblem;
 use crate::vector::norm;
@@ -83,7 +83,8 @@ impl Program {
         added
     }
 
-    fn solve(self) -> Option<DefaultSolution<f64>> {
+    /// None: Clarabel gave up, or the time was over.
+    fn solve(self, clock: &Clock) -> Option<DefaultSolution<f64>> {
         let variables = self.diagonal.len();
         let all = (0..variables).collect::<Vec<_>>();
         let p = CscMatrix::new_from_triplets(variables, variables, all.clone(), all, self.diagonal);
@@ -97,6 +98,8 @@ impl Program {
             .build()
             .ok()?;
         let mut solver = DefaultSolver::new(&p, &self.linear, &a, &self.right, &self.cones, settings).ok()?;
+        let clock = clock.clone();
+        solver.set_termination_callback(move |_| clock.is_over());
         solver.solve();
         let good = matches!(solver.solution.status, SolverStatus::Solved | SolverStatus::AlmostSolved);
         (good && solver.solution.x.iter().all(|value| value.is_finite())).then_some(solver.solution)
@@ -104,8 +107,8 @@ impl Program {
 }
 
 /// Solves the kernel's subproblem; soft rows get a residual `p` of their own, `J s - p = r` at the cost `p^2 / (2 kappa)`. False:
-/// Clarabel gave up, and nothing was changed.
-pub fn quadratic(problem: &Subproblem, s: &mut [f64], lambda: &mut [f64]) -> bool {
+/// Clarabel gave up or the time was over, and nothing was changed.
+pub fn quadratic(problem: &Subproblem, s: &mut [f64], lambda: &mut [f64], clock: &Clock) -> bool {
     let soft: Vec<usize> = (0..problem.softness.len()).filter(|&i| problem.softness[i] > 0.0).collect();
     let mut program = Program::new(s.len() + soft.len());
     program.diagonal[..s.len()].copy_from_slice(problem.metric);
@@ -120,7 +123,7 @@ pub fn quadratic(problem: &Subproblem, s: &mut [f64], lambda: &mut [f64]) -> boo
     }
     let first_bound = program.right.len();
     let bounds = program.between((problem.lower, problem.upper), |i| vec![(i, 1.0)]);
-    let Some(solution) = program.solve() else { return false };
+    let Some(solution) = program.solve(clock) else { return false };
     for (i, s) in s.iter_mut().enumerate() {
         *s = solution.x[i].max(problem.lower[i]).min(problem.upper[i]);
     }
@@ -135,7 +138,8 @@ pub fn quadratic(problem: &Subproblem, s: &mut [f64], lambda: &mut [f64]) -> boo
 }
 
 /// The paper's normal step and its variants: `u = v - J^T w`, `J v = 0`, `min 1/2 |h + J u|^2` with `v` bounded or penalised.
-pub fn normal_step(at: &Iterate, room: &Room, settings: &Normal, u: &mut [f64]) -> bool {
+pub fn normal_step(frame: Frame, settings: &Normal, u: &mut [f64]) -> bool {
+    let Frame { at, room, clock, .. } = frame;
     let (m, columns) = (at.jacobian.rows(), at.jacobian.columns());
     let one_norm = settings.variant == NormalVariant::BoundedOneNorm;
     // Variables: v, q = J^T w, w, p = h - J q, and a >= |v| for the 1-norm.
@@ -179,9 +183,36 @@ pub fn normal_step(at: &Iterate, room: &Room, settings: &Normal, u: &mut [f64]) 
             }
         }
     }
-    let Some(solution) = program.solve() else { return false };
+    let Some(solution) = program.solve(clock) else { return false };
     for (i, u) in u.iter_mut().enumerate() {
         *u = (solution.x[v + i] - solution.x[q + i]).max(room.lower[i]).min(room.upper[i]);
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::Matrix;
+
+    #[test]
+    fn nothing_is_changed_when_the_time_is_over() {
+        // min 1/2 |s|^2 subject to s1 + s2 = 2
+        let jacobian = Jacobian { a: Matrix { values: vec![1.0, 1.0], ..Matrix::dense(1, 2) }, slack_rows: [].into() };
+        let free = [f64::INFINITY; 2];
+        let problem = Subproblem {
+            jacobian: &jacobian,
+            metric: &[1.0, 1.0],
+            gradient: None,
+            target: &[2.0],
+            lower: &free.map(|bound| -bound),
+            upper: &free,
+            softness: &[0.0],
+        };
+        let (mut s, mut lambda) = ([5.0, 6.0], [7.0]);
+        assert!(!quadratic(&problem, &mut s, &mut lambda, &Clock::new(Some(0.0), 0.0)));
+        assert_eq!((s, lambda), ([5.0, 6.0], [7.0]));
+        assert!(quadratic(&problem, &mut s, &mut lambda, &Clock::new(None, 0.0)));
+        assert!(s.iter().all(|s| (s - 1.0).abs() < 1e-9) && (lambda[0] + 1.0).abs() < 1e-9, "{s:?}, {lambda:?}");
+    }
 }

@@ -72,6 +72,8 @@ pub struct Learning {
     pub moved: f64,
     /// Whether batches are taken in halves, at the previous point too.
     pub probe: bool,
+    /// Whether they are taken at the previous point, whatever the estimator.
+    pub compare: bool,
 }
 
 /// The estimate of one function.
@@ -172,12 +174,13 @@ impl Estimate {
     }
 
     /// Draws the batch.
-    fn prepare(&mut self, schedule: &Schedule, now: &Situation, started: bool, probe: bool) {
+    fn prepare(&mut self, schedule: &Schedule, now: &Situation, started: bool, (probe, compare): (bool, bool)) {
         let size = if self.access.is_sampled() { self.settings.size(schedule, now) } else { 0 };
         let halves = started && probe && self.access.is_sampled();
         self.stream.draw(self.access, if halves { size.max(2) } else { size }, &mut self.draws);
         self.half = if halves { self.draws.len() / 2 } else { self.draws.len() };
-        self.twice = started && self.access.is_sampled() && (probe || self.settings.estimator == Estimator::Momentum);
+        self.twice =
+            started && self.access.is_sampled() && (probe || compare || self.settings.estimator == Estimator::Momentum);
     }
 
     /// The batch at `x` and at the point `before`.
@@ -319,9 +322,9 @@ impl Estimates {
             Source::Constraints => (schedule.sigma_v, learning.slope),
             Source::Jacobian => (schedule.sigma_c * rows.sqrt(), learning.constraints * rows.sqrt()),
         };
-        let Learning { iteration, moved, probe, .. } = learning;
+        let Learning { iteration, moved, probe, compare, .. } = learning;
         let now = Situation { iteration, sigma, lipschitz, moved, is_value: source == Source::Constraints };
-        self.of(source).prepare(&schedule, &now, started, probe);
+        self.of(source).prepare(&schedule, &now, started, (probe, compare));
     }
 
     /// Whether all three functions are about to be taken over the same draws at the same points.
@@ -414,7 +417,8 @@ mod tests {
         let (mut mean, mut square, mut count) = (0.0, 0.0, 0.0);
         for iteration in 0..20_000 {
             let x = [(iteration as f64 * 0.01).sin(), 1.0, 0.0, (iteration as f64 * 0.003).cos()];
-            let learning = Learning { iteration, objective: 1.0, constraints: 1.0, slope: 1.0, moved: 0.01, probe: false };
+            let learning =
+                Learning { iteration, objective: 1.0, constraints: 1.0, slope: 1.0, moved: 0.01, probe: false, compare: false };
             estimates.refresh(&mut problem, &x, learning).expect("defined");
             estimates.finish(&x);
             if iteration > 500 {

@@ -3,6 +3,8 @@
 //! The tangent step from there with nothing to repair, `min g^T s + sigma/2 |s|^2` subject to `J s = 0` and the bounds, has a dual that
 //! minimises `|g + J^T y - mu|^2 / (2 sigma) + sum |multiplier| distance` over all multipliers with the right signs: stationarity and
 //! complementarity together. `sigma` weighs the two; several are tried.
+//!
+//! The Jacobian is itself an average, and large multipliers could explain `g` by its noise: [`TangentStep::soften`] says what that costs.
 
 use tangor_problem::SampledProblem;
 
@@ -15,7 +17,7 @@ use crate::projection::Projection;
 use crate::solver::Solver;
 use crate::standard::Standard;
 use crate::tangent_step::TangentStep;
-use crate::{Kernel, Unusual};
+use crate::{Event, Kernel, Unusual};
 
 /// The weights that are tried.
 pub const SIGMAS: [f64; 3] = [1.0, 1e-2, 1e-4];
@@ -35,13 +37,25 @@ impl Fitting {
         Fitting { tangent: TangentStep::new(jacobian, &metric, kernel), metric, room: Room::new(columns), target: vec![0.0; m] }
     }
 
-    /// The multipliers at the point, in [`Fitting::tangent`].
-    pub fn fit(&mut self, at: &Iterate, sigma: f64, standard: &Standard, projection: &mut Projection, clock: &Clock) {
+    /// The multipliers at the point, in [`Fitting::tangent`]. True: Clarabel found them.
+    /// `error` is the mean square error of the whole Jacobian, as the user has it.
+    pub fn fit(
+        &mut self,
+        at: &Iterate,
+        (sigma, error): (f64, f64),
+        standard: &Standard,
+        projection: &mut Projection,
+        clock: &Clock,
+    ) -> bool {
         self.room.around(&at.z, &standard.lower, &standard.upper);
-        self.metric.set_scalar(sigma * standard.objective_scale);
+        let scalar = sigma * standard.objective_scale;
+        self.metric.set_scalar(scalar);
+        self.tangent.soften(error, scalar, &standard.row_scale);
         self.metric.fill(at);
         let frame = Frame { at, room: &self.room, metric: &self.metric, clock };
-        self.tangent.compute(frame, &self.target, true, projection, &mut Unusual::default());
+        let mut unusual = Unusual::default();
+        self.tangent.compute(frame, &self.target, true, projection, &mut unusual);
+        unusual.contains(Event::Fallback)
     }
 }
 
@@ -58,7 +72,7 @@ impl<S: SampledProblem> Solver<S> {
         let mut fitting = Fitting::new(&self.current.jacobian, &self.settings.kernel);
         for sigma in SIGMAS {
             fitting.tangent.lambda.copy_from_slice(&self.tangent.lambda);
-            fitting.fit(&self.current, sigma, standard, &mut self.projection, &self.clock);
+            fitting.fit(&self.current, (sigma, 0.0), standard, &mut self.projection, &self.clock);
             self.kkt.judge(&self.current, &fitting.tangent, standard);
             let score = self.kkt.residuals.score(tolerance);
             if score < least {

@@ -163,7 +163,7 @@ impl StoredSubproblem {
 
     /// Solves by Clarabel; false when it gave up.
     pub fn solve_by_clarabel(&self, s: &mut [f64], y: &mut [f64]) -> bool {
-        cone::quadratic(&self.borrow(), s, y)
+        cone::quadratic(&self.borrow(), s, y, &Clock::new(None, 0.0))
     }
 
     /// `out = J v`

@@ -15,6 +15,8 @@ pub struct Estimates {
     /// objective and constraints may cancel, so it is often much smaller.
     merit: f64,
     given: bool,
+    /// How long the last step was that the same samples compared at both of its ends.
+    pub compared: f64,
 }
 
 /// What a trial point tells: `eta s` was taken.
@@ -49,9 +51,9 @@ impl Trial {
 impl Estimates {
     pub fn new(settings: Lipschitz, rho: f64) -> Self {
         match settings {
-            Lipschitz::Found => Estimates { objective: 1.0, constraints: 1.0, merit: 0.0, given: false },
+            Lipschitz::Found => Estimates { objective: 1.0, constraints: 1.0, merit: 0.0, given: false, compared: 0.0 },
             Lipschitz::Given { objective, constraints } => {
-                Estimates { objective, constraints, merit: objective + rho * constraints, given: true }
+                Estimates { objective, constraints, merit: objective + rho * constraints, given: true, compared: 0.0 }
             }
         }
     }

@@ -95,7 +95,7 @@ impl NormalStep {
         let left = |target: &[f64]| at.h.iter().zip(target).map(|(h, r)| (h + r) * (h + r)).sum::<f64>().sqrt();
         if !majorised && left(&self.target) > ATTAINED * size {
             unusual.insert(Event::Cone);
-            if cone::normal_step(at, frame.room, settings, &mut self.u) {
+            if cone::normal_step(frame, settings, &mut self.u) {
                 at.jacobian.apply(&self.u, &mut self.target);
             } else {
                 unusual.insert(Event::Inexact);

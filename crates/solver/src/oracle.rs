@@ -71,11 +71,16 @@ impl<S: SampledProblem> Oracle<S> {
         (&self.x, self.estimates.constraints.values())
     }
 
-    /// The multipliers of the user's bounds at the point of the last derivatives. That of a fixed variable, which the method never
-    /// sees, is whatever makes the Lagrangian stationary: `grad f + J^T y`.
-    pub fn bound_multipliers(&self, kkt: &Kkt, mu: &mut [f64]) {
-        mu.copy_from_slice(self.estimates.gradient.values());
-        self.standard.add_fixed(self.estimates.jacobian.values(), &kkt.y, mu);
+    /// The user's derivatives at the point of the last evaluation.
+    pub fn user_derivatives(&self) -> (&[f64], &[f64]) {
+        (self.estimates.gradient.values(), self.estimates.jacobian.values())
+    }
+
+    /// The multipliers of the user's bounds, with these derivatives. That of a fixed variable, which the method never sees, is whatever
+    /// makes the Lagrangian stationary: `grad f + J^T y`.
+    pub fn bound_multipliers(&self, kkt: &Kkt, (g, jacobian): (&[f64], &[f64]), mu: &mut [f64]) {
+        mu.copy_from_slice(g);
+        self.standard.add_fixed(jacobian, &kkt.y, mu);
         for (&i, known) in self.standard.columns.iter().zip(&kkt.mu) {
             mu[i] = *known;
         }
@@ -121,8 +126,8 @@ impl<S: SampledProblem> Oracle<S> {
         let Oracle { problem, x, estimates, standard } = self;
         standard.to_user(iterate.x(), x);
         estimates.refresh(problem, x, learning).map_err(|(function, failure)| trouble(function, failure))?;
-        let needed = Source::ALL.into_iter().filter(|source| source.is_needed(problem.meta()));
-        needed.map(|source| check(problem.meta(), source.function(), estimates.of(source).next())).collect()
+        let mut needed = Source::ALL.into_iter().filter(|source| source.is_needed(problem.meta()));
+        needed.try_for_each(|source| check(problem.meta(), source.function(), estimates.of(source).next()))
     }
 
     /// Goes on from the iterate whose estimates were taken last.

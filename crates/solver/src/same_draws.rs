@@ -109,6 +109,7 @@ impl<S: SampledProblem> Solver<S> {
         if length == 0.0 {
             return;
         }
+        self.lipschitz.compared = length;
         let objective = norm(&dl[..n]) / length;
         let mut constraints = 0.0;
         if meta.m() > 0 {

@@ -32,7 +32,8 @@ pub struct Sampling {
     /// Whether a step must descend on the merit function of its own samples, taken at both of its ends; the paper has no such test.
     /// Nothing is tested where Lipschitz constants are given. Default: true.
     pub merit_test: bool,
-    /// Once in so many iterations a batch is evaluated in two halves, at two points, to learn noise and curvature. Default: 10.
+    /// Once in so many iterations a batch is evaluated in two halves, at two points, to learn noise and curvature; with the merit test,
+    /// at two points also whenever a step is twice as long as the last one seen so. Default: 10.
     pub probe: u64,
     /// Constants of the paper's schedules.
     pub schedule: Schedule,

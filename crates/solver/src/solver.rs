@@ -174,7 +174,7 @@ impl<S: SampledProblem> Solver<S> {
         let mut row = self.row(kernel_iterations);
         let longest = self.sensible_move();
         self.stop = self.reason_to_stop();
-        self.keep_best(&mut row);
+        self.keep_best(&mut row, &mut unusual);
 
         if self.stop.is_none() {
             self.update_merit_parameter();
@@ -213,7 +213,7 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     /// Keeps the point if it is the best so far: by the merit function, or in a noisy run by fresh samples.
-    fn keep_best(&mut self, row: &mut Row) {
+    fn keep_best(&mut self, row: &mut Row, unusual: &mut Unusual) {
         self.best.latest.copy_from_slice(self.oracle.user_point().0);
         if self.judge.is_none() {
             let certain = self.stop == Some(Stop::Tolerance);
@@ -232,7 +232,7 @@ impl<S: SampledProblem> Solver<S> {
         }
         // Fresh samples take time: whoever is out of it, or wants the run to end, does not get to wait for them.
         let has_time = !matches!(self.stop, Some(Stop::WallTime | Stop::User));
-        if let Some(stop) = self.judge_if_due(self.stop.is_some() && has_time) {
+        if let Some(stop) = self.judge_if_due(self.stop.is_some() && has_time, unusual) {
             self.stop.get_or_insert(stop);
         }
     }

@@ -13,6 +13,9 @@ use crate::{Error, Event, Settings, Stop, Unusual, verdict};
 /// Attempts at a step that descends; after that it is as short as matters.
 const MOST_ATTEMPTS: u32 = 12;
 
+/// How much longer than the last step that was compared at both of its ends another one may be without that.
+const LONGEST_UNSEEN: f64 = 2.0;
+
 /// The memory of the stochastic step.
 pub struct Work {
     pub same: SameDraws,
@@ -25,17 +28,29 @@ pub struct Average {
     pub complete: Option<Vec<f64>>,
     growing: Vec<f64>,
     count: u64,
+    /// The memory of the block that is complete first.
+    #[serde(skip)]
+    spare: Vec<f64>,
 }
 
 impl Average {
+    /// All memory that averages over `n` variables need, and none where none are asked for.
+    fn new(n: usize, length: u64) -> Self {
+        let n = if length > 0 { n } else { 0 };
+        Average { complete: None, growing: vec![0.0; n], count: 0, spare: vec![0.0; n] }
+    }
+
     fn add(&mut self, x: &[f64], length: u64) {
         self.growing.resize(x.len(), 0.0);
+        if self.complete.is_none() {
+            self.spare.resize(x.len(), 0.0);
+        }
         self.count += 1;
         for (mean, x) in self.growing.iter_mut().zip(x) {
             *mean += (x - *mean) / self.count as f64;
         }
         if self.count >= length {
-            std::mem::swap(self.complete.get_or_insert_with(|| vec![0.0; x.len()]), &mut self.growing);
+            std::mem::swap(self.complete.get_or_insert_with(|| std::mem::take(&mut self.spare)), &mut self.growing);
             self.count = 0;
             self.growing.fill(0.0);
         }
@@ -61,12 +76,16 @@ impl<S: SampledProblem> Solver<S> {
         let lengths = [meta.n(), meta.m(), meta.jacobian_len()];
         let start = &self.oracle.standard.start;
         self.judge = Some(verdict::Work::new(&self.current, lengths, start, &self.settings));
-        self.stochastic = Some(Work { same: SameDraws::new(&self.current), average: Average::default() });
+        self.stochastic = Some(Work {
+            same: SameDraws::new(&self.current),
+            average: Average::new(lengths[0], self.settings.sampling.average),
+        });
     }
 
     /// Estimates at the start, from the first batches.
     pub(crate) fn estimate_start(&mut self) -> Result<(), Trouble> {
-        let learning = Learning { iteration: 0, objective: 1.0, constraints: 1.0, slope: 1.0, moved: 0.0, probe: false };
+        let learning =
+            Learning { iteration: 0, objective: 1.0, constraints: 1.0, slope: 1.0, moved: 0.0, probe: false, compare: false };
         self.oracle.estimate(&self.current, learning)?;
         self.oracle.accept_estimates(&mut self.current, true);
         Ok(())
@@ -77,20 +96,24 @@ impl<S: SampledProblem> Solver<S> {
     pub(crate) fn take_sampled_step(&mut self, longest: f64, unusual: &mut Unusual) -> Result<f64, Stop> {
         let (tau, probe) = (self.settings.sampling.tau, self.settings.sampling.probe);
         let mut eta = self.lipschitz.sampled_stepsize(self.rho, tau, self.normal.cap, self.metric.scalar());
-        if self.settings.sampling.merit_test && !self.lipschitz.are_given() {
+        let tested = self.settings.sampling.merit_test && !self.lipschitz.are_given();
+        if tested {
             let length = norm(&self.tangent.s[..self.current.n()]);
             eta = eta.min(longest / length.max(f64::MIN_POSITIVE));
         }
         for attempt in 0.. {
             self.check_limits(eta)?;
             self.place_trial(eta, false);
+            let moved = eta * norm(&self.tangent.s[..self.current.n()]);
             let learning = Learning {
                 iteration: self.iteration + 1,
                 objective: self.lipschitz.objective,
                 constraints: self.lipschitz.constraints,
                 slope: self.current.jacobian.norm(),
-                moved: eta * norm(&self.tangent.s[..self.current.n()]),
+                moved,
                 probe: probe > 0 && (self.iteration < probe || self.iteration.is_multiple_of(probe)),
+                // Mini-batches see curvature only where they are compared: no step goes far beyond that unseen.
+                compare: probe > 0 && tested && moved > LONGEST_UNSEEN * self.lipschitz.compared,
             };
             let done = self.oracle.estimate(&self.trial, learning);
             if !self.is_defined(done, unusual)? {
@@ -115,15 +138,17 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     /// Judges the point when its time has come. Gives the reason when the run should end.
-    pub(crate) fn judge_if_due(&mut self, last: bool) -> Option<Stop> {
+    pub(crate) fn judge_if_due(&mut self, last: bool, unusual: &mut Unusual) -> Option<Stop> {
         let settings = self.settings.sampling.judge.clone();
         if !(last || self.judge_is_due()) || self.judged_at == Some(self.iteration) {
             return None;
         }
         self.judged_at = Some(self.iteration);
         self.beginning.best.copy_from(&self.best);
-        let verdict = match self.judge(last) {
-            Ok(verdict) => verdict,
+        let verdict = match self.judge(last, unusual) {
+            Ok(Some(verdict)) => verdict,
+            // The step that comes next ends the run.
+            Ok(None) => return None,
             Err(trouble) => {
                 self.fail(trouble);
                 return Some(Stop::EvaluationFailed);
@@ -132,14 +157,18 @@ impl<S: SampledProblem> Solver<S> {
         let tolerance = self.settings.tolerance.clone();
         let (score, noise) = verdict.score(&tolerance);
         let least = self.best.least.unwrap_or(f64::INFINITY);
-        // A later point that cannot be told from the best is kept: of many equal ones, the luckiest is not the best.
-        if self.best.verdict.is_none() || score <= least + noise {
+        let found = verdict.holds(&tolerance) || verdict.is_infeasible_stationary(&tolerance);
+        // What the run was after is kept. So is a later point that cannot be told from the best: of many equal ones, the luckiest is
+        // not the best.
+        if found || self.best.verdict.is_none() || score <= least + noise {
             let objective = self.judged_objective();
-            self.best.keep_judged(verdict, objective, &self.kkt, &self.oracle);
+            if let Some(judge) = &self.judge {
+                self.best.keep_judged(verdict, judge.fresh(objective), &self.kkt, &self.oracle);
+            }
         }
         self.best.least = Some(score.min(least)).filter(|least| least.is_finite());
         self.stale = if score < least - noise { 0 } else { self.stale + 1 };
-        if verdict.holds(&tolerance) || verdict.is_infeasible_stationary(&tolerance) {
+        if found {
             return Some(Stop::Tolerance);
         }
         // Estimates that still gain accuracy get twice the patience: the judge may not see it yet.

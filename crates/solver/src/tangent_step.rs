@@ -18,7 +18,8 @@ pub struct TangentStep {
     /// `H s`
     hs: Vec<f64>,
     extended: Option<Extended>,
-    hard: Vec<f64>,
+    /// How far each row gives way, relative to its multiplier; 0 for a row that holds.
+    pub softness: Vec<f64>,
 }
 
 /// The subproblem with the rows `V^T` of the metric below the Jacobian: `min g^T s + 1/2 s^T D s + 1/2 |V^T s|^2`.
@@ -46,13 +47,14 @@ impl Extended {
         }
     }
 
-    /// Copies Jacobian, rows, target and multipliers in.
-    fn fill(&mut self, jacobian: &Jacobian, rows: &Matrix, target: &[f64], lambda: &[f64]) {
+    /// Copies Jacobian, rows, target, multipliers and softness in.
+    fn fill(&mut self, jacobian: &Jacobian, rows: &Matrix, target: &[f64], lambda: &[f64], softness: &[f64]) {
         let m = jacobian.rows();
         jacobian.a.write_dense(&mut self.jacobian.a.values[..m * rows.n]);
         self.jacobian.a.values[m * rows.n..].copy_from_slice(&rows.values);
         self.target[..m].copy_from_slice(target);
         self.y[..m].copy_from_slice(lambda);
+        self.softness[..m].copy_from_slice(softness);
         // The step tends to zero, and with it `V^T s`.
         self.y[m..].fill(0.0);
     }
@@ -67,7 +69,19 @@ impl TangentStep {
             mu: vec![0.0; columns],
             hs: vec![0.0; columns],
             extended: metric.rows().map(|rows| Extended::new(jacobian, rows, kernel)),
-            hard: vec![0.0; m],
+            softness: vec![0.0; m],
+        }
+    }
+
+    /// Softens the rows by the noise in them. `error` is the mean square error of the whole Jacobian, as the user has it, of which every
+    /// row has its share. A row with the share `v` adds `v lambda^2` to the mean square error of `g + J^T lambda`, so in a metric with
+    /// the smallest entry `scalar` the dual gets `v lambda^2 / (2 scalar)` more: `kappa = v / scalar`. Rows that depend on each other
+    /// differ by noise alone; without this they would have huge multipliers. A step of a run is not softened: where the metric is small
+    /// its constraints would end up off by `kappa lambda`.
+    pub fn soften(&mut self, error: f64, scalar: f64, row_scale: &[f64]) {
+        let share = error / self.softness.len().max(1) as f64;
+        for (softness, scale) in self.softness.iter_mut().zip(row_scale) {
+            *softness = share * scale * scale / scalar;
         }
     }
 
@@ -88,12 +102,12 @@ impl TangentStep {
             target,
             lower: &room.lower,
             upper: &room.upper,
-            softness: &self.hard,
+            softness: &self.softness,
         };
         let m = self.lambda.len();
         let projected = match (&mut self.extended, metric.rows()) {
             (Some(extended), Some(rows)) => {
-                extended.fill(&at.jacobian, rows, target, &self.lambda);
+                extended.fill(&at.jacobian, rows, target, &self.lambda, &self.softness);
                 let Extended { projection, jacobian, target, softness, y } = extended;
                 subproblem = Subproblem { jacobian, target, softness, ..subproblem };
                 let projected = projection.solve(&subproblem, y, &mut self.s, clock);
@@ -106,7 +120,7 @@ impl TangentStep {
             unusual.insert(Event::RankDeficient);
         }
         if !projected.converged && !clock.is_over() {
-            if fallback && cone::quadratic(&subproblem, &mut self.s, &mut self.lambda) {
+            if fallback && cone::quadratic(&subproblem, &mut self.s, &mut self.lambda, clock) {
                 unusual.insert(Event::Fallback);
             } else {
                 unusual.insert(Event::Inexact);
@@ -121,7 +135,7 @@ impl TangentStep {
     pub fn rows<'a>(&'a self, jacobian: &'a Jacobian, target: &'a [f64]) -> (&'a Jacobian, &'a [f64], &'a [f64]) {
         match &self.extended {
             Some(extended) => (&extended.jacobian, &extended.target, &extended.softness),
-            None => (jacobian, target, &self.hard),
+            None => (jacobian, target, &self.softness),
         }
     }
 
@@ -163,6 +177,24 @@ mod tests {
         assert_near(&tangent.lambda, &[-1.5]);
         assert_eq!(tangent.mu, [0.0, 0.0]);
         assert_near(&step(&place, 1.0).s, &[1.0, 0.0]);
+    }
+
+    #[test]
+    fn noise_softens_rows() {
+        // s = -(g + lambda) and s1 + s2 = kappa lambda give lambda = -(g1 + g2) / (2 + kappa), kappa = 3 * 2^2 / 12 = 1.
+        let place = Place::new(&[[1.0, 1.0]], &[0.0], [1.0, 2.0]);
+        let kernel = Kernel::default();
+        let mut projection = Projection::new(&place.at.jacobian, &kernel);
+        let mut tangent = TangentStep::new(&place.at.jacobian, place.frame().metric, &kernel);
+        tangent.soften(3.0, 12.0, &[2.0]);
+        tangent.compute(place.frame(), &[0.0], false, &mut projection, &mut Unusual::default());
+        assert_near(&tangent.lambda, &[-1.0]);
+        assert_near(&tangent.s, &[0.0, -1.0]);
+        // The share of each of two rows is half.
+        let place = Place::new(&[[1.0, 0.0], [0.0, 1.0]], &[0.0, 0.0], [1.0, 2.0]);
+        let mut tangent = TangentStep::new(&place.at.jacobian, place.frame().metric, &kernel);
+        tangent.soften(3.0, 0.5, &[1.0, 2.0]);
+        assert_eq!(tangent.softness, [3.0, 12.0]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use tangor_problem::{Access, Counted, Draw, Problem, SampledProblem};
 
+use crate::best::Fresh;
 use crate::confidence;
 use crate::estimator::Source;
 use crate::fitting::{Fitting, SIGMAS};
@@ -17,7 +18,7 @@ use crate::oracle::{Trouble, check, trouble};
 use crate::random::Stream;
 use crate::solver::Solver;
 use crate::vector::norm;
-use crate::{Sampling, Settings, Tolerance, TrueResiduals};
+use crate::{Event, Sampling, Settings, Tolerance, TrueResiduals, Unusual};
 
 /// A residual, and what it does not exceed with the confidence of the verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -127,6 +128,9 @@ impl Moments {
     }
 }
 
+/// Draws that memory is kept for from the start; who judges on more at once gets it when they are needed.
+const MOST_RESERVED: usize = 1 << 20;
+
 /// The memory of the judge.
 pub struct Work {
     streams: [Stream; 3],
@@ -144,10 +148,10 @@ pub struct Work {
 
 impl Work {
     pub fn new(current: &Iterate, lengths: [usize; 3], start: &[f64], settings: &Settings) -> Self {
-        let Sampling { seed, replacement, .. } = settings.sampling;
+        let Sampling { seed, replacement, ref judge, .. } = settings.sampling;
         Work {
             streams: [3, 4, 5].map(|number| Stream::new(seed, number, replacement)),
-            draws: Vec::new(),
+            draws: Vec::with_capacity(judge.samples.min(MOST_RESERVED)),
             x: start.to_vec(),
             batch: lengths.map(|length| vec![0.0; length]),
             means: lengths.map(Moments::new),
@@ -156,6 +160,12 @@ impl Work {
             judged: current.clone(),
             fitting: Fitting::new(&current.jacobian, &settings.kernel),
         }
+    }
+
+    /// The averages that the latest verdict rests on.
+    pub fn fresh(&self, objective: f64) -> Fresh<'_> {
+        let [g, c, jacobian] = &self.means;
+        Fresh { objective, g: &g.mean, c: &c.mean, jacobian: &jacobian.mean }
     }
 
     pub fn streams(&self) -> [Stream; 3] {
@@ -168,10 +178,11 @@ impl Work {
 }
 
 impl<S: SampledProblem> Solver<S> {
-    /// Judges the current point on fresh samples.
-    pub(crate) fn judge(&mut self, last: bool) -> Result<Verdict, Trouble> {
+    /// Judges the current point on fresh samples. That Clarabel was asked is an event of the iteration. None: the time was over before
+    /// all samples were taken.
+    pub(crate) fn judge(&mut self, last: bool, unusual: &mut Unusual) -> Result<Option<Verdict>, Trouble> {
         let sizes = Source::ALL.map(|source| self.samples_of_judgement(source, last));
-        self.with_judge(|solver, work| solver.judge_with(work, sizes)).unwrap_or_else(|| Ok(Verdict::default()))
+        self.with_judge(|solver, work| solver.judge_with(work, sizes, unusual)).unwrap_or(Ok(None))
     }
 
     /// Does something with the judge's memory, at the current point. None: this is no noisy run.
@@ -201,14 +212,21 @@ impl<S: SampledProblem> Solver<S> {
         }
     }
 
-    fn judge_with(&mut self, work: &mut Work, sizes: [usize; 3]) -> Result<Verdict, Trouble> {
+    fn judge_with(&mut self, work: &mut Work, sizes: [usize; 3], unusual: &mut Unusual) -> Result<Option<Verdict>, Trouble> {
         let settings = self.settings.sampling.judge.clone();
         let batches = settings.batches.max(4);
         let first = batches / 2;
         let before = self.oracle.samples().total();
-        self.average(work, (0..first, batches), sizes)?;
-        self.fit_multipliers(work);
-        self.average(work, (first..batches, batches), sizes)?;
+        if !self.average(work, (0..first, batches), sizes)? {
+            return Ok(None);
+        }
+        let error = work.means[2].standard_error().powi(2);
+        if self.fit_multipliers(work, error) {
+            unusual.insert(Event::Fallback);
+        }
+        if !self.average(work, (first..batches, batches), sizes)? {
+            return Ok(None);
+        }
 
         let k = confidence::factor(settings.confidence, batches - first);
         let [_, values, jacobian] = &work.means;
@@ -222,7 +240,7 @@ impl<S: SampledProblem> Solver<S> {
         let residuals = self.kkt.residuals;
         let inequalities = self.oracle.standard.slack_rows.iter().map(|&row| self.kkt.y[row].powi(2)).sum::<f64>().sqrt();
         let upper = |value: f64, noise: f64| Bounded { value, upper: value + noise };
-        Ok(Verdict {
+        Ok(Some(Verdict {
             stationarity: upper(stationarity, k * work.errors.standard_error() / scale),
             feasibility: upper(residuals.feasibility, noise),
             complementarity: upper(residuals.complementarity, inequalities * noise),
@@ -230,14 +248,18 @@ impl<S: SampledProblem> Solver<S> {
             confidence: settings.confidence,
             samples: self.oracle.samples().total() - before,
             iteration: self.iteration,
-        })
+        }))
     }
 
     /// Averages over some of all fresh batches into `means`, and those of `g + J^T y - mu` at the multipliers fitted before.
-    fn average(&mut self, work: &mut Work, (some, all): (Range<usize>, usize), sizes: [usize; 3]) -> Result<(), Trouble> {
+    /// False: the time was over.
+    fn average(&mut self, work: &mut Work, (some, all): (Range<usize>, usize), sizes: [usize; 3]) -> Result<bool, Trouble> {
         work.means.iter_mut().for_each(Moments::clear);
         work.errors.clear();
         for batch in some {
+            if self.clock.is_over() {
+                return Ok(false);
+            }
             self.sample(work, sizes, (batch, all))?;
             for (mean, values) in work.means.iter_mut().zip(&work.batch) {
                 mean.add(values);
@@ -250,7 +272,7 @@ impl<S: SampledProblem> Solver<S> {
             work.errors.add(&work.error);
         }
         self.load_means(work);
-        Ok(())
+        Ok(true)
     }
 
     /// One of all batches of each function at the current point; what is exact, or the whole population, is evaluated once.
@@ -291,14 +313,15 @@ impl<S: SampledProblem> Solver<S> {
         }
     }
 
-    /// The multipliers with the least of the residuals relative to their tolerances.
-    fn fit_multipliers(&mut self, work: &mut Work) {
+    /// The multipliers with the least of the residuals relative to their tolerances; `error` is the mean square error of the
+    /// Jacobian. True: Clarabel was asked.
+    fn fit_multipliers(&mut self, work: &mut Work, error: f64) -> bool {
         // The run's own multipliers are a good first guess, and the same in a run that was resumed.
         work.fitting.tangent.lambda.copy_from_slice(&self.tangent.lambda);
         let mut best = (f64::INFINITY, SIGMAS[0]);
-        let mut last = 0.0;
+        let (mut last, mut asked) = (0.0, false);
         for sigma in SIGMAS {
-            self.fit_with(work, sigma);
+            asked |= self.fit_with(work, (sigma, error));
             let score = self.kkt.residuals.score(&self.settings.tolerance);
             if score < best.0 {
                 best = (score, sigma);
@@ -306,13 +329,15 @@ impl<S: SampledProblem> Solver<S> {
             last = sigma;
         }
         if best.1 != last {
-            self.fit_with(work, best.1);
+            asked |= self.fit_with(work, (best.1, error));
         }
+        asked
     }
 
-    fn fit_with(&mut self, work: &mut Work, sigma: f64) {
-        work.fitting.fit(&work.judged, sigma, &self.oracle.standard, &mut self.projection, &self.clock);
+    fn fit_with(&mut self, work: &mut Work, weights: (f64, f64)) -> bool {
+        let asked = work.fitting.fit(&work.judged, weights, &self.oracle.standard, &mut self.projection, &self.clock);
         self.kkt.judge(&work.judged, &work.fitting.tangent, &self.oracle.standard);
+        asked
     }
 
     /// The objective at the current point, an average over fresh samples where it is sampled. NaN: the problem cannot tell.
@@ -349,7 +374,7 @@ impl<S: SampledProblem> Solver<S> {
         }
         self.load(&work.batch[0], &work.batch[2], &mut work.judged);
         self.oracle.put_values(&work.batch[1], &mut work.judged);
-        self.fit_multipliers(work);
+        self.fit_multipliers(work, 0.0);
         Some(TrueResiduals::from(self.kkt.residuals))
     }
 }

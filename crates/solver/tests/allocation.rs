@@ -1,7 +1,8 @@
 //! The loop allocates nothing after its first iteration, so memory does not grow with iterations, however many there are.
 //!
 //! Not counted: what the user's functions allocate, and iterations in which a function had no value (its message is kept) or Clarabel
-//! was asked, both of which the row tells.
+//! was asked, both of which the row tells. In noisy runs judgements are counted, too. A batch that is larger than all before needs
+//! memory for its draws: constant sizes, as here, need it only once.
 
 use std::alloc::System;
 use std::ops::ControlFlow;
@@ -9,8 +10,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use tangor_collection::entries;
-use tangor_problem::{Evaluation, Meta, Problem};
-use tangor_solver::{Event, Factorisation, Mapping, MetricKind, NormalVariant, Row, Settings, Solver, Unusual};
+use tangor_problem::{
+    Accesses, Distribution, Draw, Evaluation, Failure, FiniteSum, Function, Meta, Noise, Noisy, Problem, SampledProblem,
+};
+use tangor_solver::{
+    Batch, Estimator, Event, Factorisation, Mapping, MetricKind, NormalVariant, Row, Settings, Solver, Unusual,
+};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
@@ -57,9 +62,43 @@ impl<P: Problem> Problem for Watched<P> {
     }
 }
 
-/// The most that an ordinary iteration after the first allocates, and how many such iterations there were.
+impl<S: SampledProblem> SampledProblem for Watched<S> {
+    fn meta(&self) -> &Meta {
+        self.0.meta()
+    }
+    fn accesses(&self) -> Accesses {
+        self.0.accesses()
+    }
+    fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
+        self.watch(|problem| problem.gradient(x, draws, g))
+    }
+    fn constraints(&mut self, x: &[f64], draws: &[Draw], c: &mut [f64]) -> Evaluation {
+        self.watch(|problem| problem.constraints(x, draws, c))
+    }
+    fn jacobian(&mut self, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Evaluation {
+        self.watch(|problem| problem.jacobian(x, draws, values))
+    }
+    fn all(
+        &mut self,
+        x: &[f64],
+        draws: &[Draw],
+        g: &mut [f64],
+        c: &mut [f64],
+        values: &mut [f64],
+    ) -> Result<(), (Function, Failure)> {
+        self.watch(|problem| problem.all(x, draws, g, c, values))
+    }
+    fn objective(&mut self, x: &[f64], draws: &[Draw]) -> Option<Evaluation<f64>> {
+        self.watch(|problem| problem.objective(x, draws))
+    }
+}
+
 fn worst_iteration<P: Problem>(problem: P, settings: &Settings) -> (usize, u64) {
-    let mut solver = Solver::new(Watched(problem), settings.clone()).unwrap();
+    worst_iteration_of(Solver::new(Watched(problem), settings.clone()).unwrap())
+}
+
+/// The most that an ordinary iteration after the first allocates, and how many such iterations there were.
+fn worst_iteration_of<S: SampledProblem>(mut solver: Solver<S>) -> (usize, u64) {
     let (mut worst, mut counted) = (0, 0);
     let mut stop = None;
     let mut first = true;
@@ -152,6 +191,64 @@ fn mappings_allocate_nothing() {
     }
 }
 
+/// Momentum or mini-batches, with judgements, probes and averages, for so many iterations.
+fn noisy_settings(estimator: Estimator, iterations: u64) -> Settings {
+    let mut settings = settings(MetricKind::QuasiNewton, Factorisation::Automatic);
+    settings.limits.iterations = iterations;
+    let sampling = &mut settings.sampling;
+    (sampling.average, sampling.judge.every, sampling.judge.samples) = (20, 50, 200);
+    for function in [&mut sampling.gradient, &mut sampling.constraints, &mut sampling.jacobian] {
+        function.estimator = estimator;
+        function.batch = Batch::Constant { size: if estimator == Estimator::Minibatch { 5 } else { 1 } };
+    }
+    settings
+}
+
+/// The noise is made here, so that its own allocations are counted: those of the exact functions are not.
+fn noise_allocates_nothing() {
+    let forms = [
+        (Estimator::Momentum, Noise::level(1e-2)),
+        (Estimator::Minibatch, Noise::level(1e-2)),
+        (Estimator::Momentum, Noise::level(1e-3).multiplicative().distribution(Distribution::HeavyTailed)),
+        // Semi-stochastic: exact constraints.
+        (Estimator::Momentum, Noise { gradient: 1e-2, ..Noise::default() }),
+    ];
+    for (estimator, noise) in forms {
+        let (mut iterations, mut judged) = (0, 0);
+        for entry in entries() {
+            let problem = Noisy::new(Watched((entry.build)()), noise).unwrap();
+            if problem.meta().n() > 100 {
+                continue;
+            }
+            let settings = noisy_settings(estimator, 120);
+            let (worst, counted) = worst_iteration_of(Solver::sampled(problem, settings).unwrap());
+            assert_eq!(worst, 0, "{} with {estimator:?} and {noise:?}", entry.name);
+            iterations += counted;
+            judged += u64::from(counted > 100);
+        }
+        assert!(iterations > 5000, "only {iterations} iterations were watched");
+        assert!(judged > 30, "only {judged} runs were watched beyond their judgements");
+    }
+}
+
+/// Minimise the mean of `|x - row|^2 / 2` where the mean of `x^T row` is 1: all three functions share their draws.
+fn sums_allocate_nothing() {
+    const WIDTH: usize = 4;
+    let data = |row: usize, i: usize| ((row * WIDTH + i) as f64).sin() + i as f64;
+    for (estimator, shared_draws) in [(Estimator::Momentum, true), (Estimator::Minibatch, true), (Estimator::Momentum, false)] {
+        let sum = FiniteSum::new(Meta::new("sum", vec![0.0; WIDTH]).equalities(&[1.0]), 5000)
+            .term_objective(move |row, x| 0.5 * x.iter().enumerate().map(|(i, x)| (x - data(row, i)).powi(2)).sum::<f64>())
+            .term_gradient(move |row, x, g| g.iter_mut().zip(x).enumerate().for_each(|(i, (g, x))| *g += x - data(row, i)))
+            .term_constraints(move |row, x, c| c[0] += x.iter().enumerate().map(|(i, x)| x * data(row, i)).sum::<f64>())
+            .term_jacobian(move |row, _, values| values.iter_mut().enumerate().for_each(|(i, value)| *value += data(row, i)));
+        let mut settings = noisy_settings(estimator, 400);
+        settings.sampling.shared_draws = shared_draws;
+        let (worst, counted) = worst_iteration_of(Solver::sampled(Watched(sum.sampled()), settings).unwrap());
+        assert_eq!(worst, 0, "{estimator:?}, shared draws: {shared_draws}");
+        assert!(counted > 300, "only {counted} iterations");
+    }
+}
+
 /// Live bytes after each of so many iterations, at most.
 fn most_live_bytes(iterations: u64) -> (isize, u64) {
     let before = live_bytes();
@@ -181,5 +278,7 @@ fn memory_does_not_grow() {
 fn the_loop_allocates_nothing() {
     the_collection_allocates_nothing();
     mappings_allocate_nothing();
+    noise_allocates_nothing();
+    sums_allocate_nothing();
     memory_does_not_grow();
 }

@@ -2,9 +2,10 @@
 
 use std::ops::ControlFlow;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use tangor_collection::find;
-use tangor_problem::{Evaluation, Meta, Noise, Noisy, Problem};
+use tangor_problem::{Distribution, Evaluation, Meta, Noise, Noisy, Problem};
 use tangor_solver::{Batch, Checkpoint, Estimator, Point, Report, Row, Settings, Solver, Stop, Theta, solve};
 
 const PROBLEMS: [&str; 12] = ["HS6", "HS7", "HS10", "HS12", "HS21", "HS28", "HS35", "HS43", "HS48", "HS51", "HS71", "HS76"];
@@ -113,6 +114,53 @@ fn residuals_fall_with_the_noise_and_momentum_beats_minibatches() {
     }
 }
 
+/// The largest true residual of the last point of a run.
+fn worst_residual(name: &str, noise: Noise, settings: Settings) -> f64 {
+    let noisy = Noisy::new(problem(name), noise).expect("a valid level");
+    let report = Solver::sampled(noisy, settings).expect("valid").run(&mut quiet);
+    assert_eq!(report.stop, Stop::Iterations, "{name} with {noise:?}: {}", report.message);
+    let exact = exact_at(name, &report.x);
+    exact.stationarity.max(exact.feasibility).max(exact.complementarity)
+}
+
+#[test]
+fn minibatches_do_not_diverge_between_probes() {
+    // Curved valleys and flat bottoms, where a metric that has not seen the curvature ahead makes long steps.
+    const SEEDS: usize = 10;
+    for name in ["HS1", "HS2", "HS26", "HS49"] {
+        let worst = each(SEEDS, |seed| worst_residual(name, Noise::level(1e-2), settings(Estimator::Minibatch, seed as u64)));
+        println!("{name}: median {:.1e}, {worst:?}", median(worst.clone()));
+        assert!(worst.iter().all(|worst| *worst < 1.0), "{name}: {worst:?}");
+        assert!(median(worst.clone()) < 5e-2, "{name}: {worst:?}");
+    }
+}
+
+#[test]
+fn residuals_fall_with_noise_of_every_kind() {
+    const SEEDS: usize = 5;
+    let heavy = |level: f64| Noise::level(level).distribution(Distribution::HeavyTailed);
+    let kinds: [(&str, &dyn Fn(f64) -> Noise); 3] = [
+        ("heavy-tailed", &heavy),
+        ("multiplicative", &|level| Noise::level(level).multiplicative()),
+        ("multiplicative and heavy-tailed", &|level| heavy(level).multiplicative()),
+    ];
+    for estimator in [Estimator::Momentum, Estimator::Minibatch] {
+        for (kind, noise) in kinds {
+            let medians = [1e-2, 1e-4].map(|level| {
+                let noise = noise(level);
+                let worst = each(PROBLEMS.len() * SEEDS, |job| {
+                    worst_residual(PROBLEMS[job / SEEDS], noise, settings(estimator, (job % SEEDS) as u64))
+                });
+                let most = worst.iter().fold(0.0f64, |most, worst| most.max(*worst));
+                println!("{estimator:?}, {kind}, level {level:.0e}: median {:.1e}, most {most:.1e}", median(worst.clone()));
+                assert!(most < 10.0, "{estimator:?}, {kind}, level {level}: nothing diverges");
+                median(worst)
+            });
+            assert!(medians[1] < 0.1 * medians[0], "{estimator:?}, {kind}: {medians:?}");
+        }
+    }
+}
+
 #[test]
 fn the_confidence_is_honest() {
     const RUNS: usize = 500;
@@ -191,6 +239,45 @@ fn a_point_within_the_tolerances_ends_the_run_with_confidence() {
 }
 
 #[test]
+fn a_problem_without_feasible_points_ends_as_infeasible_stationary_with_confidence() {
+    for name in ["CIRCLELINE", "ISOLATED"] {
+        for seed in 0..5 {
+            let mut settings = settings(Estimator::Momentum, seed);
+            settings.limits.iterations = 3000;
+            settings.sampling.judge = Default::default();
+            for tolerance in ["stationarity", "feasibility", "complementarity", "infeasible"] {
+                settings.set(&format!("tolerance.{tolerance}"), "1e-2").expect("a setting");
+            }
+            let report = Solver::sampled(noisy(name, 1e-3), settings).expect("valid").run(&mut quiet);
+            let verdict = report.verdict.expect("judged");
+            assert_eq!((report.stop, report.point), (Stop::Tolerance, Point::EpsInfeasibleStationary), "{name}: {verdict:?}");
+            let exact = exact_at(name, &report.x);
+            assert!(
+                exact.feasibility > 1.0 && exact.infeasible_stationarity <= verdict.infeasible.upper,
+                "{name}, seed {seed}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_reported_constraints_are_those_that_were_judged() {
+    let mut settings = settings(Estimator::Minibatch, 3);
+    settings.limits.iterations = 5;
+    let report = Solver::sampled(noisy("HS71", 0.1), settings).expect("valid").run(&mut quiet);
+    let verdict = report.verdict.expect("judged");
+    let meta = problem("HS71").meta().clone();
+    let off = |i: usize| report.constraints[i] - report.constraints[i].clamp(meta.c_lower[i], meta.c_upper[i]);
+    let violation = (0..meta.m()).map(|i| off(i).powi(2)).sum::<f64>().sqrt();
+    // The estimates of the last iteration violate by another number.
+    assert!((violation - verdict.feasibility.value).abs() <= 1e-12 * (1.0 + violation), "{violation}, {verdict:?}");
+    assert!(!report.worst_rows.is_empty());
+    for row in &report.worst_rows {
+        assert_eq!(row.value, report.constraints[row.index]);
+    }
+}
+
+#[test]
 fn the_same_seed_gives_the_same_bits_and_a_resumed_run_equals_an_uninterrupted_one() {
     let mut settings = settings(Estimator::Momentum, 7);
     settings.limits.iterations = 120;
@@ -230,6 +317,46 @@ fn a_run_that_is_ended_before_any_judgement_gives_its_last_point_back() {
     assert_eq!((report.stop, report.point), (Stop::User, Point::Nothing));
     assert!(report.verdict.is_none() && report.samples.total() < 1000, "nobody waited for fresh samples");
     assert_eq!(report.x, seen);
+}
+
+/// A problem whose Jacobian takes its time.
+struct Slow(At);
+
+impl Problem for Slow {
+    fn meta(&self) -> &Meta {
+        self.0.meta()
+    }
+    fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
+        self.0.objective(x)
+    }
+    fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
+        self.0.gradient(x, g)
+    }
+    fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
+        self.0.constraints(x, c)
+    }
+    fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
+        thread::sleep(Duration::from_millis(100));
+        self.0.jacobian(x, values)
+    }
+}
+
+#[test]
+fn a_judgement_keeps_the_time_limit() {
+    // The first judgement needs 20 Jacobians, two seconds, and is due after two iterations; another one when iterations are spent.
+    for (every, iterations) in [(2, 1000), (0, 2)] {
+        let mut settings = settings(Estimator::Momentum, 1);
+        (settings.sampling.judge.every, settings.limits.iterations) = (every, iterations);
+        settings.limits.seconds = Some(1.0);
+        let problem = problem("HS71");
+        let meta = problem.meta().clone();
+        let slow = Noisy::new(Slow(At(problem, meta)), Noise::level(1e-2)).expect("a valid level");
+        let start = Instant::now();
+        let report = Solver::sampled(slow, settings).expect("valid").run(&mut quiet);
+        let stop = if every > 0 { Stop::WallTime } else { Stop::Iterations };
+        assert_eq!((report.stop, report.iterations, report.verdict), (stop, 2, None), "{}", report.message);
+        assert!(start.elapsed() < Duration::from_millis(1600), "{:?}", start.elapsed());
+    }
 }
 
 #[test]

@@ -47,6 +47,7 @@ fn json_is_a_whole_report_and_nothing_else() {
 #[test]
 fn every_end_has_its_exit_code() {
     assert_eq!(code(&run(&["solve", "CIRCLELINE", "--quiet"])), 2);
+    assert_eq!(code(&run(&["solve", "CIRCLELINE", "--noise", "1e-3", "--tolerance", "1e-2", "--quiet"])), 2);
     assert_eq!(code(&run(&["solve", "HS71", "--quiet", "--max-iterations", "2"])), 3);
     assert_eq!(code(&run(&["solve", "HS71", "--quiet", "--set", "limits.evaluations=4"])), 3);
     assert_eq!(code(&run(&["solve", "HS71", "--quiet", "--time-limit", "0.000001"])), 3);
