@@ -9,11 +9,12 @@ use tangor_problem::{Counts, Exact, Problem, SampledProblem, Samples};
 
 use crate::best::Best;
 use crate::clock::Clock;
-use crate::estimator::{Estimate, SavedEstimate, Source};
+use crate::estimate::{Estimate, SavedEstimate};
 use crate::lipschitz::Estimates;
 use crate::metric::SavedMetric;
 use crate::random::Stream;
 use crate::solver::Solver;
+use crate::source::Source;
 use crate::stochastic::Average;
 use crate::{Error, Event, Settings};
 

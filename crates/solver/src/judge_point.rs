@@ -2,11 +2,11 @@
 
 use tangor_problem::{Access, Accesses, Counted, Draw, INFINITE, Meta, SampledProblem};
 
-use crate::estimator::Source;
 use crate::oracle::{check, trouble};
 use crate::random::Stream;
+use crate::source::Source;
+use crate::spread::Spread;
 use crate::vector::norm;
-use crate::verdict::Moments;
 use crate::{Bounded, Error, Sampling, Verdict, confidence};
 
 /// The first of the three streams of draws that no run uses.
@@ -33,8 +33,8 @@ pub fn judge_point<S: SampledProblem>(problem: S, candidate: Candidate, sampling
     let batches = sampling.judge.batches;
     let size = sampling.judge.samples.div_ceil(batches);
     let mut sampler = Sampler::new(problem, &meta, sampling);
-    let (mut errors, mut values) = (Moments::new(meta.n()), Moments::new(meta.m()));
-    let mut jacobian = Moments::new(meta.jacobian_len());
+    let (mut errors, mut values) = (Spread::new(meta.n()), Spread::new(meta.m()));
+    let mut jacobian = Spread::new(meta.jacobian_len());
     for batch in 0..batches {
         sampler.sample(&meta, candidate.x, size, batch == 0)?;
         errors.add(&candidate.error(&meta, &sampler.batch[0], &sampler.batch[2]));

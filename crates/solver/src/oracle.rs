@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use tangor_problem::{Counted, Counts, Failure, Function, Meta, SampledProblem, Samples};
 
-use crate::estimator::{Estimates, Source};
+use crate::Sampling;
+use crate::estimator::{Estimates, Learning};
 use crate::iterate::Iterate;
 use crate::kkt::Kkt;
 use crate::report::EvaluationFailure;
+use crate::source::Source;
 use crate::standard::Standard;
-use crate::{Sampling, estimator::Learning};
 
 /// The user's problem with the maps to the internal form.
 pub struct Oracle<S> {

@@ -50,7 +50,7 @@ pub struct Solver<S> {
     pub(crate) search: crate::search::Work,
     /// What only a noisy run needs.
     pub(crate) stochastic: Option<crate::stochastic::Work>,
-    pub(crate) judge: Option<crate::verdict::Work>,
+    pub(crate) judge: Option<crate::judge::Work>,
     pub(crate) judged_at: Option<u64>,
     /// Judgements in a row that were no better than the best.
     pub(crate) stale: u64,

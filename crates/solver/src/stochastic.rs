@@ -3,12 +3,13 @@
 
 use tangor_problem::SampledProblem;
 
-use crate::estimator::{Learning, Source};
+use crate::estimator::Learning;
 use crate::oracle::Trouble;
 use crate::same_draws::SameDraws;
 use crate::solver::Solver;
+use crate::source::Source;
 use crate::vector::norm;
-use crate::{Error, Event, Settings, Stop, Unusual, verdict};
+use crate::{Error, Event, Settings, Stop, Unusual, judge};
 
 /// Attempts at a step that descends; after that it is as short as matters.
 const MOST_ATTEMPTS: u32 = 12;
@@ -75,7 +76,7 @@ impl<S: SampledProblem> Solver<S> {
         let meta = self.oracle.meta();
         let lengths = [meta.n(), meta.m(), meta.jacobian_len()];
         let start = &self.oracle.standard.start;
-        self.judge = Some(verdict::Work::new(&self.current, lengths, start, &self.settings));
+        self.judge = Some(judge::Work::new(&self.current, lengths, start, &self.settings));
         self.stochastic = Some(Work {
             same: SameDraws::new(&self.current),
             average: Average::new(lengths[0], self.settings.sampling.average),
