@@ -134,14 +134,15 @@ impl Estimates {
         sampled.map(|estimate| estimate.worth.draws()).fold(f64::INFINITY, f64::min)
     }
 
-    /// The samples of the next iteration, if its batches are as large as the last ones.
-    pub fn next_samples(&self) -> u64 {
-        let all = [&self.gradient, &self.constraints, &self.jacobian];
-        let samples = |estimate: &Estimate| match estimate.settings.estimator {
-            Estimator::Momentum => 2.0 * estimate.worth.batch(),
-            Estimator::Minibatch => estimate.worth.batch(),
+    /// The samples of a function in the next iteration, if its batch is as large as the last one.
+    pub fn next_samples(&self, source: Source) -> u64 {
+        let estimate = match source {
+            Source::Gradient => &self.gradient,
+            Source::Constraints => &self.constraints,
+            Source::Jacobian => &self.jacobian,
         };
-        all.into_iter().filter(|estimate| estimate.access.is_sampled()).map(samples).sum::<f64>() as u64
+        let points = if estimate.settings.estimator == Estimator::Momentum { 2.0 } else { 1.0 };
+        if estimate.access.is_sampled() { (points * estimate.worth.batch()) as u64 } else { 0 }
     }
 
     /// All three were refreshed at `x`.

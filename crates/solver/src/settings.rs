@@ -62,11 +62,25 @@ pub struct Limits {
     pub evaluations: Option<u64>,
     /// Most samples of all functions together; none by default.
     pub samples: Option<u64>,
+    /// Most samples of the objective's gradient; none by default.
+    pub gradient_samples: Option<u64>,
+    /// Most samples of constraint values; none by default.
+    pub constraint_samples: Option<u64>,
+    /// Most samples of the constraints' Jacobian; none by default.
+    pub jacobian_samples: Option<u64>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { iterations: 3000, seconds: None, evaluations: None, samples: None }
+        Limits {
+            iterations: 3000,
+            seconds: None,
+            evaluations: None,
+            samples: None,
+            gradient_samples: None,
+            constraint_samples: None,
+            jacobian_samples: None,
+        }
     }
 }
 

@@ -179,14 +179,16 @@ impl<S: SampledProblem> Solver<S> {
         (patience > 0 && self.stale >= patience).then_some(Stop::NoiseFloor)
     }
 
-    /// Whether another iteration and the last judgement would take more samples than there may be.
+    /// Whether another iteration and the last judgement would take more samples than there may be, of one function or of all.
     pub(crate) fn samples_are_spent(&self) -> bool {
-        let Some(most) = self.settings.limits.samples else { return false };
-        let judgement: usize = match self.judge.is_some() {
-            true => Source::ALL.into_iter().map(|source| self.samples_of_judgement(source, true)).sum(),
-            false => 0,
-        };
-        self.oracle.samples().total() + judgement as u64 + self.oracle.estimates.next_samples() > most
+        let limits = &self.settings.limits;
+        let then = Source::ALL.map(|source| {
+            let judgement = if self.judge.is_some() { self.samples_of_judgement(source, true) } else { 0 };
+            source.samples(self.oracle.samples()) + judgement as u64 + self.oracle.estimates.next_samples(source)
+        });
+        let each = [limits.gradient_samples, limits.constraint_samples, limits.jacobian_samples];
+        let is_over = |(most, then): (Option<u64>, u64)| most.is_some_and(|most| then > most);
+        is_over((limits.samples, then.iter().sum())) || each.into_iter().zip(then).any(is_over)
     }
 
     /// Whether the time for a judgement has come.

@@ -375,3 +375,21 @@ fn a_fixed_theta_is_that_of_every_noisy_step_and_of_no_exact_one() {
     assert!(sampled.iter().all(|theta| *theta == 0.25), "{sampled:?}");
     assert!(!exact.is_empty() && exact.iter().all(|theta| *theta != 0.25), "{exact:?}");
 }
+
+#[test]
+fn limits_on_samples_hold_for_each_function_and_for_all() {
+    let whole = |limit: &str, most: &str| {
+        let mut settings = settings(Estimator::Momentum, 3);
+        settings.set(&format!("limits.{limit}"), most).expect("a setting");
+        Solver::sampled(noisy("HS71", 1e-2), settings).expect("valid").run(&mut quiet)
+    };
+    let parts = |report: &Report| [report.samples.gradient, report.samples.constraints, report.samples.jacobian];
+    for (k, limit) in ["gradient_samples", "constraint_samples", "jacobian_samples"].into_iter().enumerate() {
+        let report = whole(limit, "200");
+        let used = parts(&report)[k];
+        assert!(report.stop == Stop::Samples && (190..=200).contains(&used), "{limit}: {used}, {}", report.message);
+    }
+    let report = whole("samples", "600");
+    let used = report.samples.total();
+    assert!(report.stop == Stop::Samples && (585..=600).contains(&used), "{used}, {}", report.message);
+}

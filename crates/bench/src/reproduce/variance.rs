@@ -50,8 +50,9 @@ impl Laboratory<'_> {
                 ),
                 format!(
                     "A run ends after {} iterations or {} s, whichever comes first. The table counts the runs that the time ended; their \
-                     points count like all others. Once in {} iterations a run judges its point on {} fresh samples of each function, \
-                     which come on top of those above, and its best point is the one shown.",
+                     points count like all others. After {} iterations, and then at growing intervals, a run judges its point on at \
+                     least {} fresh samples of each function, which come on top of those above; the point shown is the latest one \
+                     that cannot be told from the best.",
                     self.max_iterations, self.noisy_time_limit, judge.every, judge.samples
                 ),
             ],
