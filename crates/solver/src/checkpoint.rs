@@ -80,8 +80,11 @@ pub struct Beginning {
     judged_at: Option<u64>,
     stale: u64,
     judged_worth: f64,
-    /// The best point before the latest judgement: the last one is made because the run ends, and a resumed run must not know of it.
+    /// The best point before the latest judgement, or before its multipliers were fitted anew: both are done because the run ends, and
+    /// a resumed run must not know of it.
     pub best: Best,
+    /// Whether multipliers were fitted anew.
+    pub refitted: bool,
 }
 
 impl Beginning {
@@ -100,6 +103,7 @@ impl Beginning {
             stale: 0,
             judged_worth: 0.0,
             best,
+            refitted: false,
         }
     }
 }
@@ -185,6 +189,9 @@ impl<S: SampledProblem> Solver<S> {
             checkpoint.lipschitz = lipschitz;
             checkpoint.rho = beginning.rho;
             checkpoint.events = beginning.events;
+            if beginning.refitted {
+                checkpoint.best = beginning.best.clone();
+            }
             if let (Some(noisy), Some(judge)) = (&mut checkpoint.noisy, beginning.judge) {
                 (noisy.judge, noisy.judged_at) = (judge, beginning.judged_at);
                 (noisy.stale, noisy.judged_worth) = (beginning.stale, beginning.judged_worth);

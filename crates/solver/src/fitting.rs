@@ -62,18 +62,21 @@ impl Fitting {
 impl<S: SampledProblem> Solver<S> {
     /// At the end of an exact run that did not get to its tolerances: better multipliers for its point, if there are any. Those of the
     /// last step belong to a step that repairs the constraints, and may flatter the point less than it deserves.
-    pub(crate) fn refit_best(&mut self) {
+    pub(crate) fn refit_best(&mut self, unusual: &mut Unusual) {
         if self.best.x != self.best.latest {
             return;
         }
-        let tolerance = &self.settings.tolerance;
-        let standard = &self.oracle.standard;
+        // A run that goes on from here knows nothing of this end.
+        self.beginning.best.copy_from(&self.best);
+        self.beginning.refitted = true;
+        let (tolerance, standard) = (&self.settings.tolerance, &self.oracle.standard);
         let mut least = self.best.values.map_or(f64::INFINITY, |values| values.residuals.score(tolerance));
-        let mut fitting = Fitting::new(&self.current.jacobian, &self.settings.kernel);
         for sigma in SIGMAS {
-            fitting.tangent.lambda.copy_from_slice(&self.tangent.lambda);
-            fitting.fit(&self.current, (sigma, 0.0), standard, &mut self.projection, &self.clock);
-            self.kkt.judge(&self.current, &fitting.tangent, standard);
+            self.fitting.tangent.lambda.copy_from_slice(&self.tangent.lambda);
+            if self.fitting.fit(&self.current, (sigma, 0.0), standard, &mut self.projection, &self.clock) {
+                unusual.insert(Event::Fallback);
+            }
+            self.kkt.judge(&self.current, &self.fitting.tangent, standard);
             let score = self.kkt.residuals.score(tolerance);
             if score < least {
                 least = score;

@@ -9,7 +9,7 @@ use tangor_problem::{Access, Counted, Draw, Problem, SampledProblem};
 
 use crate::best::Fresh;
 use crate::confidence;
-use crate::fitting::{Fitting, SIGMAS};
+use crate::fitting::SIGMAS;
 use crate::iterate::Iterate;
 use crate::oracle::{Trouble, check, trouble};
 use crate::random::Stream;
@@ -34,7 +34,6 @@ pub struct Work {
     error: Vec<f64>,
     errors: Spread,
     judged: Iterate,
-    fitting: Fitting,
 }
 
 impl Work {
@@ -49,7 +48,6 @@ impl Work {
             error: vec![0.0; current.n()],
             errors: Spread::new(current.n()),
             judged: current.clone(),
-            fitting: Fitting::new(&current.jacobian, &settings.kernel),
         }
     }
 
@@ -126,7 +124,7 @@ impl<S: SampledProblem> Solver<S> {
         let stationarity = norm(&work.errors.mean) / scale;
         let slope = norm(&jacobian.mean);
         self.load_means(work);
-        self.kkt.judge(&work.judged, &work.fitting.tangent, &self.oracle.standard);
+        self.kkt.judge(&work.judged, &self.fitting.tangent, &self.oracle.standard);
         self.kkt.judge_infeasibility(&work.judged, &self.oracle.standard);
         let residuals = self.kkt.residuals;
         let inequalities = self.oracle.standard.slack_rows.iter().map(|&row| self.kkt.y[row].powi(2)).sum::<f64>().sqrt();
@@ -159,7 +157,7 @@ impl<S: SampledProblem> Solver<S> {
             let n = work.error.len();
             work.error.copy_from_slice(&work.judged.g[..n]);
             work.judged.jacobian.a.add_transposed(self.kkt.signed(), &mut work.error);
-            work.error.iter_mut().zip(&work.fitting.tangent.mu).for_each(|(error, mu)| *error -= mu);
+            work.error.iter_mut().zip(&self.fitting.tangent.mu).for_each(|(error, mu)| *error -= mu);
             work.errors.add(&work.error);
         }
         self.load_means(work);
@@ -208,7 +206,7 @@ impl<S: SampledProblem> Solver<S> {
     /// Jacobian. True: Clarabel was asked.
     fn fit_multipliers(&mut self, work: &mut Work, error: f64) -> bool {
         // The run's own multipliers are a good first guess, and the same in a run that was resumed.
-        work.fitting.tangent.lambda.copy_from_slice(&self.tangent.lambda);
+        self.fitting.tangent.lambda.copy_from_slice(&self.tangent.lambda);
         let mut best = (f64::INFINITY, SIGMAS[0]);
         let (mut last, mut asked) = (0.0, false);
         for sigma in SIGMAS {
@@ -226,8 +224,8 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     fn fit_with(&mut self, work: &mut Work, weights: (f64, f64)) -> bool {
-        let asked = work.fitting.fit(&work.judged, weights, &self.oracle.standard, &mut self.projection, &self.clock);
-        self.kkt.judge(&work.judged, &work.fitting.tangent, &self.oracle.standard);
+        let asked = self.fitting.fit(&work.judged, weights, &self.oracle.standard, &mut self.projection, &self.clock);
+        self.kkt.judge(&work.judged, &self.fitting.tangent, &self.oracle.standard);
         asked
     }
 

@@ -9,6 +9,7 @@ use tangor_problem::{Exact, Problem, SampledProblem};
 use crate::best::Best;
 use crate::checkpoint::Beginning;
 use crate::clock::Clock;
+use crate::fitting::Fitting;
 use crate::frame::{Frame, Room};
 use crate::iterate::Iterate;
 use crate::kkt::Kkt;
@@ -37,6 +38,7 @@ pub struct Solver<S> {
     pub(crate) normal: NormalStep,
     pub(crate) tangent: TangentStep,
     pub(crate) kkt: Kkt,
+    pub(crate) fitting: Fitting,
     pub(crate) metric: CurrentMetric,
     pub(crate) lipschitz: Estimates,
     pub(crate) rho: f64,
@@ -129,6 +131,7 @@ impl<S: SampledProblem> Solver<S> {
             normal: NormalStep::new(m, columns, &settings.normal),
             tangent: TangentStep::new(&current.jacobian, &metric, &settings.kernel),
             kkt: Kkt::new(m, n),
+            fitting: Fitting::new(&current.jacobian, &settings.kernel),
             metric,
             lipschitz: Estimates::new(settings.stepsize.lipschitz, settings.merit.rho0),
             rho: settings.merit.rho0,
@@ -219,7 +222,7 @@ impl<S: SampledProblem> Solver<S> {
             let certain = self.stop == Some(Stop::Tolerance);
             self.best.offer(&self.current, &self.kkt, &self.oracle, self.rho, certain);
             if !certain && self.stop.is_some() {
-                self.refit_best();
+                self.refit_best(unusual);
             }
             return;
         }
