@@ -6,6 +6,7 @@ mod binding;
 mod callbacks;
 
 use std::ffi::{CString, c_void};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use tangor_problem::{Counts, Meta};
@@ -50,8 +51,13 @@ pub struct Solution {
     pub seconds: f64,
 }
 
-/// Solves a problem. `None`: Ipopt did not take the problem or an option.
+/// MUMPS, Ipopt's linear solver, has global variables: one run at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Solves a problem; calls from several threads wait for each other. `None`: Ipopt did not take the problem or an option.
 pub fn solve(mut derivatives: Derivatives, options: &Options) -> Option<Solution> {
+    // A lock that somebody panicked with is as good as any: it guards nothing of ours.
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let meta = derivatives.problem().meta().clone();
     let handle = Handle::new(&meta, &derivatives)?;
     handle.set(&derivatives, options)?;
