@@ -14,6 +14,8 @@ pub struct Estimate {
     pub access: Access,
     stream: Stream,
     pub draws: Vec<Draw>,
+    /// The stream as it was before these draws.
+    drawn_from: Stream,
     /// Where the second half of the draws begins; at their end when they are taken at once.
     pub half: usize,
     /// Whether they are taken at the previous point, too.
@@ -48,6 +50,7 @@ impl Estimate {
             access,
             stream,
             draws: Vec::new(),
+            drawn_from: stream,
             half: 0,
             twice: false,
             values: vec![0.0; length],
@@ -105,11 +108,27 @@ impl Estimate {
         if lasting { self.worth.reach() } else { f64::INFINITY }
     }
 
-    /// Draws the batch.
-    pub fn prepare(&mut self, schedule: &Schedule, now: &Situation, started: bool, (probe, compare): (bool, bool)) {
+    /// Draws the batch; another estimate may have drawn the same.
+    pub fn prepare(
+        &mut self,
+        schedule: &Schedule,
+        now: &Situation,
+        started: bool,
+        (probe, compare): (bool, bool),
+        other: Option<&Estimate>,
+    ) {
         let size = if self.access.is_sampled() { self.settings.size(schedule, now) } else { 0 };
         let halves = started && probe && self.access.is_sampled();
-        self.stream.draw(self.access, if halves { size.max(2) } else { size }, &mut self.draws);
+        let size = if halves { size.max(2) } else { size };
+        self.drawn_from = self.stream;
+        match other.filter(|other| (other.drawn_from, other.access, other.draws.len()) == (self.stream, self.access, size)) {
+            // The same stream gives the same draws: there is no need to find them again.
+            Some(other) => {
+                self.draws.clone_from(&other.draws);
+                self.stream = other.stream;
+            }
+            None => self.stream.draw(self.access, size, &mut self.draws),
+        }
         self.half = if halves { self.draws.len() / 2 } else { self.draws.len() };
         self.twice =
             started && self.access.is_sampled() && (probe || compare || self.settings.estimator == Estimator::Momentum);

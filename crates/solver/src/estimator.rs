@@ -104,7 +104,12 @@ impl Estimates {
         };
         let Learning { iteration, moved, probe, compare, .. } = learning;
         let now = Situation { iteration, sigma, lipschitz, moved, is_value: source == Source::Constraints };
-        self.of(source).prepare(&schedule, &now, started, (probe, compare));
+        let Estimates { gradient, constraints, jacobian, .. } = self;
+        match source {
+            Source::Gradient => gradient.prepare(&schedule, &now, started, (probe, compare), None),
+            Source::Constraints => constraints.prepare(&schedule, &now, started, (probe, compare), Some(gradient)),
+            Source::Jacobian => jacobian.prepare(&schedule, &now, started, (probe, compare), Some(gradient)),
+        }
     }
 
     /// Whether all three functions are about to be taken over the same draws at the same points.
