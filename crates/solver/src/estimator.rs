@@ -139,7 +139,7 @@ impl Estimates {
         sampled.map(|estimate| estimate.worth.draws()).fold(f64::INFINITY, f64::min)
     }
 
-    /// The samples of a function in the next iteration, if its batch is as large as the last one.
+    /// The samples of a function in the next iteration, if its batch is as large as the last one; two halves have at least two.
     pub fn next_samples(&self, source: Source) -> u64 {
         let estimate = match source {
             Source::Gradient => &self.gradient,
@@ -147,7 +147,7 @@ impl Estimates {
             Source::Jacobian => &self.jacobian,
         };
         let points = if estimate.settings.estimator == Estimator::Momentum { 2.0 } else { 1.0 };
-        if estimate.access.is_sampled() { (points * estimate.worth.batch()) as u64 } else { 0 }
+        if estimate.access.is_sampled() { (points * estimate.worth.batch().max(2.0)) as u64 } else { 0 }
     }
 
     /// All three were refreshed at `x`.

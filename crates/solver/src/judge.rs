@@ -85,7 +85,8 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     /// Fresh samples of a function for a judgement: as many as was set, or a tenth of those since the last judgement if that is more;
-    /// for the `last` one a tenth of all. No more than there are: the whole population is exact.
+    /// for the `last` one a tenth of all. Where samples are limited, only that tenth: judgements must not eat up what the run is to
+    /// live on. No more than there are: the whole population is exact.
     pub(crate) fn samples_of_judgement(&self, source: Source, last: bool) -> usize {
         let access = source.access(self.oracle.problem.accesses());
         if !source.is_needed(self.oracle.meta()) || !access.is_sampled() {
@@ -94,7 +95,10 @@ impl<S: SampledProblem> Solver<S> {
         let so_far = source.samples(self.oracle.samples()) as f64;
         let since = self.iteration - self.judged_at.unwrap_or(0);
         let share = if last { 1.0 } else { since as f64 / self.iteration.max(1) as f64 };
-        let wanted = self.settings.sampling.judge.samples.max((0.1 * share * so_far) as usize);
+        let (limits, judge) = (&self.settings.limits, &self.settings.sampling.judge);
+        let limited = [limits.samples, limits.gradient_samples, limits.constraint_samples, limits.jacobian_samples];
+        let least = if limited.iter().any(Option::is_some) { judge.batches.min(judge.samples) } else { judge.samples };
+        let wanted = least.max((0.1 * share * so_far) as usize).next_multiple_of(judge.batches.max(4));
         match access {
             Access::Finite(size) => wanted.min(usize::try_from(size).unwrap_or(usize::MAX)),
             Access::Endless | Access::Exact => wanted,

@@ -231,7 +231,8 @@ pub struct Judge {
     /// For the first time after so many iterations, then after as many again or a quarter of all, and at the end. 0: only at the end.
     /// Default: 100.
     pub every: u64,
-    /// Fresh samples of each function per judgement, or a tenth of those since the last one if that is more. Default: 2000.
+    /// Fresh samples of each function per judgement, or a tenth of those since the last one if that is more; where samples are limited,
+    /// only that tenth. Default: 2000.
     pub samples: usize,
     /// They are split into so many batches, whose spread gives the standard errors; >= 4. Default: 20.
     pub batches: usize,

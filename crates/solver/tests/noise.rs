@@ -393,3 +393,13 @@ fn limits_on_samples_hold_for_each_function_and_for_all() {
     let used = report.samples.total();
     assert!(report.stop == Stop::Samples && (585..=600).contains(&used), "{used}, {}", report.message);
 }
+
+#[test]
+fn judgements_leave_a_small_budget_to_the_run() {
+    let mut settings = settings(Estimator::Momentum, 7);
+    settings.sampling.judge = Default::default();
+    settings.limits.samples = Some(3000);
+    let report = Solver::sampled(noisy("HS71", 1e-2), settings).expect("valid").run(&mut quiet);
+    assert!(report.stop == Stop::Samples && report.samples.total() <= 3000, "{}", report.message);
+    assert!(report.iterations > 300, "only {} iterations", report.iterations);
+}
