@@ -2,8 +2,8 @@
 
     minimise E F(x, xi)   subject to   c_lower <= E C(x, zeta) <= c_upper,   x_lower <= x <= x_upper
 
-A model calls `serve` once, with its data and its functions. Only the standard library is needed. The protocol is described in
-docs/oracle.md.
+A model calls `serve` once, with its data and its functions. Only the standard library is needed; with NumPy, numbers travel without
+work for each of them, and `x` is one of its arrays. The protocol is described in docs/oracle.md.
 """
 
 import json
@@ -12,6 +12,11 @@ import os
 import sys
 import traceback
 from array import array
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
 
 VERSION = 1
 EXACT = "exact"
@@ -27,6 +32,18 @@ class Undefined(Exception):
     """Raised by a function that has no value at a point; the solver then takes a shorter step."""
 
 
+def _streams():
+    """The two streams of the conversation. What the model prints goes to standard error, where it does no harm."""
+    questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    sys.stdout.flush()
+    os.dup2(2, 1)
+    return questions, answers
+
+
+# As soon as this module is imported: a model may print before it serves.
+_QUESTIONS, _ANSWERS = _streams()
+
+
 def serve(name, x0, gradient=None, objective=None, constraints=None, jacobian=None, *, x_lower=None, x_upper=None,
           c_lower=(), c_upper=(), pattern=None, variable_names=(), row_names=(), linear_rows=(),
           gradient_access=EXACT, constraints_access=EXACT, jacobian_access=EXACT, payload="binary"):
@@ -34,10 +51,16 @@ def serve(name, x0, gradient=None, objective=None, constraints=None, jacobian=No
 
     Each function is called as `function(x, draws)` with two arrays and gives the average over the draws: `objective` a number,
     `gradient` n numbers, `constraints` m numbers, `jacobian` its rows one after another, or the values of the entries that
-    `pattern` lists as pairs (row, column). Without `gradient` there is nothing to minimise. Draws are empty when the access is
-    exact; the same draw must mean the same randomness at every x. A bound that is None, or infinite, is none.
+    `pattern` lists as pairs (row, column). Without `objective` and `gradient` there is nothing to minimise; an objective without a
+    gradient gets one by differences, inside of the bounds and with the same draws. Draws are empty when the access is exact; the
+    same draw must mean the same randomness at every x. A bound that is None, or infinite, is none. A value that is NaN or infinite
+    says that the function has none at the point.
     """
-    questions, answers = _streams()
+    questions, answers = _QUESTIONS, _ANSWERS
+    if constraints is not None and jacobian is None:
+        raise TypeError("the constraints have no Jacobian: serve needs both or none of them")
+    if objective is not None and gradient is None:
+        gradient = _differences(objective, x_lower, x_upper)
     greeting = json.loads(questions.readline() or "{}")
     if greeting.get("tangor") != VERSION:
         return _say(answers, {"tangor": VERSION, "error": f"this oracle speaks only version {VERSION} of the protocol"})
@@ -60,34 +83,31 @@ def serve(name, x0, gradient=None, objective=None, constraints=None, jacobian=No
         _answer(answers, question, functions[question["evaluate"]], x, draws, binary)
 
 
-def _streams():
-    """The two streams of the conversation. What the model prints goes to standard error, where it does no harm."""
-    questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    return questions, answers
-
-
 def _arrays(question, questions, binary):
     """The draws and the point of a question."""
     if not binary:
-        return array("Q", question["draws"]), array("d", question["point"])
-    draws, x = array("Q"), array("d")
-    draws.frombytes(questions.read(8 * question["draws"]))
-    x.frombytes(questions.read(8 * question["point"]))
-    if sys.byteorder == "big":
-        draws.byteswap()
-        x.byteswap()
-    return draws, x
+        draws, x = array("Q", question["draws"]), array("d", question["point"])
+    else:
+        draws, x = array("Q"), array("d")
+        draws.frombytes(questions.read(8 * question["draws"]))
+        x.frombytes(questions.read(8 * question["point"]))
+        if sys.byteorder == "big":
+            draws.byteswap()
+            x.byteswap()
+    # Draws stay an array of Python's, whose numbers seed every generator; numpy.asarray(draws) takes it without a copy.
+    return draws, x if numpy is None else numpy.frombuffer(x, dtype=numpy.float64)
 
 
 def _answer(answers, question, function, x, draws, binary):
     header = {"id": question["id"]}
     try:
         values = _numbers(function(x, draws))
-        strange = next((k for k, value in enumerate(values) if not math.isfinite(value)), None)
-        if strange is not None:
-            raise ValueError(f"value {strange} of {question['evaluate']} is {values[strange]}")
-    except Undefined as reason:
+        # The sum is finite in the usual case, which takes one pass that is not Python's.
+        if not math.isfinite(values.sum() if numpy is not None else math.fsum(values)):
+            strange = next((k for k, value in enumerate(values) if not math.isfinite(value)), None)
+            if strange is not None:
+                raise Undefined(f"value {strange} of {question['evaluate']} is {values[strange]}")
+    except (Undefined, OverflowError) as reason:
         return _say(answers, header | {"undefined": str(reason) or "no reason is given"})
     except Exception as error:
         traceback.print_exc()
@@ -97,17 +117,48 @@ def _answer(answers, question, function, x, draws, binary):
     if not binary:
         return _say(answers, header | {"values": values.tolist()})
     if sys.byteorder == "big":
+        values = array("d", values)
         values.byteswap()
     _say(answers, header | {"values": len(values)}, values.tobytes())
 
 
 def _numbers(values):
-    """Anything that is a number or a sequence of numbers, as an array."""
-    if not hasattr(values, "__len__"):
-        return array("d", [values])
-    if hasattr(values, "tobytes") and str(getattr(values, "dtype", "")) == "float64":
-        return array("d", values.tobytes())
-    return array("d", values)
+    """Anything that is a number or a sequence of numbers (lists, arrays of any kind and precision, tensors), as an array of doubles."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+    try:
+        if numpy is not None:
+            found = numpy.asarray(values)
+            if found.dtype.kind not in "biufO":
+                raise TypeError(f"they are of type {found.dtype}")
+            return numpy.ascontiguousarray(found, dtype=numpy.float64).reshape(-1)
+        if hasattr(values, "tolist"):
+            values = values.tolist()
+        return array("d", values) if hasattr(values, "__len__") else array("d", [values])
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"a {type(values).__name__} was given where numbers are needed: {error}") from None
+
+
+def _differences(objective, x_lower, x_upper):
+    """The gradient of a function by differences of second order that stay inside of the bounds."""
+    def bound(bounds, i, none):
+        return none if bounds is None or bounds[i] is None else bounds[i]
+
+    def gradient(x, draws):
+        slopes = []
+        for i in range(len(x)):
+            lower, upper = bound(x_lower, i, -math.inf), bound(x_upper, i, math.inf)
+            step = 6e-6 * max(1.0, abs(x[i]))
+            below, above = max(lower, x[i] - step), min(upper, x[i] + step)
+            values = []
+            for point in (below, above):
+                moved = x.copy() if numpy is not None else array("d", x)
+                moved[i] = point
+                values.append(_numbers(objective(moved, draws))[0])
+            slopes.append((values[1] - values[0]) / (above - below) if above > below else 0.0)
+        return slopes
+
+    return gradient
 
 
 def _bounds(values):

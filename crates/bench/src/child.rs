@@ -35,10 +35,20 @@ pub fn serve() -> io::Result<()> {
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         std::process::exit(1);
     });
-    let row = serde_json::to_string(&task.perform())?;
+    let mut record = task.perform();
+    record.memory = peak_memory();
+    let row = serde_json::to_string(&record)?;
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{row}")?;
     stdout.flush()
+}
+
+/// The largest resident memory of this process so far, in megabytes.
+fn peak_memory() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes / 1024.0)
 }
 
 /// The parent's side: a process that dies or hangs gives a row that says so.

@@ -15,9 +15,9 @@ pub enum Error {
     /// A parameter of a SIF file is written wrongly.
     #[error("the parameter {0:?} of a problem is not understood: write NAME:PARAMETER=NUMBER, as in DEGENQPC:N=10")]
     Parameter(String),
-    /// A SIF file is wrong.
+    /// A problem cannot be opened.
     #[error("{0}")]
-    Sif(#[from] tangor_sif::SifError),
+    Open(#[from] tangor_open::Error),
     /// No problem is left.
     #[error("no problem is left to run: {0}")]
     Empty(String),

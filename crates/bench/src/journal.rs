@@ -1,5 +1,6 @@
 //! Rows on disk: JSON lines that only grow, each flushed when its run has ended, so that a kill loses nothing; and CSV.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -95,5 +96,37 @@ pub fn write_rows(path: &Path, rows: &[impl Serialize]) -> Result<(), Error> {
         writer.serialize(row).map_err(encoding)?;
     }
     let bytes = writer.into_inner().map_err(|cause| Error::Encoding(cause.to_string()))?;
-    std::fs::write(path, bytes).map_err(|cause| Error::unwritable(path, cause))
+    std::fs::write(path, without_formulas(&bytes).map_err(encoding)?).map_err(|cause| Error::unwritable(path, cause))
+}
+
+/// A table without formulas: names come from files of strangers. Numbers may be negative.
+fn without_formulas(table: &[u8]) -> csv::Result<Vec<u8>> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(table);
+    let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
+    for record in reader.records() {
+        let record = record?;
+        writer.write_record(record.iter().map(|cell| no_formula(cell).into_owned()))?;
+    }
+    writer.into_inner().map_err(|error| csv::Error::from(error.into_error()))
+}
+
+/// The text of a cell, with an apostrophe before what a spreadsheet would take for a formula.
+pub fn no_formula(cell: &str) -> Cow<'_, str> {
+    match cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err() {
+        true => Cow::Owned(format!("'{cell}")),
+        false => Cow::Borrowed(cell),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_no_formulas_and_numbers_stay() {
+        let table = "problem,value\n=1+1,-1.5e-3\n\"@SUM(A1,B1)\",-inf\n-x,+2\nHS71,\n";
+        let guarded = without_formulas(table.as_bytes()).unwrap();
+        let expected = "problem,value\n'=1+1,-1.5e-3\n\"'@SUM(A1,B1)\",-inf\n'-x,+2\nHS71,\n";
+        assert_eq!(String::from_utf8(guarded).unwrap(), expected);
+    }
 }

@@ -58,6 +58,9 @@ pub struct Record {
     pub samples: u64,
     /// Wall time of the solver, without reading the problem.
     pub seconds: f64,
+    /// Megabytes that the process of the run needed at most, reading the problem included; Linux tells.
+    #[serde(default)]
+    pub memory: Option<f64>,
     /// What happened, as a sentence.
     pub message: String,
     /// A fingerprint of settings, limits and version: rows with the same one may be continued together.
@@ -114,6 +117,7 @@ impl Record {
             hessian_evaluations: 0,
             samples: 0,
             seconds: 0.0,
+            memory: None,
             message,
             setup: setup.to_string(),
             trace: Vec::new(),

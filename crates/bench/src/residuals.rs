@@ -1,10 +1,10 @@
 //! How good a point is, computed from the problem's functions alone: no solver is asked, nothing is scaled.
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::{Failure, INFINITE, Meta, Problem};
+use tangor_problem::{Failure, FunctionValues, KktPoint, KktResiduals, Problem, Wanted};
 use tangor_solver::{Point, Tolerance};
 
-/// The residuals of a point and its multipliers, in the signs of [`Report`](tangor_solver::Report).
+/// The residuals of a point and its multipliers, by the rules of [`KktResiduals`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Residuals {
     /// `|grad f + J^T y - mu|`, 2-norm. A fixed variable takes no part: its multiplier may be anything.
@@ -39,42 +39,28 @@ pub struct Judgement {
 
 /// Evaluates the functions at the point and judges it.
 pub fn judge(problem: &mut dyn Problem, candidate: Candidate) -> Result<Judgement, Failure> {
-    let meta = problem.meta().clone();
-    let x = candidate.x;
-    let lengths = [x.len(), candidate.y.len(), candidate.mu.len()];
-    if lengths != [meta.n(), meta.m(), meta.n()] {
-        return Err(Failure::undefined(format!("a point or its multipliers have the wrong length: {lengths:?}")));
+    let (found, expected) = (candidate.x.len(), problem.meta().n());
+    if found != expected {
+        return Err(Failure::undefined(format!("the point has length {found}, expected {expected}")));
     }
-    let (mut objective, mut gradient) = (0.0, vec![0.0; meta.n()]);
-    if meta.has_objective {
-        objective = problem.objective(x)?;
-        problem.gradient(x, &mut gradient)?;
-    }
-    let (mut c, mut jacobian) = (vec![0.0; meta.m()], vec![0.0; meta.jacobian_len()]);
-    if meta.m() > 0 {
-        problem.constraints(x, &mut c)?;
-        problem.jacobian(x, &mut jacobian)?;
-    }
-    let rows = Side { lower: &meta.c_lower, upper: &meta.c_upper };
-    let bounds = Side { lower: &meta.x_lower, upper: &meta.x_upper };
-
-    // A row at its upper bound has a multiplier >= 0, a variable one <= 0: with the sign turned both follow one rule.
-    let turned: Vec<f64> = candidate.y.iter().map(|y| -y).collect();
-    let (y, of_rows) = rows.admissible(&c, &turned);
-    let (mu, of_bounds) = bounds.admissible(x, candidate.mu);
-    let y: Vec<f64> = y.iter().map(|y| -y).collect();
-    add_transposed(&meta, &jacobian, &y, &mut gradient);
-    let free = (0..meta.n()).filter(|&i| meta.x_lower[i] < meta.x_upper[i]);
-    let stationarity = norm(free.map(|i| gradient[i] - mu[i]));
-
-    let violation = rows.violation(&c);
-    let residuals = Residuals {
-        stationarity,
-        feasibility: norm(violation.iter().copied().chain(bounds.violation(x))),
-        complementarity: of_rows + of_bounds,
-        infeasible_stationarity: projected_slope(&meta, x, &jacobian, &violation),
+    let mut values = FunctionValues::new(problem.meta());
+    values.evaluate(problem, candidate.x, Wanted::ALL).map_err(|failed| failed.failure)?;
+    let at = KktPoint {
+        x: candidate.x,
+        gradient: &values.gradient,
+        constraints: &values.constraints,
+        jacobian: &values.jacobian,
+        row_multipliers: candidate.y,
+        bound_multipliers: candidate.mu,
     };
-    Ok(Judgement { objective, residuals })
+    let found = KktResiduals::new(problem.meta(), at).map_err(|error| Failure::undefined(error.to_string()))?;
+    let residuals = Residuals {
+        stationarity: found.stationarity,
+        feasibility: found.feasibility,
+        complementarity: found.complementarity,
+        infeasible_stationarity: found.infeasible_stationarity,
+    };
+    Ok(Judgement { objective: values.objective.unwrap_or(0.0), residuals })
 }
 
 impl Residuals {
@@ -100,71 +86,10 @@ impl Residuals {
     }
 }
 
-/// Lower and upper bounds of variables or of constraints.
-struct Side<'a> {
-    lower: &'a [f64],
-    upper: &'a [f64],
-}
-
-impl Side<'_> {
-    fn violation(&self, values: &[f64]) -> Vec<f64> {
-        let bounds = self.lower.iter().zip(self.upper);
-        values.iter().zip(bounds).map(|(value, (lower, upper))| value - clip(*value, *lower, *upper)).collect()
-    }
-
-    /// Multipliers that are `>= 0` for lower and `<= 0` for upper bounds, with those of infinite bounds removed, and the sum of
-    /// |multiplier| times distance. An equality has no distance.
-    fn admissible(&self, values: &[f64], multipliers: &[f64]) -> (Vec<f64>, f64) {
-        let mut sum = 0.0;
-        let mut admissible = multipliers.to_vec();
-        for (i, multiplier) in admissible.iter_mut().enumerate() {
-            if self.lower[i] == self.upper[i] {
-                continue;
-            }
-            let bound = if *multiplier > 0.0 { self.lower[i] } else { self.upper[i] };
-            if bound.abs() >= INFINITE && !multiplier.is_nan() {
-                *multiplier = 0.0;
-            } else {
-                sum += multiplier.abs() * (values[i] - bound).abs();
-            }
-        }
-        (admissible, sum)
-    }
-}
-
-fn clip(value: f64, lower: f64, upper: f64) -> f64 {
-    // Not `clamp`, which panics on crossed bounds.
-    if value < lower {
-        lower
-    } else if value > upper {
-        upper
-    } else {
-        value
-    }
-}
-
-fn projected_slope(meta: &Meta, x: &[f64], jacobian: &[f64], violation: &[f64]) -> f64 {
-    let mut slope = vec![0.0; meta.n()];
-    add_transposed(meta, jacobian, violation, &mut slope);
-    norm((0..meta.n()).map(|i| x[i] - clip(x[i] - slope[i], meta.x_lower[i], meta.x_upper[i])))
-}
-
-/// `out += J^T y`
-fn add_transposed(meta: &Meta, jacobian: &[f64], y: &[f64], out: &mut [f64]) {
-    for (k, value) in jacobian.iter().enumerate() {
-        let (row, column) = meta.jacobian.place(k, meta.n());
-        out[column] += value * y[row];
-    }
-}
-
-fn norm(values: impl Iterator<Item = f64>) -> f64 {
-    values.map(|value| value * value).sum::<f64>().sqrt()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tangor_problem::{Differentiated, Formulas, Number};
+    use tangor_problem::{Differentiated, Formulas, Meta, Number};
 
     /// minimise x0^2 + x1 subject to x0 x1 >= 2, 1 <= x0 <= 3, x1 fixed or not
     struct Product;

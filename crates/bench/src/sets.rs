@@ -1,13 +1,11 @@
 //! Which problems: named sets, embedded problems, problems of the CUTEst collection, files, and lists of all of these.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::Problem;
-use tangor_sif::{Options, SifProblem};
+use tangor_open::{FileKind, Finder, Parameters, SIF_FOLDER, Source};
 
-use crate::{Error, paper};
+use crate::{Error, large, paper};
 
 /// A problem of a set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,35 +18,24 @@ pub struct Member {
     pub best_known: Option<f64>,
 }
 
-/// Where a problem comes from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Source {
-    /// A problem of the embedded collection.
-    Embedded(String),
-    /// A SIF file, with values for its parameters.
-    Sif {
-        /// The file.
-        path: PathBuf,
-        /// The values.
-        parameters: BTreeMap<String, f64>,
-    },
-}
-
 /// The named sets.
-pub const SETS: [(&str, &str); 4] = [
+pub const SETS: [(&str, &str); 8] = [
     ("embedded", "the problems that are part of the program"),
     ("paper-equality", "the 136 problems of the paper's first table, from the folder of SIF files"),
     ("paper-inequality", "the 170 problems of the paper's second table"),
     ("paper", "both tables"),
+    ("large-1000", "60 problems of CUTEst with about 1,000 variables"),
+    ("large-10000", "the same with 10,000"),
+    ("large-100000", "the same with 100,000"),
+    ("large", "all three sizes, to see how time and memory grow"),
 ];
 
-/// Finds the problems of a set: a named one, a problem's name (with parameters, as in `DEGENQPC:N=10`), a SIF file, a text file
-/// with one of these in each line, or several of these with commas between them. `sif_folder` is where SIF files are looked for.
-pub fn members(set: &str, sif_folder: Option<&Path>) -> Result<Vec<Member>, Error> {
+/// Finds the problems of a set: a named one, a problem's name (with parameters, as in `DEGENQPC:N=10`), a file, a folder of files, a
+/// text file with one of these in each line, or several of these with commas between them.
+pub fn members(set: &str, finder: &Finder) -> Result<Vec<Member>, Error> {
     let mut found: Vec<Member> = Vec::new();
     for word in set.split(',').map(str::trim).filter(|word| !word.is_empty()) {
-        for member in of_word(word, sif_folder)? {
+        for member in of_word(word, finder)? {
             if !found.iter().any(|known| known.name == member.name) {
                 found.push(member);
             }
@@ -66,22 +53,28 @@ pub fn only(members: Vec<Member>, names: &[String]) -> Result<Vec<Member>, Error
     Ok(members.into_iter().filter(|member| names.is_empty() || names.iter().any(|name| is(member, name))).collect())
 }
 
-fn of_word(word: &str, sif_folder: Option<&Path>) -> Result<Vec<Member>, Error> {
+fn of_word(word: &str, finder: &Finder) -> Result<Vec<Member>, Error> {
     let of_table = |rows: &[paper::PaperRow]| -> Result<Vec<Member>, Error> {
-        rows.iter().map(|row| Ok(Member { name: row.problem.clone(), ..named(&row.source, sif_folder, false)? })).collect()
+        rows.iter().map(|row| Ok(Member { name: row.problem.clone(), ..of_cutest(&row.source, finder)? })).collect()
     };
+    let path = Path::new(word);
     match word {
         "embedded" => Ok(tangor_collection::entries().iter().map(embedded).collect()),
         "paper-equality" => of_table(paper::equality()),
         "paper-inequality" => of_table(paper::inequality()),
         "paper" => Ok([of_table(paper::equality())?, of_table(paper::inequality())?].concat()),
-        list if Path::new(list).extension().is_some_and(|extension| extension == "txt") => {
-            let path = Path::new(list);
+        "large" => Ok(large::SIZES.iter().map(|size| of_size(*size, finder)).collect::<Result<Vec<_>, _>>()?.concat()),
+        _ if word.starts_with("large-") => match large::size(word) {
+            Some(size) => of_size(size, finder),
+            None => Err(Error::Empty(format!("{word:?} is not one of large-1000, large-10000 and large-100000"))),
+        },
+        _ if path.extension().is_some_and(|extension| extension == "txt") => {
             let text = std::fs::read_to_string(path).map_err(|cause| Error::unreadable(path, cause))?;
             let words = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-            words.map(|word| named(word, sif_folder, true)).collect()
+            words.map(|word| named(word, finder)).collect()
         }
-        name => Ok(vec![named(name, sif_folder, true)?]),
+        _ if path.is_dir() => of_folder(path),
+        name => Ok(vec![named(name, finder)?]),
     }
 }
 
@@ -90,20 +83,47 @@ fn embedded(entry: &tangor_collection::Entry) -> Member {
     Member { name: entry.name.to_string(), source, best_known: entry.known.objective }
 }
 
-fn named(word: &str, sif_folder: Option<&Path>, may_be_embedded: bool) -> Result<Member, Error> {
+// All files of a known kind, by name.
+fn of_folder(folder: &Path) -> Result<Vec<Member>, Error> {
+    let entries = std::fs::read_dir(folder).map_err(|cause| Error::unreadable(folder, cause))?;
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).filter(|path| FileKind::of(path).is_some()).collect();
+    paths.sort();
+    paths.into_iter().map(|path| Ok(member(Source::file(path, Parameters::new())?))).collect()
+}
+
+// The problems of CUTEst that grow, at one size.
+fn of_size(size: u32, finder: &Finder) -> Result<Vec<Member>, Error> {
+    large::GROWING.iter().map(|growing| of_cutest(&growing.at(size), finder)).collect()
+}
+
+fn member(source: Source) -> Member {
+    Member { name: source.name(), source, best_known: None }
+}
+
+fn named(word: &str, finder: &Finder) -> Result<Member, Error> {
+    let (name, parameters) = parted(word)?;
+    match finder.find(name, parameters).map_err(|error| unknown(name, finder, error))? {
+        Source::Embedded(name) => match tangor_collection::find(&name) {
+            Ok(entry) => Ok(embedded(entry)),
+            Err(unknown) => Err(Error::UnknownProblem { name, reason: unknown.to_string() }),
+        },
+        source => Ok(member(source)),
+    }
+}
+
+// The problems of the paper and the large ones are those of CUTEst, even where an embedded one has the name.
+fn of_cutest(word: &str, finder: &Finder) -> Result<Member, Error> {
+    let (name, parameters) = parted(word)?;
+    match finder.in_folder(name) {
+        Some(path) => Ok(member(Source::file(path, parameters)?)),
+        None => Err(Error::UnknownProblem { name: name.to_string(), reason: missing(name, finder) }),
+    }
+}
+
+fn parted(word: &str) -> Result<(&str, Parameters), Error> {
     let mut parts = word.split(':');
     let name = parts.next().unwrap_or_default();
-    let parameters: BTreeMap<String, f64> = parts.map(parameter).collect::<Result<_, _>>()?;
-    if may_be_embedded
-        && parameters.is_empty()
-        && let Ok(entry) = tangor_collection::find(name)
-    {
-        return Ok(embedded(entry));
-    }
-    let path = file(name, sif_folder)?;
-    let stem = path.file_stem().map_or(name.into(), |stem| stem.to_string_lossy());
-    let suffix = word.strip_prefix(name).unwrap_or_default();
-    Ok(Member { name: format!("{stem}{suffix}"), source: Source::Sif { path, parameters }, best_known: None })
+    Ok((name, parts.map(parameter).collect::<Result<_, _>>()?))
 }
 
 fn parameter(text: &str) -> Result<(String, f64), Error> {
@@ -111,41 +131,17 @@ fn parameter(text: &str) -> Result<(String, f64), Error> {
     parsed.ok_or_else(|| Error::Parameter(text.to_string()))
 }
 
-fn file(name: &str, sif_folder: Option<&Path>) -> Result<PathBuf, Error> {
-    let path = Path::new(name);
-    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("sif")) && path.is_file() {
-        return Ok(path.to_owned());
+fn unknown(name: &str, finder: &Finder, error: tangor_open::Error) -> Error {
+    match error {
+        tangor_open::Error::Unknown { .. } => Error::UnknownProblem { name: name.to_string(), reason: missing(name, finder) },
+        error => error.into(),
     }
-    let reason = match sif_folder {
-        Some(folder) => match tangor_sif::find(name, folder) {
-            Some(path) => return Ok(path),
-            None => format!("the folder {} has no {name}.SIF", folder.display()),
-        },
-        None => "no folder of SIF files is given (the variable MASTSIF, as CUTEst has it)".to_string(),
-    };
-    Err(Error::UnknownProblem { name: name.to_string(), reason })
 }
 
-impl Source {
-    /// Opens the problem.
-    pub fn open(&self) -> Result<Box<dyn Problem + Send>, Error> {
-        match self {
-            Source::Embedded(name) => match tangor_collection::find(name) {
-                Ok(entry) => Ok((entry.build)()),
-                Err(unknown) => Err(Error::UnknownProblem { name: name.clone(), reason: unknown.to_string() }),
-            },
-            Source::Sif { .. } => Ok(Box::new(self.open_sif()?)),
-        }
-    }
-
-    /// Opens a SIF file, which also knows second derivatives.
-    pub fn open_sif(&self) -> Result<SifProblem, Error> {
-        match self {
-            Source::Sif { path, parameters } => {
-                Ok(tangor_sif::read(path, &Options { parameters: parameters.clone(), ..Options::default() })?)
-            }
-            Source::Embedded(name) => Err(Error::Refused(format!("{name} is an embedded problem, without second derivatives"))),
-        }
+fn missing(name: &str, finder: &Finder) -> String {
+    match finder.folders() {
+        Some(folders) => format!("{folders} has no {name}.SIF"),
+        None => format!("no folder of SIF files is given (the variable {SIF_FOLDER}, as CUTEst has it)"),
     }
 }
 
@@ -160,12 +156,16 @@ mod tests {
         let list = folder.path().join("list.txt");
         std::fs::write(&list, "# comment\nHS71\n\ntiny:N=10\n").unwrap();
         let set = format!("hs71, TINY,{}", list.display());
-        let found = members(&set, Some(folder.path())).unwrap();
+        let finder = Finder { sif_folders: vec![folder.path().to_owned()] };
+        let found = members(&set, &finder).unwrap();
         let names: Vec<&str> = found.iter().map(|member| member.name.as_str()).collect();
         assert_eq!(names, ["HS71", "TINY", "TINY:N=10"]);
         assert_eq!(found[0].source, Source::Embedded("HS71".into()));
         assert!(found[0].best_known.is_some_and(|best| (best - 17.0140173).abs() < 1e-6));
-        assert!(matches!(&found[2].source, Source::Sif { parameters, .. } if parameters["N"] == 10.0));
+        assert!(matches!(&found[2].source, Source::File { parameters, .. } if parameters["N"] == 10.0));
+
+        let all = members(&folder.path().display().to_string(), &Finder::default()).unwrap();
+        assert_eq!(all.iter().map(|member| member.name.as_str()).collect::<Vec<_>>(), ["TINY"]);
 
         let kept = only(found.clone(), &["tiny".to_string()]).unwrap();
         assert_eq!(kept.len(), 1);
@@ -174,12 +174,12 @@ mod tests {
 
     #[test]
     fn the_embedded_set_has_every_embedded_problem() {
-        assert_eq!(members("embedded", None).unwrap().len(), tangor_collection::entries().len());
+        assert_eq!(members("embedded", &Finder::default()).unwrap().len(), tangor_collection::entries().len());
     }
 
     #[test]
     fn what_is_wrong_is_said() {
-        let message = |set: &str| members(set, None).unwrap_err().to_string();
+        let message = |set: &str| members(set, &Finder::default()).unwrap_err().to_string();
         assert_eq!(
             message("NOPE"),
             "NOPE is neither a set, nor an embedded problem, nor a file, and no folder of SIF files is given (the variable \

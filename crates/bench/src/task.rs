@@ -87,7 +87,7 @@ impl Task {
             Method::IpoptFirstOrder | Method::IpoptExact => self.run_ipopt()?,
         };
         // A fresh copy of the problem: nothing that the run did to the first one can reach the judgement.
-        let mut problem = self.member.source.open()?;
+        let mut problem = self.member.source.problem()?;
         Ok(self.judged(&mut problem, outcome))
     }
 
@@ -121,7 +121,7 @@ impl Task {
 
     fn report(&self, settings: Settings, observer: &mut dyn Observer) -> Result<Report, Error> {
         let refused = |error: tangor_solver::Error| Error::Refused(error.to_string());
-        let problem = self.member.source.open()?;
+        let problem = self.member.source.problem()?;
         if self.contender.noise == 0.0 {
             return Ok(Solver::new(problem, settings).map_err(refused)?.run(observer));
         }
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     fn task(name: &str) -> Task {
-        let member = crate::sets::members(name, None).unwrap().remove(0);
+        let member = crate::sets::members(name, &tangor_open::Finder::default()).unwrap().remove(0);
         let contender = Contender::tangor("tangor", Settings::default());
         Task { member, contender, seed: 0, max_iterations: 1000, time_limit: 60.0, trace: true }
     }
@@ -219,7 +219,7 @@ mod tests {
             seconds: 0.0,
             trace: Vec::new(),
         };
-        let record = task.judged(&mut task.member.source.open().unwrap(), outcome);
+        let record = task.judged(&mut task.member.source.problem().unwrap(), outcome);
         assert_eq!((record.claimed, record.point), (Point::EpsKkt, Point::Nothing));
         // c = (25, 52) against >= 25 and = 40
         assert_eq!(record.feasibility, Some(12.0));
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn a_problem_that_cannot_be_opened_is_a_row() {
         let mut task = task("HS71");
-        task.member.source = crate::sets::Source::Embedded("NOPE".into());
+        task.member.source = tangor_open::Source::Embedded("NOPE".into());
         let record = task.perform();
         assert_eq!((record.stop, record.point), (Ending::Refused, Point::Nothing));
         assert!(record.message.contains("NOPE"));

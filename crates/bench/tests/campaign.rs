@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use tangor_bench::{Campaign, Contender, Ending, Error, Journal, Member, Plan, Program, Results, Source};
+use tangor_bench::{Campaign, Contender, Ending, Error, Journal, Member, Plan, Program, Results};
+use tangor_open::Source;
 use tangor_solver::{Settings, Stop};
 
 /// Counts its runs in the file `runs`, then does what the problem's name says.

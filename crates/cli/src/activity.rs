@@ -27,6 +27,15 @@ pub struct Active {
     pub value: f64,
     /// Its multiplier.
     pub multiplier: f64,
+    /// Whether it is a bound of a variable, whose multiplier has the other sign.
+    pub on_variable: bool,
+}
+
+impl Active {
+    /// By how much one more unit of the bound changes the objective at its minimum.
+    pub fn price(&self) -> f64 {
+        if self.on_variable { self.multiplier } else { -self.multiplier }
+    }
 }
 
 /// The active constraints: inequalities before equalities, large multipliers first.
@@ -45,6 +54,7 @@ pub fn variables(meta: &Meta, report: &Report) -> Vec<Active> {
     let bounds = Bounds { lower: &meta.x_lower, upper: &meta.x_upper };
     let mut active = bounds.active(&report.x, &report.bound_multipliers, tolerance(report), |i| meta.variable_name(i));
     active.retain(|active| active.side != Side::Equality);
+    active.iter_mut().for_each(|active| active.on_variable = true);
     active.sort_by(|a, b| b.multiplier.abs().total_cmp(&a.multiplier.abs()));
     active
 }
@@ -71,7 +81,7 @@ impl Bounds<'_> {
                 (_, true) => (Side::Upper, upper),
                 _ => return None,
             };
-            Some(Active { name: name(i), side, bound, value, multiplier })
+            Some(Active { name: name(i), side, bound, value, multiplier, on_variable: false })
         });
         held.collect()
     }

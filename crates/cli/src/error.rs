@@ -1,32 +1,39 @@
 use std::io;
 use std::path::PathBuf;
 
+use tangor_process::{Impatience, Misdeed};
+
+use crate::exit;
+
 /// Why a command could not be carried out, as a sentence.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No problem has this name.
-    #[error("{unknown}; `tangor list` shows all of them, {hint}")]
+    #[error("{unknown}; `tangor list` shows all of them, and {elsewhere}")]
     UnknownProblem {
         /// The nearest names.
         unknown: tangor_collection::Unknown,
         /// Where else a problem may come from.
-        hint: String,
+        elsewhere: String,
     },
-    /// A file of a kind that is not read.
-    #[error("the file {0} cannot be opened: problems are read from files that end in .SIF")]
-    NoReader(String),
+    /// A problem cannot be opened.
+    #[error("{0}")]
+    Open(tangor_open::Error),
     /// A SIF file is wrong.
     #[error("{0}")]
     Sif(#[from] tangor_sif::SifError),
+    /// A .nl or .sol file is wrong.
+    #[error("{0}")]
+    Nl(#[from] tangor_nl::NlError),
     /// A process cannot be had as a problem.
     #[error("{0}")]
     Oracle(#[from] tangor_process::Error),
+    /// The problem does not fit into memory.
+    #[error("{0}")]
+    Memory(#[from] tangor_problem::TooLarge),
     /// The command needs functions without noise.
     #[error("the functions of {0} can only be sampled, but this command needs exact ones")]
     OnlySampled(String),
-    /// Parameters for a problem that has none.
-    #[error("the embedded problem {0} has no parameters: --param is for SIF files")]
-    NoParameters(&'static str),
     /// A file could not be read.
     #[error("the file {} cannot be read: {cause}", path.display())]
     Unreadable {
@@ -54,6 +61,17 @@ pub enum Error {
     /// Two outputs would overwrite each other.
     #[error("the file {} is named twice as an output", .0.display())]
     NamedTwice(PathBuf),
+    /// An output would overwrite an input.
+    #[error("the file {} is read and cannot be an output as well", .0.display())]
+    Overwritten(PathBuf),
+    /// A trace does not reach the state that a run goes on from.
+    #[error("the trace {} {message}; name another file for it", path.display())]
+    Trace {
+        /// Which file.
+        path: PathBuf,
+        /// Why it cannot be continued.
+        message: String,
+    },
     /// A file of settings is wrong.
     #[error("the settings in {} cannot be used: {message}", path.display())]
     Config {
@@ -82,7 +100,7 @@ pub enum Error {
     #[error("{0}")]
     Noise(#[from] tangor_problem::NoiseError),
     /// A function has no value.
-    #[error("the functions of {name} cannot be evaluated: {cause}")]
+    #[error("the functions of {} cannot be evaluated: {cause}", crate::plain::name(name))]
     Evaluation {
         /// Which problem.
         name: String,
@@ -116,4 +134,25 @@ pub enum Error {
     /// The screen, or where the output was sent instead, takes no more.
     #[error("the output cannot be written: {0}")]
     Screen(#[from] io::Error),
+}
+
+impl From<tangor_open::Error> for Error {
+    fn from(error: tangor_open::Error) -> Self {
+        match error {
+            tangor_open::Error::Unknown { unknown, elsewhere } => Error::UnknownProblem { unknown, elsewhere },
+            error => Error::Open(error),
+        }
+    }
+}
+
+impl Error {
+    /// The exit code of a command that ends so.
+    pub fn exit_code(&self) -> u8 {
+        let Error::Oracle(tangor_process::Error::Oracle(oracle)) = self else { return exit::INPUT };
+        match oracle.misdeed {
+            Misdeed::Abandoned { reason: Impatience::Interrupted, .. } => exit::STOPPED,
+            Misdeed::Abandoned { reason: Impatience::OutOfTime, .. } => exit::LIMIT,
+            _ => exit::INPUT,
+        }
+    }
 }

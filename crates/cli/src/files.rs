@@ -1,9 +1,11 @@
 //! Output files, opened before the run starts so that a wrong path costs no computation.
 
 use std::fs::{File, OpenOptions};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::style::UNUSUAL;
 
 /// Opens a file for writing without touching what is in it.
 pub fn open(path: &Path) -> Result<File, Error> {
@@ -11,16 +13,82 @@ pub fn open(path: &Path) -> Result<File, Error> {
     opened.map_err(|cause| Error::Unwritable { path: path.to_owned(), cause })
 }
 
+/// Tells at once that a file cannot be written, while the run goes on.
+pub fn warn(path: &Path, cause: &dyn std::fmt::Display) {
+    // Without a standard error there is nobody to tell.
+    let _ = writeln!(
+        anstream::stderr(),
+        "{UNUSUAL}warning:{UNUSUAL:#} the file {} cannot be written: {cause}; the run goes on and tries again",
+        path.display()
+    );
+}
+
 /// The extension in lower case, or nothing.
 pub fn extension(path: &Path) -> String {
     path.extension().map(|extension| extension.to_string_lossy().to_lowercase()).unwrap_or_default()
 }
 
-/// Refuses two outputs that would overwrite each other.
-pub fn all_different(paths: &[Option<&PathBuf>]) -> Result<(), Error> {
-    let paths: Vec<&PathBuf> = paths.iter().copied().flatten().collect();
-    match (1..paths.len()).find(|&k| paths[..k].contains(&paths[k])) {
-        Some(k) => Err(Error::NamedTwice(paths[k].clone())),
+/// Refuses two outputs that would overwrite each other, by whatever names they go. Standard output is one, too.
+pub fn all_different(outputs: &[Option<&PathBuf>]) -> Result<(), Error> {
+    let mut found: Vec<Identity> = standard_output().into_iter().collect();
+    for path in outputs.iter().copied().flatten() {
+        let identity = Identity::of(path);
+        if found.contains(&identity) {
+            return Err(Error::NamedTwice(path.clone()));
+        }
+        found.push(identity);
+    }
+    Ok(())
+}
+
+/// Refuses an output that would overwrite an input.
+pub fn none_is_read(outputs: &[Option<&PathBuf>], inputs: &[Option<&PathBuf>]) -> Result<(), Error> {
+    let read: Vec<Identity> = inputs.iter().copied().flatten().map(|path| Identity::of(path)).collect();
+    match outputs.iter().copied().flatten().find(|path| read.contains(&Identity::of(path))) {
+        Some(path) => Err(Error::Overwritten(path.clone())),
         None => Ok(()),
     }
+}
+
+/// What makes a file the same as another.
+#[derive(Debug, PartialEq, Eq)]
+enum Identity {
+    /// Of a file that exists: device and number, so that links are seen through.
+    #[cfg(unix)]
+    Number(u64, u64),
+    /// Of one that does not: its folder without detours, and its name.
+    Path(PathBuf),
+}
+
+impl Identity {
+    fn of(path: &Path) -> Identity {
+        #[cfg(unix)]
+        if let Ok(data) = std::fs::metadata(path) {
+            use std::os::unix::fs::MetadataExt;
+            return Identity::Number(data.dev(), data.ino());
+        }
+        if let Ok(whole) = path.canonicalize() {
+            return Identity::Path(whole);
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        match (folder.canonicalize(), path.file_name()) {
+            (Ok(folder), Some(name)) => Identity::Path(folder.join(name)),
+            _ => Identity::Path(path.to_owned()),
+        }
+    }
+}
+
+/// The file that standard output was sent to, if it is one.
+#[cfg(unix)]
+fn standard_output() -> Option<Identity> {
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::MetadataExt;
+    let file = File::from(std::io::stdout().as_fd().try_clone_to_owned().ok()?);
+    let data = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    Some(Identity::Number(data.dev(), data.ino()))
+}
+
+#[cfg(not(unix))]
+fn standard_output() -> Option<Identity> {
+    None
 }

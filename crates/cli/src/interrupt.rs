@@ -1,6 +1,10 @@
 use std::io::{IsTerminal, Write, stderr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use tangor_process::Patience;
+use tangor_solver::{Checkpoint, Settings};
 
 use crate::error::Error;
 
@@ -20,4 +24,34 @@ pub fn flag() -> Result<Arc<AtomicBool>, Error> {
         }
     })?;
     Ok(flag)
+}
+
+/// How much later than the solver a program that evaluates functions is out of time: when it is, the solver must be, too.
+const LATER: Duration = Duration::from_millis(30);
+
+/// What ends a run from outside, Ctrl-C and the time limit, for those who wait for a program that evaluates functions.
+pub struct Ending {
+    /// Raised by Ctrl-C.
+    pub flag: Arc<AtomicBool>,
+    /// The same with the time limit.
+    pub patience: Patience,
+    left: Option<Duration>,
+}
+
+impl Ending {
+    /// For a run with these settings, or one that goes on and has used up a part of its time. Its time runs from now.
+    pub fn new(settings: &Settings, saved: Option<&Checkpoint>) -> Result<Self, Error> {
+        let flag = flag()?;
+        let before = saved.map_or(0.0, Checkpoint::seconds);
+        // A limit beyond what a duration can hold is no limit.
+        let left = settings.limits.seconds.and_then(|limit| Duration::try_from_secs_f64((limit - before).max(0.0)).ok());
+        let ending = Ending { patience: Patience::interrupted_by(Arc::clone(&flag)), flag, left };
+        ending.restart();
+        Ok(ending)
+    }
+
+    /// Lets the time run from now: the solver's own clock starts only when the problem is open.
+    pub fn restart(&self) {
+        self.patience.set_end(self.left.and_then(|left| Instant::now().checked_add(left.checked_add(LATER)?)));
+    }
 }

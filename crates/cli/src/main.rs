@@ -2,6 +2,8 @@
 //! files print.
 
 mod activity;
+mod advice;
+mod ampl;
 mod commands;
 mod data_source;
 mod duration;
@@ -12,6 +14,7 @@ mod fitted;
 mod interrupt;
 mod noise_source;
 mod number;
+mod plain;
 mod plot;
 mod point_source;
 mod problem_source;
@@ -22,7 +25,10 @@ mod sampling_source;
 mod screen;
 mod settings_source;
 mod settings_tree;
+mod size;
+mod solution;
 mod source;
+mod start;
 mod style;
 mod summary;
 mod table;
@@ -39,6 +45,10 @@ use commands::Arguments;
 use error::Error;
 
 fn main() -> ExitCode {
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    if let Some(call) = ampl::Call::recognise(&words) {
+        return conclude(call.run());
+    }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(message) => {
@@ -47,14 +57,19 @@ fn main() -> ExitCode {
             return if message.use_stderr() { exit::INPUT.into() } else { exit::SOLVED.into() };
         }
     };
-    match arguments.run() {
+    conclude(arguments.run())
+}
+
+fn conclude(outcome: Result<u8, Error>) -> ExitCode {
+    match outcome {
         Ok(code) => code.into(),
         // `tangor list | head`: the reader has seen enough.
         Err(Error::Screen(cause)) if cause.kind() == std::io::ErrorKind::BrokenPipe => exit::SOLVED.into(),
         Err(error) => {
             let mut stderr = anstream::stderr();
-            let _ = writeln!(stderr, "{}error:{:#} {error}", style::BAD, style::BAD);
-            exit::INPUT.into()
+            let message = error.to_string();
+            let _ = writeln!(stderr, "{}error:{:#} {}", style::BAD, style::BAD, plain::lines(&message));
+            error.exit_code().into()
         }
     }
 }

@@ -5,11 +5,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use tangor_bench::Course;
-use tangor_bench::figure::{Line, LineFigure, LinePanel};
+use tangor_figure::{Line, LineFigure, LinePanel};
 use tangor_solver::{Report, Row};
 
 use crate::error::Error;
-use crate::{duration, files, number};
+use crate::{duration, files, number, plain};
 
 /// More points than this nobody sees in a picture.
 const MOST_POINTS: usize = 4096;
@@ -64,8 +64,9 @@ fn figure(rows: &[Row], report: &Report) -> LineFigure {
     let tolerances = vec![tolerance.stationarity, tolerance.feasibility, tolerance.complementarity];
     let (iterations, time) = (number::counted(report.iterations, "iteration"), duration::readable(report.seconds));
     LineFigure {
-        title: format!("{}: {}", report.problem, report.point),
+        title: format!("{}: {}", plain::name(&report.problem), report.point),
         subtitle: format!("{} after {iterations} and {time}; objective {}", report.stop, number::readable(report.objective)),
+        axis: "iteration".into(),
         iterations: rows.iter().map(|row| row.iteration).collect(),
         panels: vec![
             panel("Residuals", 330.0, residuals, tolerances),

@@ -1,30 +1,26 @@
-//! The one place where problems are opened: by the name of an embedded one, by a file's extension, by a name in the folder of SIF
-//! files, or by the command of a process.
+//! The arguments that name a problem: a name or a path, which `tangor-open` understands, or the command of a process.
 
-use std::env;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use tangor_collection::{Entry, find};
-use tangor_problem::{Exact, Problem, SampledProblem};
-use tangor_process::{ProcessProblem, ProcessSettings};
+use tangor_collection::Entry;
+use tangor_open::{About, Finder, Source};
+use tangor_problem::{Exact, MemoryLimit, Problem, SampledProblem};
+use tangor_process::{Patience, ProcessProblem, ProcessSettings};
 use tangor_sif::{Info, Options};
 
+use crate::duration;
 use crate::error::Error;
-use crate::{duration, files};
-
-/// The variable by which CUTEst users name their folder of SIF files.
-const SIF_FOLDER: &str = "MASTSIF";
 
 /// The arguments that name a problem.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProblemArguments {
-    /// An embedded problem (`tangor list` shows them), a .SIF file, or the name of one in the folder that MASTSIF names
-    #[arg(value_name = "PROBLEM", required_unless_present = "oracle", conflicts_with = "oracle")]
+    /// An embedded problem (`tangor list` shows them), a .SIF or .nl file, or the name of a SIF file in the folder that MASTSIF names
+    #[arg(value_name = "PROBLEM", conflicts_with = "oracle")]
     name: Option<String>,
 
     /// Replace a parameter of a SIF file, as in N=100; may be repeated. `tangor info` shows them
@@ -48,6 +44,8 @@ pub struct Opened {
     pub entry: Option<&'static Entry>,
     /// Where it comes from, when that is a SIF file.
     pub sif: Option<SifFile>,
+    /// What a .nl file says of itself, when it comes from one.
+    pub nl: Option<tangor_nl::Info>,
 }
 
 /// A SIF file that was read.
@@ -61,8 +59,8 @@ pub struct SifFile {
 }
 
 impl Opened {
-    fn exactly(problem: impl Problem + Send + 'static) -> Self {
-        Opened { problem: Box::new(Exact(problem)), entry: None, sif: None }
+    fn exactly(problem: impl Problem + 'static) -> Self {
+        Opened { problem: Box::new(Exact(problem)), entry: None, sif: None, nl: None }
     }
 
     /// The problem without noise, if it has one.
@@ -75,17 +73,40 @@ impl Opened {
 impl ProblemArguments {
     /// Opens the problem.
     pub fn open(&self) -> Result<Opened, Error> {
-        if let Some(command) = &self.oracle {
-            return self.open_oracle(command);
+        self.open_with(&Patience::default())
+    }
+
+    /// Opens the problem; a program that evaluates its functions is waited for only as long as the patience lasts.
+    pub fn open_with(&self, patience: &Patience) -> Result<Opened, Error> {
+        let opened = match &self.oracle {
+            Some(command) => self.open_oracle(command, patience)?,
+            None => self.open_named()?,
+        };
+        let meta = opened.problem.meta();
+        let entries = meta.jacobian_len();
+        let what = || format!("the Jacobian of {} with {entries} entries", meta.name);
+        MemoryLimit::of_this_machine().check(8 * entries as u128, what)?;
+        Ok(opened)
+    }
+
+    fn source(&self) -> Result<Source, Error> {
+        if self.name.is_none() {
+            let ways = "the name of an embedded one (`tangor list` shows them), a file, or a program with --oracle";
+            return Err(Error::Setting(format!("no PROBLEM is given: {ways} is needed")));
         }
-        match find(self.name()) {
-            Ok(entry) if self.parameters.is_empty() => Ok(Opened { entry: Some(entry), ..Opened::exactly((entry.build)()) }),
-            Ok(entry) => Err(Error::NoParameters(entry.name)),
-            Err(unknown) => match self.file() {
-                Some(path) => self.open_file(&path),
-                None => Err(Error::UnknownProblem { unknown, hint: hint() }),
-            },
+        Ok(Finder::new(None).find(self.name(), self.parameters.iter().cloned().collect())?)
+    }
+
+    fn open_named(&self) -> Result<Opened, Error> {
+        let source = self.source()?;
+        let opened = source.open()?;
+        let (mut entry, mut sif, mut nl) = (None, None, None);
+        match opened.about {
+            About::Embedded(found) => entry = Some(found),
+            About::Nl { info, .. } => nl = Some(*info),
+            About::Sif { info, path, options } => sif = Some(SifFile { info: *info, path, options }),
         }
+        Ok(Opened { problem: Box::new(Exact(opened.problem)), entry, sif, nl })
     }
 
     /// The name that was given; empty for a process.
@@ -93,36 +114,32 @@ impl ProblemArguments {
         self.name.as_deref().unwrap_or_default()
     }
 
-    /// The file that the name means, if it means one.
-    fn file(&self) -> Option<PathBuf> {
-        let path = Path::new(self.name());
-        let named = path.components().count() > 1 || path.is_file() || files::extension(path) == "sif";
-        if named {
-            return Some(path.to_owned());
+    /// The file that is read, if one is.
+    pub fn path(&self) -> Option<PathBuf> {
+        match self.source() {
+            Ok(Source::File { path, .. }) => Some(path),
+            _ => None,
         }
-        let in_folder = env::var_os(SIF_FOLDER).and_then(|folder| tangor_sif::find(self.name(), folder));
-        // Names of problems may have dots; what is in the folder goes before what looks like an extension.
-        in_folder.or_else(|| path.extension().map(|_| path.to_owned()))
     }
 
-    fn open_file(&self, path: &Path) -> Result<Opened, Error> {
-        if files::extension(path) != "sif" {
-            return Err(Error::NoReader(self.name().to_string()));
-        }
-        let parameters = self.parameters.iter().cloned();
-        let options = parameters.fold(Options::default(), |options, (name, value)| options.parameter(name, value));
-        let problem = tangor_sif::read(path, &options)?;
-        let sif = SifFile { info: problem.info().clone(), path: path.to_owned(), options };
-        Ok(Opened { sif: Some(sif), ..Opened::exactly(problem) })
+    /// The command of the program that evaluates the functions, if one does.
+    pub fn oracle(&self) -> Option<&str> {
+        self.oracle.as_deref()
     }
 
-    fn open_oracle(&self, command: &str) -> Result<Opened, Error> {
-        let settings = ProcessSettings { time_limit: self.oracle_time_limit, ..ProcessSettings::default() };
+    /// The same problem, evaluated by another command.
+    pub fn with_oracle(self, command: String) -> Self {
+        ProblemArguments { oracle: Some(command), ..self }
+    }
+
+    fn open_oracle(&self, command: &str, patience: &Patience) -> Result<Opened, Error> {
+        let (time_limit, patience) = (self.oracle_time_limit, patience.clone());
+        let settings = ProcessSettings { time_limit, patience, ..ProcessSettings::default() };
         let process = ProcessProblem::start(command, &settings)?;
         if process.accesses().are_exact() {
             return Ok(Opened::exactly(process.into_exact()?));
         }
-        Ok(Opened { problem: Box::new(process), entry: None, sif: None })
+        Ok(Opened { problem: Box::new(process), entry: None, sif: None, nl: None })
     }
 }
 
@@ -135,13 +152,6 @@ impl fmt::Display for ProblemArguments {
             None => write!(out, "{}", self.name())?,
         }
         self.parameters.iter().try_for_each(|(name, value)| write!(out, " --param {name}={value}"))
-    }
-}
-
-fn hint() -> String {
-    match env::var_os(SIF_FOLDER) {
-        Some(folder) => format!("and the folder {} has no SIF file of this name either", folder.display()),
-        None => format!("and {SIF_FOLDER} can name a folder of SIF files"),
     }
 }
 

@@ -49,31 +49,53 @@ impl RecordArguments {
         Ok(self.resume.as_deref().map(Checkpoint::read).transpose()?)
     }
 
-    /// Opens trace and picture, so that a wrong path is refused before the first iteration; `others` are further outputs.
-    pub fn open(&self, others: &[Option<&PathBuf>]) -> Result<(Option<Trace>, Option<Plot>), Error> {
-        let own = [self.trace.as_ref(), self.plot.as_ref(), self.checkpoint.as_ref()];
-        files::all_different(&[&own, others].concat())?;
-        let trace = self.trace.as_deref().map(|path| Trace::create(path, self.resume.is_some())).transpose()?;
+    /// Opens trace and picture, so that a wrong path is refused before the first iteration; `others` are further outputs and
+    /// `inputs` are files that are read.
+    pub fn open(
+        &self,
+        others: &[Option<&PathBuf>],
+        inputs: &[Option<&PathBuf>],
+        saved: Option<&Checkpoint>,
+    ) -> Result<(Option<Trace>, Option<Plot>), Error> {
+        let own = [&[self.trace.as_ref(), self.plot.as_ref()], others].concat();
+        // A state may take the place of the one that the run goes on from, but nothing else may.
+        files::none_is_read(&own, &[self.resume.as_ref()])?;
+        let all = [&own[..], &[self.checkpoint.as_ref()]].concat();
+        files::none_is_read(&all, inputs)?;
+        files::all_different(&all)?;
+        let resumed_at = saved.map(Checkpoint::iteration);
+        let trace = self.trace.as_deref().map(|path| Trace::create(path, resumed_at)).transpose()?;
         Ok((trace, self.plot.as_deref().map(Plot::create).transpose()?))
     }
 
-    /// Carries the run to its end. The note is kept in every saved state.
+    /// Carries the run to its end. The note is kept in every saved state. A state that cannot be saved costs a warning, not the run:
+    /// it is tried again, and if the last one fails the exit code says so.
     pub fn advance_to_the_end<S: SampledProblem>(
         &self,
         solver: &mut Solver<S>,
         watch: &mut Watch,
         note: &impl Serialize,
     ) -> Result<(), Error> {
-        let mut saved = Instant::now();
+        let (mut saved, mut warned) = (Instant::now(), false);
         loop {
             watch.prepare(solver);
-            if solver.advance(watch).is_some() {
-                return self.save(solver, note);
+            let ended = solver.advance(watch).is_some();
+            let due = self.checkpoint.is_some() && saved.elapsed() >= self.checkpoint_every;
+            if !ended && !due {
+                continue;
             }
-            if self.checkpoint.is_some() && saved.elapsed() >= self.checkpoint_every {
-                self.save(solver, note)?;
-                saved = Instant::now();
+            // The trace must reach the state, or a run that goes on from it after a kill would leave a gap.
+            watch.trace.iter_mut().for_each(Trace::flush);
+            match (self.save(solver, note), &self.checkpoint) {
+                (Ok(()), _) => warned = false,
+                (Err(error), _) if ended => watch.regret(error),
+                (Err(error), Some(path)) if !std::mem::replace(&mut warned, true) => files::warn(path, &error),
+                (Err(_), _) => {}
             }
+            if ended {
+                return Ok(());
+            }
+            saved = Instant::now();
         }
     }
 

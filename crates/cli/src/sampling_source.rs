@@ -1,6 +1,10 @@
 //! Short ways to the settings of the stochastic method.
 
+use std::io::Write;
+
 use clap::{Args, ValueEnum};
+
+use crate::style::UNUSUAL;
 
 /// The arguments that are short for `--set`.
 #[derive(Debug, Args)]
@@ -64,6 +68,28 @@ enum EstimatorName {
 }
 
 impl SamplingArguments {
+    /// Says which of the arguments do nothing, when no function is sampled.
+    pub fn say_if_idle(&self, exact: bool, problem: &str) {
+        let given = [
+            ("--estimator", self.estimator.estimator.is_some()),
+            ("--batch", self.batch.is_some()),
+            ("--momentum", self.momentum.is_some()),
+            ("--seed", self.seed.is_some()),
+            ("--samples", self.samples.is_some()),
+            ("--confidence", self.confidence.is_some()),
+        ];
+        let idle: Vec<&str> = given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect();
+        if exact && !idle.is_empty() {
+            let verb = if idle.len() == 1 { "does" } else { "do" };
+            // Without a standard error there is nobody to tell.
+            let _ = writeln!(
+                anstream::stderr(),
+                "{UNUSUAL}note:{UNUSUAL:#} {} {verb} nothing here: the functions of {problem} are exact (--noise would disturb them)",
+                idle.join(", ")
+            );
+        }
+    }
+
     /// The same as `--set` would have it.
     pub fn assignments(&self) -> Vec<(String, String)> {
         let single = [

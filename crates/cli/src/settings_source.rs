@@ -7,10 +7,10 @@ use clap::Args;
 use tangor_solver::Settings;
 
 use crate::error::Error;
-use crate::{duration, settings_tree};
+use crate::{duration, settings_tree, size};
 
 /// The arguments that choose settings.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct SettingsArguments {
     /// Read settings from a TOML file; `tangor options --format toml` writes one to start from
     #[arg(long, value_name = "FILE.toml", help_heading = "Settings")]
@@ -21,7 +21,7 @@ pub struct SettingsArguments {
     pub assignments: Vec<(String, String)>,
 
     /// Tolerance of all three residuals, and of the slope of the violation where the constraints cannot hold
-    #[arg(long, value_name = "EPS", help_heading = "Settings")]
+    #[arg(long, value_name = "EPS", help_heading = "Settings", value_parser = positive, allow_negative_numbers = true)]
     pub tolerance: Option<f64>,
 
     /// Most iterations
@@ -31,6 +31,10 @@ pub struct SettingsArguments {
     /// Most wall time, as in 10s, 5m or 1h30m
     #[arg(long, value_name = "DURATION", help_heading = "Settings", value_parser = duration::parse)]
     pub time_limit: Option<Duration>,
+
+    /// Most memory for the data of the run, as in 500MB or 4GB [default: three quarters of the machine's]
+    #[arg(long, value_name = "SIZE", help_heading = "Settings", value_parser = size::parse)]
+    pub memory_limit: Option<u64>,
 }
 
 impl SettingsArguments {
@@ -63,6 +67,7 @@ impl SettingsArguments {
         if let Some(time) = self.time_limit {
             settings.limits.seconds = Some(time.as_secs_f64());
         }
+        settings.limits.memory = self.memory_limit.or(settings.limits.memory);
         for (path, value) in &self.assignments {
             settings.set(path, value).map_err(|error| explained(path, error))?;
         }
@@ -77,6 +82,11 @@ fn read(path: &Path) -> Result<Settings, Error> {
         .map_err(|error| Error::Config { path: path.to_owned(), message: error.to_string().trim_end().to_string() })
 }
 
+fn positive(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse::<f64>().ok().filter(|number| *number > 0.0 && number.is_finite());
+    number.ok_or_else(|| format!("a tolerance is a positive number, as in 1e-6, and {text:?} is none"))
+}
+
 /// `PATH=VALUE`
 pub fn assignment(text: &str) -> Result<(String, String), String> {
     let (path, value) = text.split_once('=').ok_or("an equals sign is missing; write for example merit.rho0=1")?;
@@ -85,9 +95,22 @@ pub fn assignment(text: &str) -> Result<(String, String), String> {
 
 /// A wrong value keeps the solver's message; a wrong path gets the nearest right ones.
 fn explained(path: &str, error: tangor_solver::SettingsError) -> Error {
+    /// A longer one is no slip of the finger.
+    const LONGEST: usize = 100;
     let known = settings_tree::paths();
+    if path.len() > LONGEST {
+        let beginning: String = path.chars().take(LONGEST / 2).collect();
+        return Error::Setting(format!("there is no setting {beginning}...; `tangor options` shows all of them"));
+    }
     if known.iter().any(|known| path == known || path.starts_with(&format!("{known}."))) {
-        return Error::Setting(error.to_string());
+        // The words of a programming language say little to others.
+        let words = [
+            ("expected f64", "expected a number"),
+            ("expected u64", "expected a whole number"),
+            ("expected usize", "expected a whole number"),
+            ("expected a boolean", "expected true or false"),
+        ];
+        return Error::Setting(words.iter().fold(error.to_string(), |text, (from, to)| text.replace(from, to)));
     }
     let nearest = nearest(path, &known).join(", ");
     Error::Setting(format!("there is no setting {path}; the nearest are {nearest} (`tangor options` shows all of them)"))

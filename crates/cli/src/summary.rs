@@ -9,8 +9,9 @@ use tangor_solver::{Point, Report, Stop};
 
 use crate::activity::{self, Active, Side};
 use crate::number::{counted, readable, scientific, short};
+use crate::solution::{self, Shown};
 use crate::style::{BAD, DIM, GOOD, TITLE, UNUSUAL};
-use crate::{duration, style, verdict};
+use crate::{advice, duration, style, verdict};
 
 /// The end of a run, ready to be told.
 pub struct Summary<'a> {
@@ -22,6 +23,8 @@ pub struct Summary<'a> {
     pub known: Option<Known>,
     /// How many names a list may show.
     pub longest_list: usize,
+    /// What `--show` asks for.
+    pub shown: &'a Shown,
 }
 
 impl Summary<'_> {
@@ -30,6 +33,7 @@ impl Summary<'_> {
         self.verdict(out)?;
         self.objective(out)?;
         self.residuals(out)?;
+        solution::print(out, self.meta, self.report, self.shown, self.longest_list)?;
         self.violated(out)?;
         self.active(out, "active constraints", activity::rows(self.meta, self.report))?;
         self.active(out, "active bounds", activity::variables(self.meta, self.report))?;
@@ -41,16 +45,22 @@ impl Summary<'_> {
         let point = self.report.point;
         let (word, style, meaning) = match point {
             Point::EpsKkt => ("Solved", GOOD.bold(), point.to_string()),
-            Point::EpsInfeasibleStationary => {
-                ("Infeasible", BAD, "the constraints are violated, and no small change reduces the violation".to_string())
-            }
-            Point::Feasible | Point::Nothing => ("Not solved", BAD, point.to_string()),
+            Point::EpsInfeasibleStationary => ("Infeasible here", BAD, point.to_string()),
+            Point::Unbounded => ("Unbounded", BAD, point.to_string()),
+            Point::Feasible => ("Not solved", BAD, format!("a feasible point, but {}", unmet(self.report))),
+            Point::Nothing => ("Not solved", BAD, point.to_string()),
         };
         writeln!(out, "\n{style}{word}{style:#}: {meaning}.")?;
         writeln!(out, "  The run ended because {}.", because(self.report))?;
         if let Some(failure) = &self.report.failure {
             let place = failure.place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
-            writeln!(out, "  {BAD}The {} failed{place}{BAD:#}: {}", failure.function, failure.message)?;
+            // The message may begin with the same words.
+            let known = format!("the {} failed: ", failure.function);
+            let message = failure.message.strip_prefix(&known).unwrap_or(&failure.message);
+            writeln!(out, "  {BAD}The {} failed{place}{BAD:#}: {message}", failure.function)?;
+        }
+        for line in advice::of(self.report) {
+            writeln!(out, "  {line}")?;
         }
         writeln!(out)
     }
@@ -130,6 +140,8 @@ impl Summary<'_> {
         }
         let remark = match active.iter().filter(|active| active.side == Side::Equality).count() {
             0 => String::new(),
+            1 if active.len() == 1 => ", an equality".to_string(),
+            1 => ", one of them an equality".to_string(),
             equalities if equalities == active.len() => ", all of them equalities".to_string(),
             equalities => format!(", {equalities} of them equalities"),
         };
@@ -146,8 +158,29 @@ impl Summary<'_> {
             writeln!(out, "    {:<width$}  {relation} {}, multiplier {multiplier}", active.name, readable(active.bound))?;
         }
         match active.len() - shown.len() {
-            0 => Ok(()),
-            more => writeln!(out, "    {DIM}and {more} more; --json shows all{DIM:#}"),
+            0 => {}
+            more => writeln!(out, "    {DIM}and {more} more; --json shows all{DIM:#}")?,
+        }
+        self.prices(out, shown)
+    }
+
+    /// What it is worth to move a bound. With `grad f + J^T y = mu`, one more unit of a row's bound changes the minimum by `-y`, one of
+    /// a variable's bound by `mu`.
+    fn prices(&self, out: &mut dyn Write, active: &[Active]) -> io::Result<()> {
+        if self.report.point != Point::EpsKkt || !self.meta.has_objective {
+            return Ok(());
+        }
+        let worth = active.iter().filter(|active| active.multiplier.abs() > 1e-9).take(PRICES);
+        let words: Vec<String> = worth
+            .enumerate()
+            .map(|(k, active)| {
+                let verb = if k == 0 { " changes the objective" } else { "" };
+                format!("of {}{verb} by {}", active.name, rounded(active.price()))
+            })
+            .collect();
+        match words.is_empty() {
+            true => Ok(()),
+            false => writeln!(out, "    {DIM}one more unit {}{DIM:#}", words.join(", ")),
         }
     }
 
@@ -183,6 +216,35 @@ impl Summary<'_> {
         let (all, seed) = (counted(samples.total(), "sample"), report.settings.sampling.seed);
         let each = format!("{} of gradients, {} of constraint values", samples.gradient, samples.constraints);
         writeln!(out, "  {all}: {each}, {} of Jacobians; seed {seed}", samples.jacobian)
+    }
+}
+
+/// Of how many bounds the worth is told.
+const PRICES: usize = 3;
+
+/// Four digits are enough for a derivative.
+fn rounded(value: f64) -> String {
+    let digits = format!("{value:.3e}");
+    readable(digits.parse().unwrap_or(value))
+}
+
+/// Which residuals a feasible point misses.
+fn unmet(report: &Report) -> String {
+    let names: Vec<&str> = match report.verdict {
+        None => advice::above(report).into_iter().map(|(name, ..)| name).collect(),
+        Some(judged) => {
+            let judged = verdict::residuals(&judged, &report.settings.tolerance);
+            judged
+                .iter()
+                .filter(|one| one.residual.upper.is_nan() || one.residual.upper > one.tolerance)
+                .map(|one| one.name)
+                .collect()
+        }
+    };
+    match names[..] {
+        [] => "it is not yet stationary".to_string(),
+        [one] => format!("its {one} is above the tolerance"),
+        [one, other, ..] => format!("its {one} and its {other} are above their tolerances"),
     }
 }
 

@@ -1,8 +1,8 @@
 //! One line per iteration into a file, as JSON or CSV. The file always ends in a whole line, so that an interrupted run leaves
-//! something to work with.
+//! something to work with; a run that goes on continues it without gaps and repeats.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -27,57 +27,152 @@ enum Format {
     Csv,
 }
 
-/// Writes rows into a file.
+/// Bytes that are kept in memory while the file takes none: a disk may be full for a while.
+const MOST_KEPT: usize = 1 << 24;
+
+/// Writes rows into a file. A failure does not end the run: the lines are kept for a while and tried again.
 pub struct Trace {
     path: PathBuf,
     file: File,
     format: Format,
     buffer: Vec<u8>,
     written: Instant,
+    /// How long the file is: whole lines, all of which were written.
+    length: u64,
+    failure: Option<io::Error>,
+    /// Lines were thrown away, and later ones would leave a gap.
+    ended: bool,
 }
 
 impl Trace {
-    /// Starts a trace; the one of a resumed run is added to what the file holds.
-    pub fn create(path: &Path, append: bool) -> Result<Self, Error> {
+    /// Starts a trace. That of a run that goes on at an iteration continues the file, of which later rows are taken away.
+    pub fn create(path: &Path, resumed_at: Option<u64>) -> Result<Self, Error> {
         let format = match files::extension(path).as_str() {
             "jsonl" | "ndjson" | "json" => Format::JsonLines,
             "csv" => Format::Csv,
             _ => return Err(Error::Extension { path: path.to_owned(), expected: ".jsonl, .json or .csv" }),
         };
         let unwritable = |cause| Error::Unwritable { path: path.to_owned(), cause };
-        let options = OpenOptions::new().create(true).append(append).write(true).truncate(!append).open(path);
-        let file = options.map_err(unwritable)?;
-        let is_empty = file.metadata().map_err(unwritable)?.len() == 0;
+        let file = OpenOptions::new().create(true).read(true).write(true).truncate(false).open(path).map_err(unwritable)?;
+        let length = match resumed_at {
+            Some(iteration) => kept(&file, format, iteration).map_err(unwritable)?,
+            None => Ok(0),
+        };
+        let length = length.map_err(|message| Error::Trace { path: path.to_owned(), message })?;
         let mut buffer = Vec::with_capacity(BYTES);
-        if format == Format::Csv && is_empty {
+        if format == Format::Csv && length == 0 {
             buffer.extend_from_slice(CSV_HEADER.as_bytes());
         }
-        Ok(Trace { path: path.to_owned(), file, format, buffer, written: Instant::now() })
+        let mut trace =
+            Trace { path: path.to_owned(), file, format, buffer, written: Instant::now(), length, failure: None, ended: false };
+        trace.cut().map_err(unwritable)?;
+        Ok(trace)
     }
 
     /// Adds a row.
-    pub fn row(&mut self, row: &Row) -> Result<(), Error> {
+    pub fn row(&mut self, row: &Row) {
+        if self.ended {
+            return;
+        }
+        let before = self.buffer.len();
         let added = match self.format {
             Format::JsonLines => json_line(&mut self.buffer, row),
             Format::Csv => csv_line(&mut self.buffer, row),
         };
-        added.map_err(|cause| self.unwritable(cause))?;
-        if self.buffer.len() >= BYTES || self.written.elapsed() >= AGE {
-            self.flush()?;
+        if let Err(cause) = added {
+            self.buffer.truncate(before);
+            self.failure = Some(cause);
+            self.ended = true;
         }
-        Ok(())
+        if self.buffer.len() >= BYTES || self.written.elapsed() >= AGE {
+            self.flush();
+        }
     }
 
-    /// Writes all that was kept back.
-    pub fn flush(&mut self) -> Result<(), Error> {
-        self.file.write_all(&self.buffer).map_err(|cause| self.unwritable(cause))?;
-        self.buffer.clear();
+    /// Writes all that was kept back. The first failure is told at once, for there may be time to do something about it.
+    pub fn flush(&mut self) {
         self.written = Instant::now();
-        Ok(())
+        let written = self.cut().and_then(|()| self.file.write_all(&self.buffer));
+        let Err(cause) = written else {
+            self.length += self.buffer.len() as u64;
+            self.buffer.clear();
+            if !self.ended {
+                self.failure = None;
+            }
+            return;
+        };
+        // Whole lines or nothing; what cannot be cut now is cut before the next attempt.
+        let _ = self.cut();
+        if self.failure.is_none() {
+            files::warn(&self.path, &cause);
+        }
+        self.failure = Some(cause);
+        self.ended |= self.buffer.len() >= MOST_KEPT;
+        if self.ended {
+            self.buffer.clear();
+        }
     }
 
-    fn unwritable(&self, cause: io::Error) -> Error {
-        Error::Unwritable { path: self.path.clone(), cause }
+    /// Writes the rest, and gives the reason if not all lines could be written.
+    pub fn finish(mut self) -> Option<Error> {
+        self.flush();
+        let path = self.path;
+        self.failure.map(|cause| Error::Unwritable { path, cause })
+    }
+
+    /// Takes away what does not belong to whole lines. A pipe cannot be cut and has nothing to be cut.
+    fn cut(&mut self) -> io::Result<()> {
+        if !self.file.metadata()?.is_file() {
+            return Ok(());
+        }
+        self.file.set_len(self.length)?;
+        self.file.seek(SeekFrom::Start(self.length)).map(|_| ())
+    }
+}
+
+/// The length of the beginning of a trace that belongs to a run before an iteration: whole lines, up to the iteration just before. An
+/// empty file is a beginning, too; an inner error is a sentence on what is missing.
+fn kept(file: &File, format: Format, iteration: u64) -> io::Result<Result<u64, String>> {
+    if !file.metadata()?.is_file() {
+        return Ok(Ok(0));
+    }
+    let mut lines = BufReader::new(file);
+    let (mut line, mut length, mut last, mut first) = (Vec::new(), 0, None, true);
+    loop {
+        line.clear();
+        let count = lines.read_until(b'\n', &mut line)?;
+        if count == 0 || line.last() != Some(&b'\n') {
+            break;
+        }
+        let header = format == Format::Csv && std::mem::take(&mut first);
+        if header && line != CSV_HEADER.as_bytes() {
+            return Ok(Err("has other columns than those of this program".to_string()));
+        }
+        match number(format, &line) {
+            _ if header => {}
+            Some(row) if row < iteration => last = Some(row),
+            Some(_) => break,
+            None => return Ok(Err("has a line that is not one of a trace".to_string())),
+        }
+        length += count as u64;
+    }
+    match last {
+        Some(last) if last + 1 < iteration => {
+            Ok(Err(format!("ends with iteration {last}, but the saved state is that before iteration {iteration}")))
+        }
+        _ => Ok(Ok(length)),
+    }
+}
+
+/// The iteration of a line.
+fn number(format: Format, line: &[u8]) -> Option<u64> {
+    #[derive(serde::Deserialize)]
+    struct Numbered {
+        iteration: u64,
+    }
+    match format {
+        Format::JsonLines => serde_json::from_slice::<Numbered>(line).ok().map(|row| row.iteration),
+        Format::Csv => std::str::from_utf8(line).ok()?.split(',').next()?.parse().ok(),
     }
 }
 
@@ -104,7 +199,10 @@ fn csv_line(out: &mut Vec<u8>, row: &Row) -> io::Result<()> {
         row.metric,
     ];
     for real in reals {
-        write!(out, ",{real:e}")?;
+        match real.is_nan() {
+            true => write!(out, ",")?,
+            false => write!(out, ",{real:e}")?,
+        }
     }
     let (counts, samples) = (&row.evaluations, &row.samples);
     write!(out, ",{},{},{}", row.kernel_iterations, counts.objective, counts.gradient)?;

@@ -1,16 +1,19 @@
+use std::io::Write;
 use std::ops::ControlFlow;
 
 use tangor_problem::SampledProblem;
 use tangor_solver::{Observer, Report, Row, Solver, TrueResiduals};
 
 use crate::error::Error;
+use crate::exit;
 use crate::plot::Plot;
 use crate::progress::Progress;
 use crate::screen::Listener;
+use crate::style::BAD;
 use crate::table::Table;
 use crate::trace::Trace;
 
-/// All who watch a run. The first that fails ends it, and the failure is kept for the caller.
+/// All who watch a run. A screen that fails ends it; a file that fails does not, and is named at the end.
 pub struct Watch {
     /// The screen.
     pub listener: Listener,
@@ -24,11 +27,23 @@ pub struct Watch {
     pub plot: Option<Plot>,
     /// The true residuals of the next row, when it is worth them.
     pub truth: Option<TrueResiduals>,
-    /// What went wrong.
-    pub failure: Option<Error>,
+    /// Why the screen failed.
+    failure: Option<Error>,
+    /// The files that could not be written, or not all of it.
+    unwritten: Vec<Error>,
 }
 
 impl Watch {
+    /// A table on the screen, or a bar, and the files of a run.
+    pub fn new(
+        listener: Listener,
+        table: Table,
+        progress: Option<Progress>,
+        (trace, plot): (Option<Trace>, Option<Plot>),
+    ) -> Self {
+        Watch { listener, table, progress, trace, plot, truth: None, failure: None, unwritten: Vec::new() }
+    }
+
     /// Before an iteration: true residuals are only found for rows that get a line.
     pub fn prepare<S: SampledProblem>(&mut self, solver: &mut Solver<S>) {
         self.truth = if self.table.expects_line() { solver.true_residuals() } else { None };
@@ -42,7 +57,7 @@ impl Watch {
             plot.row(row);
         }
         if let Some(trace) = &mut self.trace {
-            trace.row(row)?;
+            trace.row(row);
         }
         self.table.row(&mut self.listener, row)?;
         Ok(())
@@ -53,21 +68,34 @@ impl Watch {
         if let Some(progress) = &mut self.progress {
             progress.finish();
         }
-        if let Some(trace) = &mut self.trace {
-            trace.flush()?;
-        }
-        if let Some(plot) = self.plot.take() {
-            plot.finish(report)?;
-        }
+        let unwritten =
+            [self.trace.take().and_then(Trace::finish), self.plot.take().and_then(|plot| plot.finish(report).err())];
+        self.unwritten.extend(unwritten.into_iter().flatten());
         let truth = if self.table.is_unfinished() { solver.true_residuals() } else { None };
         self.table.finish(&mut self.listener, truth)?;
         self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Keeps a file in mind that could not be written.
+    pub fn regret(&mut self, unwritten: Error) {
+        self.unwritten.push(unwritten);
+    }
+
+    /// Names the files that could not be written, when the result has been told. The exit code of the command is then another one.
+    pub fn exit_code(&self, code: u8) -> u8 {
+        for error in &self.unwritten {
+            // Without a standard error the exit code has to do.
+            let _ = writeln!(anstream::stderr(), "{BAD}error:{BAD:#} {error}; the result above is whole");
+        }
+        if self.unwritten.is_empty() { code } else { exit::INPUT }
     }
 }
 
 impl Observer for Watch {
     fn observe(&mut self, row: &Row, _x: &[f64]) -> ControlFlow<()> {
-        let row = Row { true_residuals: row.true_residuals.or(self.truth), ..*row };
+        // A noisy run never evaluates its objective: what is not known is left blank.
+        let objective = if row.samples.total() > 0 { f64::NAN } else { row.objective };
+        let row = Row { objective, true_residuals: row.true_residuals.or(self.truth), ..*row };
         self.failure = self.show(&row).err();
         if self.failure.is_some() || self.listener.is_gone() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }

@@ -9,7 +9,7 @@
 //! stationary there, for `(1 - t_i) + 2 y p_i = 0`. As `y > 0`, rows `<= 3` have the same solution. Half of the squared distance is
 //! `1/2 sum_i p_i^2`, with `p_i = 2` for the `m - 1` shared variables and 1 for the other `m + 2`.
 
-use tangor_problem::{Evaluation, Meta, Problem};
+use tangor_problem::{Evaluation, Meta, Pattern, Problem, SecondOrder};
 
 use crate::statement::TANGOR;
 use crate::{Entry, Kind, Known, What};
@@ -25,7 +25,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         source: TANGOR,
         kind: Kind::Equalities,
         known: Known { what: What::Solution, objective: Some(OBJECTIVE), x: || vec![1.0; VARIABLES], note: "" },
-        build: || Box::new(Chain { meta: meta("CHAIN").equalities(&vec![3.0; ROWS]) }),
+        build: || Chain::new(meta("CHAIN").equalities(&vec![3.0; ROWS])),
     },
     Entry {
         name: "CHAINBALLS",
@@ -35,7 +35,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         known: Known { what: What::Solution, objective: Some(OBJECTIVE), x: || vec![1.0; VARIABLES], note: "" },
         build: || {
             let meta = meta("CHAINBALLS").bounds(&vec![0.0; VARIABLES], &vec![5.0; VARIABLES]);
-            Box::new(Chain { meta: meta.at_most(&vec![3.0; ROWS]) })
+            Chain::new(meta.at_most(&vec![3.0; ROWS]))
         },
     },
 ];
@@ -47,6 +47,13 @@ fn meta(name: &str) -> Meta {
 
 struct Chain {
     meta: Meta,
+    diagonal: Pattern,
+}
+
+impl Chain {
+    fn new(meta: Meta) -> Box<Self> {
+        Box::new(Chain { meta, diagonal: Pattern::sparse((0..VARIABLES).map(|i| (i, i))) })
+    }
 }
 
 /// Even variables stand between two rows, but for the first and the last.
@@ -83,6 +90,25 @@ impl Problem for Chain {
             for (value, x) in values.iter_mut().zip(x) {
                 *value = 2.0 * x;
             }
+        }
+        Ok(())
+    }
+
+    fn second_order(&mut self) -> Option<&mut dyn SecondOrder> {
+        Some(self)
+    }
+}
+
+/// The Hessian is diagonal: `sigma + 2 (sum of the multipliers of the rows that the variable is part of)`.
+impl SecondOrder for Chain {
+    fn hessian_pattern(&self) -> &Pattern {
+        &self.diagonal
+    }
+
+    fn hessian(&mut self, _x: &[f64], sigma: f64, y: &[f64], values: &mut [f64]) -> Evaluation {
+        values.fill(sigma);
+        for (row, y) in y.iter().enumerate() {
+            values[2 * row..2 * row + 3].iter_mut().for_each(|value| *value += 2.0 * y);
         }
         Ok(())
     }

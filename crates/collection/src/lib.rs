@@ -8,7 +8,7 @@
 //! let mut problem = (entry.build)();
 //! let x = (entry.known.x)();
 //! assert!((problem.objective(&x)? - entry.known.objective.unwrap_or(0.0)).abs() < 1e-12);
-//! # Ok::<(), tangor_problem::Failure>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 #[macro_use]

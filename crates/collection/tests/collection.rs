@@ -217,3 +217,55 @@ fn compare_slopes(name: &str, problem: &mut dyn Problem, x: &[f64]) {
         }
     }
 }
+
+/// `H v` against the difference of two gradients of the Lagrangian, in a direction without zeros.
+#[test]
+fn second_derivatives_agree_with_differences_of_first_ones() {
+    for entry in entries() {
+        let mut problem = (entry.build)();
+        let (n, m) = (problem.meta().n(), problem.meta().m());
+        let x: Vec<f64> = (entry.known.x)().iter().enumerate().map(|(i, x)| x + 0.05 + 0.01 * (i % 3) as f64).collect();
+        let v: Vec<f64> = (0..n).map(|i| 1.0 - 0.3 * (i % 4) as f64).collect();
+        let y: Vec<f64> = (0..m).map(|i| 0.7 - 0.4 * (i % 3) as f64).collect();
+        let sigma = if problem.meta().has_objective { 1.5 } else { 0.0 };
+        let second = problem.second_order().unwrap_or_else(|| panic!("{} has no second derivatives", entry.name));
+        let pattern = second.hessian_pattern().clone();
+        let mut values = vec![0.0; pattern.len(n, n)];
+        second.hessian(&x, sigma, &y, &mut values).unwrap();
+        let mut product = vec![0.0; n];
+        for (k, value) in values.iter().enumerate() {
+            let (i, j) = pattern.place(k, n);
+            product[i] += value * v[j];
+            if i != j {
+                product[j] += value * v[i];
+            }
+        }
+        let h = 1e-5;
+        let moved = |t: f64| x.iter().zip(&v).map(|(x, v)| x + t * v).collect::<Vec<f64>>();
+        let (plus, minus) = (lagrangian(&mut *problem, sigma, &y, &moved(h)), lagrangian(&mut *problem, sigma, &y, &moved(-h)));
+        let scale = product.iter().fold(1.0f64, |scale, entry| scale.max(entry.abs()));
+        for i in 0..n {
+            let expected = (plus[i] - minus[i]) / (2.0 * h);
+            assert!((product[i] - expected).abs() < 1e-5 * scale, "{} at {i}: {} {expected}", entry.name, product[i]);
+        }
+    }
+}
+
+/// `sigma grad f + J^T y`
+fn lagrangian(problem: &mut dyn Problem, sigma: f64, y: &[f64], x: &[f64]) -> Vec<f64> {
+    let meta = problem.meta().clone();
+    let mut g = vec![0.0; meta.n()];
+    if sigma != 0.0 {
+        problem.gradient(x, &mut g).unwrap();
+        g.iter_mut().for_each(|g| *g *= sigma);
+    }
+    if meta.m() > 0 {
+        let mut values = vec![0.0; meta.jacobian_len()];
+        problem.jacobian(x, &mut values).unwrap();
+        for (k, value) in values.iter().enumerate() {
+            let (row, column) = meta.jacobian.place(k, meta.n());
+            g[column] += y[row] * value;
+        }
+    }
+    g
+}

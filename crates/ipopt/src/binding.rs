@@ -42,6 +42,7 @@ pub type Intermediate = unsafe extern "C" fn(
     *mut c_void,
 ) -> Bool;
 
+// SAFETY: the signatures are those of `IpStdCInterface.h`.
 #[link(name = "ipopt")]
 unsafe extern "C" {
     pub fn CreateIpoptProblem(

@@ -50,11 +50,18 @@ fn evaluated(values: &mut [f64], evaluate: impl FnOnce(&mut [f64]) -> Evaluation
     Bool::from(matches!(done, Ok(Ok(()))) && values.iter().all(|value| value.is_finite()))
 }
 
-// In all callbacks: Ipopt passes arrays of the lengths that were declared when the problem was made, and as `data` the pointer
-// that was given to `IpoptSolve`, which nobody else uses during the call.
+// Safety of all callbacks, to which the notes below refer as "Ipopt's promise": Ipopt passes arrays of the lengths that were declared
+// when the problem was made, aligned and alive during the call, arrays to write into apart from those to read; and as `data` the
+// pointer to `Functions` that was given to `IpoptSolve`, which outlives the run and which nobody else uses during a call.
 
+/// `f(x)`.
+///
+/// # Safety
+/// To be called by Ipopt only, with what it promises.
 pub unsafe extern "C" fn objective(n: Index, x: *mut c_double, _: Bool, f: *mut c_double, data: *mut c_void) -> Bool {
+    // SAFETY: `data` is ours and `x` has n entries, by Ipopt's promise.
     let (functions, x) = unsafe { (&mut *data.cast::<Functions>(), from_raw_parts(x, n as usize)) };
+    // SAFETY: `f` is one number to write, by Ipopt's promise.
     let f = unsafe { &mut *f };
     *f = 0.0;
     let problem = functions.derivatives.problem();
@@ -63,13 +70,20 @@ pub unsafe extern "C" fn objective(n: Index, x: *mut c_double, _: Bool, f: *mut 
     }
     functions.counts.objective += 1;
     evaluated(std::slice::from_mut(f), |f| {
-        f[0] = problem.objective(x)?;
+        // Ipopt minimises.
+        f[0] = problem.meta().sense() * problem.objective(x)?;
         Ok(())
     })
 }
 
+/// The gradient of `f`.
+///
+/// # Safety
+/// To be called by Ipopt only, with what it promises.
 pub unsafe extern "C" fn gradient(n: Index, x: *mut c_double, _: Bool, g: *mut c_double, data: *mut c_void) -> Bool {
+    // SAFETY: `data` is ours and `x` has n entries, by Ipopt's promise.
     let (functions, x) = unsafe { (&mut *data.cast::<Functions>(), from_raw_parts(x, n as usize)) };
+    // SAFETY: `g` has n entries, by Ipopt's promise.
     let g = unsafe { from_raw_parts_mut(g, n as usize) };
     g.fill(0.0);
     let problem = functions.derivatives.problem();
@@ -77,9 +91,18 @@ pub unsafe extern "C" fn gradient(n: Index, x: *mut c_double, _: Bool, g: *mut c
         return 1;
     }
     functions.counts.gradient += 1;
-    evaluated(g, |g| problem.gradient(x, g))
+    let sense = problem.meta().sense();
+    evaluated(g, |g| {
+        problem.gradient(x, g)?;
+        g.iter_mut().for_each(|g| *g *= sense);
+        Ok(())
+    })
 }
 
+/// `c(x)`.
+///
+/// # Safety
+/// To be called by Ipopt only, with what it promises.
 pub unsafe extern "C" fn constraints(
     n: Index,
     x: *mut c_double,
@@ -91,12 +114,18 @@ pub unsafe extern "C" fn constraints(
     if m == 0 {
         return 1;
     }
+    // SAFETY: `data` is ours and `x` has n entries, by Ipopt's promise.
     let (functions, x) = unsafe { (&mut *data.cast::<Functions>(), from_raw_parts(x, n as usize)) };
+    // SAFETY: `c` has m entries, by Ipopt's promise.
     let c = unsafe { from_raw_parts_mut(c, m as usize) };
     functions.counts.constraints += 1;
     evaluated(c, |c| functions.derivatives.problem().constraints(x, c))
 }
 
+/// The Jacobian: its pattern when there are no `values`, else its values.
+///
+/// # Safety
+/// To be called by Ipopt only, with what it promises.
 pub unsafe extern "C" fn jacobian(
     n: Index,
     x: *mut c_double,
@@ -111,20 +140,27 @@ pub unsafe extern "C" fn jacobian(
     if m == 0 || entries == 0 {
         return 1;
     }
+    // SAFETY: `data` is ours, by Ipopt's promise.
     let functions = unsafe { &mut *data.cast::<Functions>() };
     let entries = entries as usize;
     if values.is_null() {
+        // SAFETY: without `values`, both arrays have as many places as there are entries, by Ipopt's promise.
         let (rows, columns) = unsafe { (from_raw_parts_mut(rows, entries), from_raw_parts_mut(columns, entries)) };
         let problem = functions.derivatives.problem();
         let meta = problem.meta();
         fill_pattern(&meta.jacobian, meta.n(), rows, columns);
         return 1;
     }
+    // SAFETY: with `values`, `x` has n entries and `values` as many as declared, by Ipopt's promise.
     let (x, values) = unsafe { (from_raw_parts(x, n as usize), from_raw_parts_mut(values, entries)) };
     functions.counts.jacobian += 1;
     evaluated(values, |values| functions.derivatives.problem().jacobian(x, values))
 }
 
+/// The Hessian of the Lagrangian: its pattern when there are no `values`, else its values.
+///
+/// # Safety
+/// To be called by Ipopt only, with what it promises.
 pub unsafe extern "C" fn hessian(
     n: Index,
     x: *mut c_double,
@@ -139,6 +175,7 @@ pub unsafe extern "C" fn hessian(
     values: *mut c_double,
     data: *mut c_void,
 ) -> Bool {
+    // SAFETY: `data` is ours, by Ipopt's promise.
     let functions = unsafe { &mut *data.cast::<Functions>() };
     let Derivatives::Second(problem) = &mut functions.derivatives else { return 0 };
     if entries == 0 {
@@ -146,16 +183,23 @@ pub unsafe extern "C" fn hessian(
     }
     let entries = entries as usize;
     if values.is_null() {
+        // SAFETY: without `values`, both arrays have as many places as there are entries, by Ipopt's promise.
         let (rows, columns) = unsafe { (from_raw_parts_mut(rows, entries), from_raw_parts_mut(columns, entries)) };
         fill_pattern(problem.hessian_pattern(), n as usize, rows, columns);
         return 1;
     }
+    // SAFETY: with `values`, `x` has n entries and `values` as many as declared, by Ipopt's promise.
     let (x, values) = unsafe { (from_raw_parts(x, n as usize), from_raw_parts_mut(values, entries)) };
+    // SAFETY: `y` has m entries, by Ipopt's promise; without constraints it may be null and is not read.
     let y: &[f64] = if m == 0 { &[] } else { unsafe { from_raw_parts(y, m as usize) } };
     functions.hessians += 1;
-    evaluated(values, |values| problem.hessian(x, sigma, y, values))
+    evaluated(values, |values| problem.hessian(x, problem.meta().sense() * sigma, y, values))
 }
 
+/// Notes where Ipopt is.
+///
+/// # Safety
+/// To be called by Ipopt only, with what it promises.
 pub unsafe extern "C" fn intermediate(
     phase: Index,
     iteration: Index,
@@ -170,6 +214,7 @@ pub unsafe extern "C" fn intermediate(
     _: Index,
     data: *mut c_void,
 ) -> Bool {
+    // SAFETY: `data` is ours, by Ipopt's promise.
     let functions = unsafe { &mut *data.cast::<Functions>() };
     let (iteration, regular) = (u64::from(iteration.unsigned_abs()), phase == 0);
     functions.course.push(Progress { iteration, feasibility, stationarity: regular.then_some(stationarity) });

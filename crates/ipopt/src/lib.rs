@@ -81,11 +81,14 @@ pub fn solve(mut derivatives: Derivatives, options: &Options) -> Option<Solution
         )
     };
     let seconds = started.elapsed().as_secs_f64();
+    // Back in the user's sign.
+    let sense = meta.sense();
+    y.iter_mut().for_each(|y| *y *= sense);
     Some(Solution {
         status,
         x,
         row_multipliers: y,
-        bound_multipliers: lower.iter().zip(&upper).map(|(lower, upper)| lower - upper).collect(),
+        bound_multipliers: lower.iter().zip(&upper).map(|(lower, upper)| sense * (lower - upper)).collect(),
         iterations: functions.course.last().map_or(0, |last| last.iteration),
         course: functions.course,
         counts: functions.counts,
@@ -150,17 +153,20 @@ impl Handle {
         let text = |word: &str| CString::new(word).ok();
         for (name, value) in words {
             let (name, value) = (text(name)?, text(value)?);
-            // SAFETY: both are C strings that live through the call; likewise below.
+            // SAFETY: the handle is valid, and both are C strings that live through the call.
             accepted(unsafe { binding::AddIpoptStrOption(self.0, name.as_ptr(), value.as_ptr()) })?;
         }
         for (name, value) in numbers {
             let name = text(name)?;
+            // SAFETY: the handle is valid, and the name is a C string that lives through the call.
             accepted(unsafe { binding::AddIpoptNumOption(self.0, name.as_ptr(), value) })?;
         }
         for (name, value) in whole {
             let name = text(name)?;
+            // SAFETY: likewise.
             accepted(unsafe { binding::AddIpoptIntOption(self.0, name.as_ptr(), value) })?;
         }
+        // SAFETY: the handle is valid, and the callback has the signature that Ipopt declares.
         accepted(unsafe { binding::SetIntermediateCallback(self.0, callbacks::intermediate) })
     }
 }

@@ -11,7 +11,7 @@ use std::time::Instant;
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use tangor_learn::{Constraint, DataSet, Regression, SampledRegression, generate};
-use tangor_problem::{Draw, SampledProblem, Stream};
+use tangor_problem::{Draw, Outputs, SampledProblem, Stream, Wanted};
 use tangor_solver::{Batch, Estimator, Row, Settings, Solver};
 
 const COLUMNS: usize = 100;
@@ -115,7 +115,8 @@ fn weights() -> [f64; WEIGHTS] {
 fn in_one_pass(problem: &mut SampledRegression, draws: &[Draw]) -> Vec<f64> {
     let (mut out, mut c) = (vec![0.0; 4 * WEIGHTS], [0.0; 3]);
     let (g, values) = out.split_at_mut(WEIGHTS);
-    problem.all(&weights(), draws, g, &mut c, values).expect("rows can be evaluated");
+    let mut outputs = Outputs::new(g, &mut c, values);
+    problem.evaluate(&weights(), draws, Wanted::SAMPLED, &mut outputs).expect("rows can be evaluated");
     black_box(c);
     out
 }

@@ -49,6 +49,9 @@ pub enum Error {
         /// What is wrong.
         message: String,
     },
+    /// Data or model would need too much memory.
+    #[error("{0}")]
+    Memory(#[from] tangor_problem::TooLarge),
     /// Something asked for makes no sense.
     #[error("{0}")]
     Senseless(String),

@@ -1,4 +1,4 @@
-use tangor_problem::{Draw, Stream};
+use tangor_problem::{Draw, MemoryLimit, Stream};
 
 use crate::regression::probability;
 use crate::{Column, DataSet, Encoding, Error, Features, Grouping, Kind, Labels};
@@ -9,6 +9,9 @@ pub fn generate(rows: usize, columns: usize, seed: u64) -> Result<DataSet, Error
     if rows < 2 || columns == 0 {
         return Err(Error::Senseless(format!("data of {rows} rows and {columns} columns cannot be fitted")));
     }
+    // Four bytes for each feature, and eight for the label and the group of a row.
+    let needed = rows as u128 * (4 * columns as u128 + 8);
+    MemoryLimit::of_this_machine().check(needed, || format!("data of {rows} rows and {columns} columns"))?;
     let weights: Vec<f64> = (0..columns).map(|j| (1.0 + j as f64).cos() / (1.0 + j as f64).sqrt()).collect();
     let mut features = Features::new(columns, columns);
     let (mut positive, mut members) = (Vec::with_capacity(rows), Vec::with_capacity(rows));

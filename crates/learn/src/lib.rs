@@ -23,6 +23,7 @@ mod model;
 mod regression;
 mod scan;
 mod table;
+pub mod tasks;
 
 pub use classes::{Classes, Contrast};
 pub use constraint::Constraint;

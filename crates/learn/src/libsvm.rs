@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use tangor_problem::MemoryLimit;
+
 use crate::encoding::number;
 use crate::features::Entry;
 use crate::{DataSet, Encoding, Error, Features, Labels, Reading};
@@ -23,6 +25,9 @@ impl Reading {
             largest = largest.max(rows.entries.last().map_or(0, |entry| entry.column + 1));
             features.push(&[], rows.entries.iter().copied());
         }
+        // A fit keeps some sixteen vectors of the length of its weights, whatever the number of features that occur.
+        let what = || format!("a model with a weight for each of {largest} features, the largest index in {}", path.display());
+        MemoryLimit::of_this_machine().check(16 * 8 * u128::from(largest), what)?;
         let labels = labels(path, &values)?;
         features.set_columns(largest as usize);
         features.shrink();

@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
 use tangor_problem::{
-    Access, Accesses, Draw, Evaluation, Failure, Function, Members, Meta, Problem, Reduction, SampledProblem,
+    Access, Accesses, Collective, Draw, Evaluation, Function, FunctionFailure, Members, Meta, Outputs, Problem, Reduction,
+    SampledProblem, Wanted, evaluate_draws_separately, evaluate_separately,
 };
 
 use crate::{Classes, Constraint, DataSet, Error, Features};
@@ -83,6 +84,12 @@ impl Regression {
     /// Starts from these weights instead of zeros.
     pub fn start(mut self, weights: Vec<f64>) -> Self {
         self.meta.x0 = weights;
+        self
+    }
+
+    /// Has its sums computed by this collective, instead of by the threads of this process.
+    pub fn collective(mut self, collective: Arc<dyn Collective>) -> Self {
+        self.reduction = Reduction::new(collective);
         self
     }
 
@@ -180,6 +187,28 @@ impl Regression {
         self.finish_constraints(x, members.count(), c);
         self.finish_jacobian(x, members.count(), values);
         Ok(())
+    }
+
+    /// All that is wanted in one pass, when that is at least gradient, constraints and Jacobian; none: one by one is as good.
+    fn evaluate_together(
+        &mut self,
+        x: &[f64],
+        members: Members,
+        wanted: Wanted,
+        out: &mut Outputs<'_>,
+    ) -> Option<Result<(), FunctionFailure>> {
+        if !(wanted.gradient && wanted.constraints && wanted.jacobian) {
+            return None;
+        }
+        // The rows that were drawn are needed by the gradient in any case, so that is what a bad draw fails.
+        let outputs = [&mut *out.gradient, &mut *out.constraints, &mut *out.jacobian];
+        let done = self.mean_of_all(x, members, outputs).map_err(FunctionFailure::of(Function::Gradient));
+        Some(done.and_then(|()| {
+            if wanted.objective {
+                out.objective = Some(self.mean_loss(x, members).map_err(FunctionFailure::of(Function::Objective))?);
+            }
+            Ok(())
+        }))
     }
 
     /// From the sum over rows to the gradient.
@@ -281,6 +310,12 @@ impl Problem for Regression {
     fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
         self.mean_jacobian(x, self.all(), values)
     }
+    fn evaluate(&mut self, x: &[f64], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
+        match self.evaluate_together(x, self.all(), wanted, out) {
+            Some(done) => done,
+            None => evaluate_separately(self, x, wanted, out),
+        }
+    }
 }
 
 /// A [`Regression`] that is seen row by row: a draw is the index of a row.
@@ -322,16 +357,11 @@ impl SampledProblem for SampledRegression {
         self.0.mean_jacobian(x, self.0.drawn(draws), values)
     }
 
-    fn all(
-        &mut self,
-        x: &[f64],
-        draws: &[Draw],
-        g: &mut [f64],
-        c: &mut [f64],
-        values: &mut [f64],
-    ) -> Result<(), (Function, Failure)> {
-        // The rows that were drawn are needed by the gradient in any case, so that is what a bad draw fails.
-        self.0.mean_of_all(x, self.0.drawn(draws), [g, c, values]).map_err(|failure| (Function::Gradient, failure))
+    fn evaluate(&mut self, x: &[f64], draws: &[Draw], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
+        match self.0.evaluate_together(x, self.0.drawn(draws), wanted, out) {
+            Some(done) => done,
+            None => evaluate_draws_separately(self, x, draws, wanted, out),
+        }
     }
 
     fn objective(&mut self, x: &[f64], draws: &[Draw]) -> Option<Evaluation<f64>> {

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use rayon::ThreadPoolBuilder;
 use tangor_learn::{Constraint, DataSet, Evaluation, Regression, SampledRegression, generate};
-use tangor_problem::{Access, Counted, Draw, Function, Problem, SampledProblem, check_derivatives};
+use tangor_problem::{Access, Counted, Draw, Function, Outputs, Problem, SampledProblem, Wanted, check_derivatives};
 use tangor_solver::{Batch, Report, Row, Settings, Solver};
 
 fn constraints() -> Vec<Constraint> {
@@ -38,8 +38,9 @@ fn evaluate_together(problem: &mut SampledRegression, draws: &[Draw]) -> Vec<f64
     let mut values = vec![7.0; 35];
     let (g, rest) = values.split_at_mut(6);
     let (c, rest) = rest.split_at_mut(4);
-    problem.all(&X, draws, g, c, &mut rest[..24]).unwrap();
-    values[34] = problem.objective(&X, draws).unwrap().unwrap();
+    let mut out = Outputs::new(g, c, &mut rest[..24]);
+    problem.evaluate(&X, draws, Wanted::ALL, &mut out).unwrap();
+    values[34] = out.objective.unwrap();
     values
 }
 
@@ -167,14 +168,16 @@ fn one_pass_gives_the_bits_of_three() {
         assert_eq!(together, bits(evaluate_together(&mut problem, &draws)));
     }
     let (mut g, mut c, mut values) = ([0.0; 6], [0.0; 4], [0.0; 24]);
-    let (function, failure) = problem.all(&X, &[Draw(700)], &mut g, &mut c, &mut values).unwrap_err();
-    assert_eq!((function, &*failure.to_string()), (Function::Gradient, "row 700 was drawn, but there are 700"));
+    let mut out = Outputs::new(&mut g, &mut c, &mut values);
+    let failed = problem.evaluate(&X, &[Draw(700)], Wanted::SAMPLED, &mut out).unwrap_err();
+    assert_eq!((failed.function, &*failed.failure.to_string()), (Function::Gradient, "row 700 was drawn, but there are 700"));
     // A point that is too short makes it panic, which no function can be blamed for.
     let mut counted = Counted::new(problem);
-    let (_, failure) = counted.all(&X[..2], &[Draw(1)], &mut g, &mut c, &mut values).unwrap_err();
-    let message = failure.to_string();
+    let failed = counted.evaluate(&X[..2], &[Draw(1)], Wanted::SAMPLED, &mut out).unwrap_err();
+    let message = failed.failure.to_string();
     assert!(
-        message.starts_with("the function panicked: ") && message.ends_with("(while all functions were evaluated together)")
+        message.starts_with("the function panicked: ")
+            && message.ends_with("(while several functions were evaluated together)")
     );
     assert_eq!((counted.counts().total(), counted.samples().total()), (3, 3));
     // Constraints that no row has a part in, and none at all.
@@ -187,7 +190,7 @@ fn one_pass_gives_the_bits_of_three() {
         problem.jacobian(&X, &[], &mut single[6 + m..]).unwrap();
         let (g, rest) = together.split_at_mut(6);
         let (c, values) = rest.split_at_mut(m);
-        problem.all(&X, &[Draw(3)], g, c, values).unwrap();
+        problem.evaluate(&X, &[Draw(3)], Wanted::SAMPLED, &mut Outputs::new(g, c, values)).unwrap();
         assert_eq!(bits(together), bits(single));
     }
 }

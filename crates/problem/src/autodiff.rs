@@ -1,14 +1,15 @@
 use std::fmt;
 
+use crate::curvature::SecondMode;
 use crate::forward::{ForwardMode, LANES};
 use crate::groups::{Groups, longest_row_and_column};
 use crate::reverse::ReverseMode;
-use crate::{Evaluation, Meta, Number, Problem};
+use crate::{Evaluation, Meta, Number, Pattern, Problem, SecondOrder};
 
 /// The functions of a problem, written once for every kind of number.
 ///
 /// A function that is needed and left out gives NaN, which a solver reports with the function's name.
-pub trait Formulas {
+pub trait Formulas: Send {
     /// `f(x)`
     fn objective<D: Number>(&self, x: &[D]) -> D {
         let _ = x;
@@ -49,6 +50,9 @@ pub trait Formulas {
 /// plain ones. Reverse mode records an evaluation, at the price of about twelve, and then gives a whole gradient for about
 /// five. A sparse Jacobian takes one direction for each group of columns that share no row, or one backward reading for each
 /// group of rows that share no column.
+///
+/// Up to 200 variables there are second derivatives as well ([`Problem::second_order`]), all of the lower triangle, by forward
+/// mode in two directions at once: 8 entries for the price of about six plain evaluations.
 pub struct Differentiated<F> {
     meta: Meta,
     formulas: F,
@@ -57,7 +61,12 @@ pub struct Differentiated<F> {
     groups: Groups,
     forward: ForwardMode,
     reverse: ReverseMode,
+    second: SecondMode,
+    triangle: Option<Pattern>,
 }
+
+/// Up to so many variables there are second derivatives: their price grows with the square.
+const MOST_CURVED: usize = 200;
 
 /// The two ways of automatic differentiation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,8 +110,19 @@ impl<F: Formulas> Differentiated<F> {
             Mode::Forward => Groups::of_columns(&meta),
             Mode::Reverse => Groups::of_rows(&meta),
         };
-        let (forward, reverse) = (ForwardMode::default(), ReverseMode::default());
-        Differentiated { meta, formulas, gradient_mode, jacobian_mode, groups, forward, reverse }
+        let n = meta.n();
+        let triangle = || Pattern::sparse((0..n).flat_map(|row| (0..=row).map(move |column| (row, column))));
+        Differentiated {
+            triangle: (n <= MOST_CURVED).then(triangle),
+            meta,
+            formulas,
+            gradient_mode,
+            jacobian_mode,
+            groups,
+            forward: ForwardMode::default(),
+            reverse: ReverseMode::default(),
+            second: SecondMode::default(),
+        }
     }
 
     /// How the gradient and the Jacobian are computed.
@@ -141,6 +161,22 @@ impl<F: Formulas> Problem for Differentiated<F> {
         }
         Ok(())
     }
+
+    fn second_order(&mut self) -> Option<&mut dyn SecondOrder> {
+        if self.triangle.is_some() { Some(self) } else { None }
+    }
+}
+
+impl<F: Formulas> SecondOrder for Differentiated<F> {
+    fn hessian_pattern(&self) -> &Pattern {
+        // Nobody gets here without a triangle: `second_order` lends the problem only with one.
+        self.triangle.as_ref().unwrap_or(&Pattern::Dense)
+    }
+
+    fn hessian(&mut self, x: &[f64], sigma: f64, y: &[f64], values: &mut [f64]) -> Evaluation {
+        self.second.hessian(&self.formulas, x, sigma, y, values);
+        Ok(())
+    }
 }
 
 impl<F> fmt::Debug for Differentiated<F> {
@@ -177,13 +213,14 @@ mod tests {
                 x.sinh() + y.cosh() * x.tanh(),
                 -y,
                 D::from(5.0),
+                x.max(y) * 3.0 + x.min(D::from(0.5)),
             ];
             c.copy_from_slice(&results);
         }
     }
 
     /// The same by hand.
-    fn slopes() -> [[f64; 2]; 10] {
+    fn slopes() -> [[f64; 2]; 11] {
         let [x, y] = POINT;
         let (product, quotient) = (x * y + 1.0, (x / y).exp() / 4.0);
         [
@@ -197,6 +234,7 @@ mod tests {
             [x.cosh() + y.cosh() / x.cosh().powi(2), y.sinh() * x.tanh()],
             [0.0, -1.0],
             [0.0, 0.0],
+            [1.0, 3.0],
         ]
     }
 
@@ -208,9 +246,9 @@ mod tests {
 
     #[test]
     fn both_modes_give_the_derivatives_of_every_function() {
-        let meta = Meta::new("everything", POINT.to_vec()).equalities(&[0.0; 10]);
+        let meta = Meta::new("everything", POINT.to_vec()).equalities(&[0.0; 11]);
         for mut problem in [Differentiated::forward(meta.clone(), Everything), Differentiated::reverse(meta, Everything)] {
-            let (mut g, mut values) = ([0.0; 2], [0.0; 20]);
+            let (mut g, mut values) = ([0.0; 2], [0.0; 22]);
             for _ in 0..2 {
                 problem.gradient(&POINT, &mut g).unwrap();
                 problem.jacobian(&POINT, &mut values).unwrap();

@@ -160,7 +160,7 @@ impl ClosureBuilder {
 
     /// Functions that are not given as closures come from these formulas, and their derivatives from automatic
     /// differentiation.
-    pub fn formulas(mut self, formulas: impl Formulas + Send + 'static) -> Self {
+    pub fn formulas(mut self, formulas: impl Formulas + 'static) -> Self {
         self.0.automatic = Some(Box::new(Differentiated::new(self.0.meta.clone(), formulas)));
         self
     }

@@ -3,7 +3,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Access, Accesses, Draw, Evaluation, Failure, Function, Meta, Problem, SampledProblem};
+use crate::{
+    Access, Accesses, Draw, Evaluation, Failure, Function, FunctionFailure, Meta, Outputs, Pattern, Problem, SampledProblem,
+    SecondOrder, Wanted,
+};
 
 /// How often each function was evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,12 +20,22 @@ pub struct Counts {
     pub constraints: u64,
     /// Jacobians of the constraints.
     pub jacobian: u64,
+    /// Hessians of the Lagrangian.
+    #[serde(default)]
+    pub hessian: u64,
 }
 
 impl Counts {
     /// All evaluations together.
     pub fn total(&self) -> u64 {
-        self.objective + self.gradient + self.constraints + self.jacobian
+        self.objective + self.gradient + self.constraints + self.jacobian + self.hessian
+    }
+
+    fn add(&mut self, wanted: Wanted) {
+        self.objective += u64::from(wanted.objective);
+        self.gradient += u64::from(wanted.gradient);
+        self.constraints += u64::from(wanted.constraints);
+        self.jacobian += u64::from(wanted.jacobian);
     }
 }
 
@@ -113,6 +126,30 @@ impl<P: Problem> Problem for Counted<P> {
         self.counts.jacobian += 1;
         guarded(|| self.problem.jacobian(x, values))
     }
+    /// Counts as one evaluation of each function that is wanted.
+    fn evaluate(&mut self, x: &[f64], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
+        let wanted = wanted.of(self.problem.meta());
+        self.counts.add(wanted);
+        together(wanted, || self.problem.evaluate(x, wanted, out))
+    }
+    /// What it lends is not counted: [`Counted::hessian`] counts.
+    fn second_order(&mut self) -> Option<&mut dyn SecondOrder> {
+        self.problem.second_order()
+    }
+}
+
+impl<S: SampledProblem> Counted<S> {
+    /// Where the lower triangle of the Hessian of the Lagrangian has its entries; none when the problem has no second derivatives.
+    pub fn hessian_pattern(&mut self) -> Option<Pattern> {
+        self.problem.second_order().map(|problem| problem.hessian_pattern().clone())
+    }
+
+    /// `sigma * hess f(x) + sum_i y_i * hess c_i(x)`, counted; none when the problem has no second derivatives.
+    pub fn hessian(&mut self, x: &[f64], sigma: f64, y: &[f64], values: &mut [f64]) -> Option<Evaluation> {
+        let problem = self.problem.second_order()?;
+        self.counts.hessian += 1;
+        Some(guarded(|| problem.hessian(x, sigma, y, values)))
+    }
 }
 
 impl<S: SampledProblem> SampledProblem for Counted<S> {
@@ -137,31 +174,15 @@ impl<S: SampledProblem> SampledProblem for Counted<S> {
         self.samples.jacobian += drawn(self.problem.accesses().jacobian, draws);
         guarded(|| self.problem.jacobian(x, draws, values))
     }
-    /// Counts as one evaluation of each function that the problem has.
-    fn all(
-        &mut self,
-        x: &[f64],
-        draws: &[Draw],
-        g: &mut [f64],
-        c: &mut [f64],
-        values: &mut [f64],
-    ) -> Result<(), (Function, Failure)> {
-        let accesses = self.problem.accesses();
-        if self.problem.meta().has_objective {
-            self.counts.gradient += 1;
-            self.samples.gradient += drawn(accesses.gradient, draws);
-        }
-        if self.problem.meta().m() > 0 {
-            self.counts.constraints += 1;
-            self.counts.jacobian += 1;
-            self.samples.constraints += drawn(accesses.constraints, draws);
-            self.samples.jacobian += drawn(accesses.jacobian, draws);
-        }
-        catch_unwind(AssertUnwindSafe(|| self.problem.all(x, draws, g, c, values))).unwrap_or_else(|panic| {
-            // A problem that evaluates its functions together and panics cannot be asked in which of them.
-            let message = format!("{} (while all functions were evaluated together)", panic_message(&*panic));
-            Err((Function::Gradient, Failure::broken(message)))
-        })
+    /// Counts as one evaluation of each function that is wanted.
+    fn evaluate(&mut self, x: &[f64], draws: &[Draw], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
+        let (wanted, accesses) = (wanted.of(self.problem.meta()), self.problem.accesses());
+        self.counts.add(wanted);
+        let samples = |wanted: bool, access| if wanted { drawn(access, draws) } else { 0 };
+        self.samples.gradient += samples(wanted.gradient, accesses.gradient);
+        self.samples.constraints += samples(wanted.constraints, accesses.constraints);
+        self.samples.jacobian += samples(wanted.jacobian, accesses.jacobian);
+        together(wanted, || self.problem.evaluate(x, draws, wanted, out))
     }
     fn objective(&mut self, x: &[f64], draws: &[Draw]) -> Option<Evaluation<f64>> {
         self.counts.objective += 1;
@@ -170,6 +191,19 @@ impl<S: SampledProblem> SampledProblem for Counted<S> {
     fn exact(&mut self) -> Option<&mut dyn Problem> {
         self.problem.exact()
     }
+    /// What it lends is not counted: [`Counted::hessian`] counts.
+    fn second_order(&mut self) -> Option<&mut dyn SecondOrder> {
+        self.problem.second_order()
+    }
+}
+
+/// Turns a panic into a failure. A problem that evaluates several functions in one pass cannot be asked in which of them it was.
+fn together(wanted: Wanted, evaluate: impl FnOnce() -> Result<(), FunctionFailure>) -> Result<(), FunctionFailure> {
+    catch_unwind(AssertUnwindSafe(evaluate)).unwrap_or_else(|panic| {
+        let several = if wanted.count() > 1 { " (while several functions were evaluated together)" } else { "" };
+        let failure = Failure::broken(format!("{}{several}", panic_message(&*panic)));
+        Err(FunctionFailure { function: wanted.first().unwrap_or(Function::Objective), failure })
+    })
 }
 
 fn drawn(access: Access, draws: &[Draw]) -> u64 {

@@ -1,4 +1,4 @@
-use crate::{Access, Accesses, Draw, Evaluation, Meta, Problem, SampledProblem};
+use crate::{Access, Accesses, Draw, Evaluation, FunctionFailure, Meta, Outputs, Problem, SampledProblem, Wanted};
 
 /// A deterministic problem, seen as a sampled one whose functions are all exact.
 #[derive(Clone, Debug)]
@@ -19,6 +19,9 @@ impl<P: Problem> SampledProblem for Exact<P> {
     }
     fn jacobian(&mut self, x: &[f64], _draws: &[Draw], values: &mut [f64]) -> Evaluation {
         self.0.jacobian(x, values)
+    }
+    fn evaluate(&mut self, x: &[f64], _draws: &[Draw], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
+        self.0.evaluate(x, wanted, out)
     }
     fn objective(&mut self, x: &[f64], _draws: &[Draw]) -> Option<Evaluation<f64>> {
         Some(self.0.objective(x))

@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::{ClosureError, FunctionFailure, MetaError, NoiseError};
+
 /// What an evaluation gives back: nothing (the values are in the caller's slice) or a reason.
 pub type Evaluation<T = ()> = Result<T, Failure>;
 
 /// Why a function could not be evaluated at a point.
 ///
-/// Any standard error converts into [`Failure::Broken`], so `?` works inside a user's function.
+/// It is an error like any other. `?` turns input errors and boxed ones into [`Failure::Broken`]; what else goes wrong becomes one by
+/// `map_err(Failure::broken)`, in which a failure that was boxed on the way stays what it is. Closures may return any error.
 ///
 /// ```
 /// use tangor_problem::{Evaluation, Failure};
@@ -36,8 +39,8 @@ impl Failure {
 
     /// Something is broken; the run should end. A cause that already is a failure stays what it is.
     pub fn broken(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        match cause.into().downcast::<Carried>() {
-            Ok(carried) => carried.0,
+        match cause.into().downcast::<Failure>() {
+            Ok(failure) => *failure,
             Err(cause) => Failure::Broken(Arc::from(cause)),
         }
     }
@@ -65,23 +68,41 @@ impl fmt::Display for Failure {
     }
 }
 
-// `Failure` itself must not implement `Error`: this conversion would then overlap with `From<T> for T`.
-impl<E: Error + Send + Sync + 'static> From<E> for Failure {
-    fn from(cause: E) -> Self {
-        Failure::Broken(Arc::new(cause))
+// No source: the message tells the whole chain of causes already.
+impl Error for Failure {}
+
+impl From<Box<dyn Error + Send + Sync>> for Failure {
+    fn from(cause: Box<dyn Error + Send + Sync>) -> Self {
+        Failure::broken(cause)
     }
 }
 
-/// A failure on its way through a function that returns any error: it comes out of [`Failure::broken`] unchanged.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct Carried(Failure);
-
-impl From<Failure> for Box<dyn Error + Send + Sync> {
-    fn from(failure: Failure) -> Self {
-        Box::new(Carried(failure))
+impl From<FunctionFailure> for Failure {
+    fn from(failed: FunctionFailure) -> Self {
+        failed.failure
     }
 }
+
+/// Errors that mean that something is broken. A conversion of all errors at once would overlap with that of a failure into itself.
+macro_rules! broken_by {
+    ($($cause:ty),*) => {
+        $(impl From<$cause> for Failure {
+            fn from(cause: $cause) -> Self {
+                Failure::Broken(Arc::new(cause))
+            }
+        })*
+    };
+}
+
+broken_by!(
+    std::io::Error,
+    std::fmt::Error,
+    std::num::ParseFloatError,
+    std::num::ParseIntError,
+    ClosureError,
+    MetaError,
+    NoiseError
+);
 
 /// One of the functions of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -121,11 +142,26 @@ mod tests {
         #[error("the mesh could not be read")]
         struct Mesh(#[from] std::io::Error);
         fn objective() -> Evaluation<f64> {
-            Err(Mesh(std::io::Error::other("no such disk")))?
+            Err(Failure::broken(Mesh(std::io::Error::other("no such disk"))))
         }
         let failure = objective().unwrap_err();
         assert!(failure.is_broken());
         assert_eq!(failure.to_string(), "the mesh could not be read: no such disk");
         assert!(!Failure::undefined("log(-1)").is_broken());
+    }
+
+    #[test]
+    fn a_failure_is_an_error_and_stays_what_it_is() {
+        fn inner() -> Result<(), Box<dyn Error + Send + Sync>> {
+            Err(Failure::undefined("log(-1)"))?
+        }
+        fn outer() -> Evaluation {
+            Ok(inner()?)
+        }
+        assert!(matches!(outer(), Err(Failure::Undefined(reason)) if reason == "log(-1)"));
+        fn reads() -> Evaluation<f64> {
+            Ok("3,5".parse::<f64>()?)
+        }
+        assert!(reads().unwrap_err().is_broken());
     }
 }

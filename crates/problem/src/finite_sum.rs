@@ -1,9 +1,12 @@
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::counted::guarded;
-use crate::{Access, Accesses, Draw, Evaluation, Failure, Function, Members, Meta, Problem, Reduction, SampledProblem};
+use crate::{
+    Access, Accesses, Collective, Draw, Evaluation, Failure, Function, FunctionFailure, Members, Meta, Outputs, Problem,
+    Reduction, SampledProblem, Wanted,
+};
 
 type Term = Box<dyn Fn(usize, &[f64]) -> f64 + Send + Sync>;
 type AddTerm = Box<dyn Fn(usize, &[f64], &mut [f64]) + Send + Sync>;
@@ -104,6 +107,12 @@ impl FiniteSum {
         self
     }
 
+    /// Has its sums computed by this collective, instead of by the threads of this process.
+    pub fn collective(mut self, collective: Arc<dyn Collective>) -> Self {
+        self.reduction = Reduction::new(collective);
+        self
+    }
+
     /// The same problem, of which a method sees only the rows that it draws.
     pub fn sampled(self) -> SampledSum {
         SampledSum(self)
@@ -134,54 +143,96 @@ impl FiniteSum {
         Ok(())
     }
 
-    /// All three functions, a few rows at a time, so that the data of a row are fetched once.
-    fn average_together(&mut self, x: &[f64], rows: Members, mut out: [&mut [f64]; 3]) -> Result<(), (Function, Failure)> {
-        let mut terms = [None; 3];
-        for (k, function) in TOGETHER.into_iter().enumerate() {
-            let exists = if function == Function::Gradient { self.meta.has_objective } else { self.meta.m() > 0 };
-            match &self.parts[k] {
-                _ if !exists => {}
-                Part::Missing => return Err((function, missing(&self.meta, function))),
-                Part::Exact(fill) => guarded(|| {
-                    fill(x, out[k]);
-                    Ok(())
-                })
-                .map_err(|failure| (function, failure))?,
-                Part::ByRow(add) => {
-                    rows.check().map_err(|failure| (function, failure))?;
-                    terms[k] = Some((function, add, out[k].len()));
-                }
-            }
-        }
-        let failed = Mutex::new(None);
-        let add_rows = |range: Range<usize>, mut sums: &mut [f64]| {
-            for (function, add, width) in terms.iter().flatten() {
-                let (sum, others) = std::mem::take(&mut sums).split_at_mut(*width);
-                sums = others;
-                let added = guarded(|| {
-                    range.clone().for_each(|k| add(rows.get(k), x, sum));
-                    Ok(())
-                });
-                if let Err(failure) = added {
-                    failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert((*function, failure));
-                }
-            }
+    /// The wanted functions, a few rows at a time, so that the data of a row are fetched once. The terms of each sum are added in the
+    /// order of the single functions, so that the bits are the same.
+    fn average_together(
+        &mut self,
+        x: &[f64],
+        rows: Members,
+        wanted: Wanted,
+        out: &mut Outputs<'_>,
+    ) -> Result<(), FunctionFailure> {
+        let wanted = wanted.of(&self.meta);
+        let mut f = [0.0];
+        let add_objective = |row: usize, x: &[f64], sum: &mut [f64]| {
+            sum[0] += self.objective.as_ref().map_or(f64::NAN, |term| term(row, x));
         };
-        self.sums.resize(terms.iter().flatten().map(|(.., width)| width).sum(), 0.0);
-        self.reduction.sum(rows.count(), &mut self.sums, |range, sums| {
-            range.clone().step_by(BLOCK).for_each(|start| add_rows(start..range.end.min(start + BLOCK), sums));
-        });
-        if let Some(failure) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            return Err(failure);
+        let mut outputs: [(Function, &mut [f64]); 4] = [
+            (Function::Objective, if wanted.objective { &mut f } else { &mut [] }),
+            (Function::Gradient, if wanted.gradient { &mut *out.gradient } else { &mut [] }),
+            (Function::Constraints, if wanted.constraints { &mut *out.constraints } else { &mut [] }),
+            (Function::Jacobian, if wanted.jacobian { &mut *out.jacobian } else { &mut [] }),
+        ];
+        let mut terms: [Option<Summand>; 4] = [None; 4];
+        for (k, (function, out)) in outputs.iter_mut().enumerate().filter(|(_, (_, out))| !out.is_empty()) {
+            let (function, named) = (*function, FunctionFailure::of(*function));
+            let part = if k == 0 { None } else { Some(&self.parts[k - 1]) };
+            let add: &dyn AddRow = match part {
+                None if self.objective.is_some() => &add_objective,
+                None | Some(Part::Missing) => return Err(named(missing(&self.meta, function))),
+                Some(Part::ByRow(add)) => add,
+                Some(Part::Exact(fill)) => {
+                    guarded(|| {
+                        fill(x, out);
+                        Ok(())
+                    })
+                    .map_err(named)?;
+                    continue;
+                }
+            };
+            rows.check().map_err(named)?;
+            terms[k] = Some((function, add, out.len()));
         }
+        sum_terms(&mut self.reduction, &mut self.sums, (x, rows), &terms)?;
         let mut sums = &self.sums[..];
-        for (out, _) in out.iter_mut().zip(&terms).filter(|(_, term)| term.is_some()) {
+        for ((_, out), _) in outputs.iter_mut().zip(&terms).filter(|(_, term)| term.is_some()) {
             let (sum, others) = sums.split_at(out.len());
             out.copy_from_slice(sum);
             take_average(rows, out);
             sums = others;
         }
+        out.objective = wanted.objective.then_some(f[0]);
         Ok(())
+    }
+}
+
+/// Adds the contribution of one row.
+trait AddRow: Fn(usize, &[f64], &mut [f64]) + Sync {}
+
+impl<F: Fn(usize, &[f64], &mut [f64]) + Sync> AddRow for F {}
+
+/// A function that is summed over rows: which one, how, and the length of its sum.
+type Summand<'a> = (Function, &'a dyn AddRow, usize);
+
+/// Sums all terms over the rows, into `sums` one after the other.
+fn sum_terms(
+    reduction: &mut Reduction,
+    sums: &mut Vec<f64>,
+    (x, rows): (&[f64], Members),
+    terms: &[Option<Summand>],
+) -> Result<(), FunctionFailure> {
+    let failed = Mutex::new(None);
+    let add_rows = |range: Range<usize>, mut sums: &mut [f64]| {
+        for &(function, add, width) in terms.iter().flatten() {
+            let (sum, others) = std::mem::take(&mut sums).split_at_mut(width);
+            sums = others;
+            let added = guarded(|| {
+                range.clone().for_each(|k| add(rows.get(k), x, sum));
+                Ok(())
+            });
+            if let Err(failure) = added {
+                let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                failed.get_or_insert(FunctionFailure { function, failure });
+            }
+        }
+    };
+    sums.resize(terms.iter().flatten().map(|(.., width)| width).sum(), 0.0);
+    reduction.sum(rows.count(), sums, |range, sums| {
+        range.clone().step_by(BLOCK).for_each(|start| add_rows(start..range.end.min(start + BLOCK), sums));
+    });
+    match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(failure) => Err(failure),
+        None => Ok(()),
     }
 }
 
@@ -209,6 +260,9 @@ impl Problem for FiniteSum {
     }
     fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
         self.average(JACOBIAN, x, Members::All(self.rows), values)
+    }
+    fn evaluate(&mut self, x: &[f64], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
+        self.average_together(x, Members::All(self.rows), wanted, out)
     }
 }
 
@@ -246,15 +300,10 @@ impl SampledProblem for SampledSum {
         self.0.average(JACOBIAN, x, self.0.drawn(draws), values)
     }
 
-    fn all(
-        &mut self,
-        x: &[f64],
-        draws: &[Draw],
-        g: &mut [f64],
-        c: &mut [f64],
-        values: &mut [f64],
-    ) -> Result<(), (Function, Failure)> {
-        self.0.average_together(x, self.0.drawn(draws), [g, c, values])
+    fn evaluate(&mut self, x: &[f64], draws: &[Draw], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
+        // Where there is no value of the objective, a sampled run does without.
+        let wanted = Wanted { objective: wanted.objective && self.0.objective.is_some(), ..wanted };
+        self.0.average_together(x, self.0.drawn(draws), wanted, out)
     }
 
     fn objective(&mut self, x: &[f64], draws: &[Draw]) -> Option<Evaluation<f64>> {

@@ -15,19 +15,23 @@
 //! When functions are expectations of which only samples can be had, the trait is [`SampledProblem`]. To get one, implement it, state a
 //! [`FiniteSum`] over the rows of a data set, or put noise on any problem with [`Noisy`].
 //!
-//! [`check_derivatives`] tells whether derivatives are right, and [`Counted`] counts evaluations.
+//! [`KktResiduals`] tells how good a point is, [`check_derivatives`] tells whether derivatives are right, and [`Counted`] counts evaluations.
 
 mod autodiff;
 mod check;
 mod closures;
 mod counted;
+mod curvature;
 mod differences;
 mod estimate;
+mod evaluation;
 mod exact;
 mod failure;
 mod finite_sum;
 mod forward;
 mod groups;
+mod kkt;
+mod memory;
 mod meta;
 mod noisy;
 mod number;
@@ -43,17 +47,19 @@ pub use autodiff::{Differentiated, Formulas, Mode};
 pub use check::{Comparison, DerivativeCheck, check_derivatives};
 pub use closures::{ClosureBuilder, ClosureError, ClosureProblem, IntoEvaluation};
 pub use counted::{Counted, Counts, Samples};
+pub use evaluation::{FunctionFailure, FunctionValues, Outputs, Wanted, evaluate_draws_separately, evaluate_separately};
 pub use exact::Exact;
 pub use failure::{Evaluation, Failure, Function};
 pub use finite_sum::{FiniteSum, SampledSum};
+pub use kkt::{KktPoint, KktResiduals};
+pub use memory::{MemoryLimit, TooLarge};
 pub use meta::{INFINITE, Meta, MetaError};
 pub use noisy::{Distribution, Noise, NoiseError, NoiseForm, Noisy};
 pub use number::Number;
 pub use pattern::Pattern;
 pub use problem::{Problem, SecondOrder};
-#[doc(hidden)]
-pub use quantile::two_sided;
-pub use reduction::{Members, Reduction};
+pub use quantile::{two_sided, two_sided_student};
+pub use reduction::{Collective, Members, Reduction, Threads};
 pub use sampled::{Access, Accesses, Draw, SampledProblem};
 pub use stream::Stream;
 #[doc(hidden)]

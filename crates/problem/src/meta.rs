@@ -35,6 +35,13 @@ pub struct Meta {
     pub jacobian: Pattern,
     /// False: there is nothing to minimise, only constraints to satisfy.
     pub has_objective: bool,
+    /// True: the objective is to be as large as possible.
+    ///
+    /// Whoever states a problem gives its own `f` and the derivatives of `f`, never those of `-f`, and reads its own values: the
+    /// solver turns the sign inside and turns it back in all that it reports. Multipliers satisfy `grad f + J^T y = mu` for the
+    /// user's `f` in either sense, so that `-y` is the slope of the optimal value by the right-hand side; in a maximisation
+    /// their signs are opposite to those of a minimisation.
+    pub maximise: bool,
     /// Names of the variables, or empty.
     pub variable_names: Vec<String>,
     /// Names of the constraints, or empty.
@@ -56,6 +63,7 @@ impl Meta {
             c_upper: Vec::new(),
             jacobian: Pattern::Dense,
             has_objective: true,
+            maximise: false,
             variable_names: Vec::new(),
             row_names: Vec::new(),
             linear_rows: Vec::new(),
@@ -101,6 +109,17 @@ impl Meta {
     pub fn no_objective(mut self) -> Self {
         self.has_objective = false;
         self
+    }
+
+    /// Declares that the objective is to be maximised.
+    pub fn maximise(mut self) -> Self {
+        self.maximise = true;
+        self
+    }
+
+    /// `1` for a minimisation, `-1` for a maximisation: a method that minimises works on this multiple of the objective.
+    pub fn sense(&self) -> f64 {
+        if self.maximise { -1.0 } else { 1.0 }
     }
 
     /// Names the variables.

@@ -2,7 +2,10 @@ use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Access, Accesses, Draw, Evaluation, Failure, Meta, Problem, SampledProblem, Stream};
+use crate::{
+    Access, Accesses, Draw, Evaluation, Failure, Function, FunctionFailure, Meta, Outputs, Problem, SampledProblem, Stream,
+    Wanted,
+};
 
 /// Degrees of freedom of the heavy-tailed noise: the fewest with a finite variance.
 const DEGREES: usize = 3;
@@ -190,6 +193,21 @@ impl<P: Problem> SampledProblem for Noisy<P> {
     fn jacobian(&mut self, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Evaluation {
         self.problem.jacobian(x, values)?;
         self.disturb(self.jacobian, draws, values)
+    }
+
+    fn evaluate(&mut self, x: &[f64], draws: &[Draw], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
+        let wanted = wanted.of(self.problem.meta());
+        self.problem.evaluate(x, wanted, out)?;
+        if wanted.gradient {
+            self.disturb(self.gradient, draws, out.gradient).map_err(FunctionFailure::of(Function::Gradient))?;
+        }
+        if wanted.constraints {
+            self.disturb(self.constraints, draws, out.constraints).map_err(FunctionFailure::of(Function::Constraints))?;
+        }
+        if wanted.jacobian {
+            self.disturb(self.jacobian, draws, out.jacobian).map_err(FunctionFailure::of(Function::Jacobian))?;
+        }
+        Ok(())
     }
 
     /// Without noise: the method does not use it.

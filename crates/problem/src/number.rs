@@ -71,6 +71,18 @@ pub trait Number:
         self * self
     }
 
+    /// The larger of the two, the first where they are equal; not a number when one of them is not.
+    #[inline]
+    fn max(self, other: Self) -> Self {
+        if other.value() > self.value() || other.value().is_nan() { other } else { self }
+    }
+
+    /// The smaller of the two, the first where they are equal; not a number when one of them is not.
+    #[inline]
+    fn min(self, other: Self) -> Self {
+        if other.value() < self.value() || other.value().is_nan() { other } else { self }
+    }
+
     /// The sum of the terms, 0 if there are none.
     #[inline]
     fn sum(terms: impl IntoIterator<Item = Self>) -> Self {

@@ -1,6 +1,10 @@
-use crate::{Evaluation, Meta, Pattern};
+use crate::evaluation::evaluate_separately;
+use crate::{Evaluation, FunctionFailure, Meta, Outputs, Pattern, Wanted};
 
-/// A problem `minimise f(x) subject to cl <= c(x) <= cu, xl <= x <= xu`.
+/// A problem `minimise f(x) subject to cl <= c(x) <= cu, xl <= x <= xu`, or `maximise f(x)` where [`Meta::maximise`] says so.
+///
+/// Whatever the sense, the functions here are the user's own: nobody but a solver turns a sign. A problem may move to another
+/// thread, hence `Send`.
 ///
 /// Functions write into slices that the caller owns. A value that does not exist may be given as NaN, as infinity or as
 /// [`Failure::Undefined`](crate::Failure::Undefined); anything else that goes wrong is
@@ -36,7 +40,7 @@ use crate::{Evaluation, Meta, Pattern};
 /// let mut circle = Circle(Meta::new("circle", vec![1.0, 0.5]).equalities(&[1.0]));
 /// assert_eq!(circle.objective(&[1.0, 0.5]).unwrap(), 1.5);
 /// ```
-pub trait Problem {
+pub trait Problem: Send {
     /// Sizes, bounds, names, start and pattern. It must not change during a run.
     fn meta(&self) -> &Meta;
 
@@ -51,14 +55,28 @@ pub trait Problem {
 
     /// The Jacobian of `c`, in the order of [`Meta::jacobian`]. Never called when there are no constraints.
     fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation;
+
+    /// The functions that are wanted, all at one point, with the same values as one after the other; a problem that computes them
+    /// in one pass does so here. What the problem does not have (no objective, no constraints) is left alone.
+    ///
+    /// A failure comes with the function that failed; the slices then hold anything. A solver asks for values first and for
+    /// derivatives at the same point later, if it stays there: it pays to keep what was computed for the last `x`.
+    fn evaluate(&mut self, x: &[f64], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
+        evaluate_separately(self, x, wanted, out)
+    }
+
+    /// The problem with its second derivatives, if it has them.
+    fn second_order(&mut self) -> Option<&mut dyn SecondOrder> {
+        None
+    }
 }
 
-/// A problem that also knows second derivatives. No method of Tangor needs them; peers and checks do.
+/// A problem that also knows second derivatives; [`Problem::second_order`] lends it to who asks.
 pub trait SecondOrder: Problem {
     /// Where the lower triangle of the Hessian of the Lagrangian has its entries.
     fn hessian_pattern(&self) -> &Pattern;
 
-    /// `sigma * hess f(x) + sum_i y_i * hess c_i(x)`, lower triangle, in the order of the pattern.
+    /// `sigma * hess f(x) + sum_i y_i * hess c_i(x)` of the user's own functions, lower triangle, in the order of the pattern.
     fn hessian(&mut self, x: &[f64], sigma: f64, y: &[f64], values: &mut [f64]) -> Evaluation;
 }
 
@@ -78,6 +96,12 @@ impl<P: Problem + ?Sized> Problem for &mut P {
     fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
         (**self).jacobian(x, values)
     }
+    fn evaluate(&mut self, x: &[f64], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
+        (**self).evaluate(x, wanted, out)
+    }
+    fn second_order(&mut self) -> Option<&mut dyn SecondOrder> {
+        (**self).second_order()
+    }
 }
 
 impl<P: Problem + ?Sized> Problem for Box<P> {
@@ -95,5 +119,11 @@ impl<P: Problem + ?Sized> Problem for Box<P> {
     }
     fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
         (**self).jacobian(x, values)
+    }
+    fn evaluate(&mut self, x: &[f64], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
+        (**self).evaluate(x, wanted, out)
+    }
+    fn second_order(&mut self) -> Option<&mut dyn SecondOrder> {
+        (**self).second_order()
     }
 }

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use crate::counted::guarded;
-use crate::{Evaluation, Failure, Function, Meta, Problem};
+use crate::evaluation::evaluate_draws_separately;
+use crate::{Evaluation, FunctionFailure, Meta, Outputs, Problem, SecondOrder, Wanted};
 
 /// One sample: the same number is the same randomness at every `x`. For a finite population it is the index of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ impl Accesses {
 ///
 /// Each function gives the average over a list of draws. A function whose [`Access`] is exact ignores the list. Values of the
 /// objective are never needed by the method.
-pub trait SampledProblem {
+pub trait SampledProblem: Send {
     /// Sizes, bounds, names, start and pattern.
     fn meta(&self) -> &Meta;
 
@@ -70,28 +70,13 @@ pub trait SampledProblem {
     /// The average Jacobian of `C(x, zeta)` over the draws, in the order of [`Meta::jacobian`].
     fn jacobian(&mut self, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Evaluation;
 
-    /// Gradient, constraints and Jacobian over the same draws at one point, with the same values as one after the other; a problem
-    /// that reads each sample once for all three is faster than that. What the problem does not have (no objective, no constraints)
+    /// The functions that are wanted, over the same draws at one point, with the same values as one after the other; a problem that
+    /// reads each sample once for all of them is faster than that. What the problem does not have (no objective, no constraints)
     /// is left alone.
     ///
     /// A failure comes with the function that failed, a panic among them; the slices then hold anything.
-    fn all(
-        &mut self,
-        x: &[f64],
-        draws: &[Draw],
-        g: &mut [f64],
-        c: &mut [f64],
-        values: &mut [f64],
-    ) -> Result<(), (Function, Failure)> {
-        let (has_objective, has_constraints) = (self.meta().has_objective, self.meta().m() > 0);
-        if has_objective {
-            guarded(|| self.gradient(x, draws, g)).map_err(|failure| (Function::Gradient, failure))?;
-        }
-        if has_constraints {
-            guarded(|| self.constraints(x, draws, c)).map_err(|failure| (Function::Constraints, failure))?;
-            guarded(|| self.jacobian(x, draws, values)).map_err(|failure| (Function::Jacobian, failure))?;
-        }
-        Ok(())
+    fn evaluate(&mut self, x: &[f64], draws: &[Draw], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
+        evaluate_draws_separately(self, x, draws, wanted, out)
     }
 
     /// The average of `F(x, xi)` over the draws, when the problem can tell; it is only reported.
@@ -102,6 +87,11 @@ pub trait SampledProblem {
     /// The problem without noise, when there is one: for true residuals beside the estimated ones.
     fn exact(&mut self) -> Option<&mut dyn Problem> {
         None
+    }
+
+    /// Second derivatives of the functions without noise, if there are any.
+    fn second_order(&mut self) -> Option<&mut dyn SecondOrder> {
+        self.exact().and_then(Problem::second_order)
     }
 }
 
@@ -121,20 +111,16 @@ impl<S: SampledProblem + ?Sized> SampledProblem for Box<S> {
     fn jacobian(&mut self, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Evaluation {
         (**self).jacobian(x, draws, values)
     }
-    fn all(
-        &mut self,
-        x: &[f64],
-        draws: &[Draw],
-        g: &mut [f64],
-        c: &mut [f64],
-        values: &mut [f64],
-    ) -> Result<(), (Function, Failure)> {
-        (**self).all(x, draws, g, c, values)
+    fn evaluate(&mut self, x: &[f64], draws: &[Draw], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
+        (**self).evaluate(x, draws, wanted, out)
     }
     fn objective(&mut self, x: &[f64], draws: &[Draw]) -> Option<Evaluation<f64>> {
         (**self).objective(x, draws)
     }
     fn exact(&mut self) -> Option<&mut dyn Problem> {
         (**self).exact()
+    }
+    fn second_order(&mut self) -> Option<&mut dyn SecondOrder> {
+        (**self).second_order()
     }
 }

@@ -2,7 +2,7 @@
 
 use rayon::ThreadPoolBuilder;
 use tangor_problem::{
-    Access, Counted, Draw, Evaluation, Exact, FiniteSum, Function, Meta, Problem, SampledProblem, SampledSum,
+    Access, Counted, Draw, Evaluation, Exact, FiniteSum, Function, Meta, Outputs, Problem, SampledProblem, SampledSum, Wanted,
 };
 
 const ROWS: usize = 5_003;
@@ -45,13 +45,14 @@ fn evaluate(sum: &mut SampledSum, draws: &[Draw]) -> Vec<f64> {
     values
 }
 
-/// The same, the first three in one pass.
+/// The same in one pass.
 fn evaluate_together(sum: &mut impl SampledProblem, draws: &[Draw]) -> Vec<f64> {
     let mut values = vec![7.0; 12];
     let (g, rest) = values.split_at_mut(3);
     let (c, rest) = rest.split_at_mut(2);
-    sum.all(&X, draws, g, c, &mut rest[..6]).unwrap();
-    values[11] = sum.objective(&X, draws).unwrap().unwrap();
+    let mut out = Outputs::new(g, c, &mut rest[..6]);
+    sum.evaluate(&X, draws, Wanted::ALL, &mut out).unwrap();
+    values[11] = out.objective.unwrap();
     values
 }
 
@@ -158,7 +159,7 @@ fn one_pass_counts_as_one_evaluation_of_each_function() {
     let mut free =
         Counted::new(FiniteSum::new(Meta::new("free", vec![0.0]), 7).term_gradient(|i, _, g| g[0] += i as f64).sampled());
     let mut g = [0.0];
-    free.all(&[0.0], &[Draw(3), Draw(4)], &mut g, &mut [], &mut []).unwrap();
+    free.evaluate(&[0.0], &[Draw(3), Draw(4)], Wanted::SAMPLED, &mut Outputs::new(&mut g, &mut [], &mut [])).unwrap();
     assert_eq!((g, free.counts().total(), free.samples().total()), ([3.5], 1, 2));
 }
 
@@ -170,7 +171,8 @@ fn exact_parts_of_one_pass_need_no_draws() {
         .term_jacobian(|i, x, values| values[0] += x[0] * i as f64)
         .sampled();
     let (mut g, mut c, mut values) = ([0.0], [0.0], [0.0]);
-    circle.all(&[3.0], &[Draw(2), Draw(4)], &mut g, &mut c, &mut values).unwrap();
+    let mut out = Outputs::new(&mut g, &mut c, &mut values);
+    circle.evaluate(&[3.0], &[Draw(2), Draw(4)], Wanted::SAMPLED, &mut out).unwrap();
     assert_eq!([g, c, values], [[3.0], [9.0], [9.0]]);
 }
 
@@ -181,7 +183,7 @@ struct Fragile {
 }
 
 impl Fragile {
-    fn evaluate(&self, function: Function, out: &mut [f64]) -> Evaluation {
+    fn act(&self, function: Function, out: &mut [f64]) -> Evaluation {
         assert!(self.panics != Some(function), "not today");
         out[0] = 1.0;
         Ok(())
@@ -196,13 +198,13 @@ impl Problem for Fragile {
         Ok(x[0])
     }
     fn gradient(&mut self, _x: &[f64], g: &mut [f64]) -> Evaluation {
-        self.evaluate(Function::Gradient, g)
+        self.act(Function::Gradient, g)
     }
     fn constraints(&mut self, _x: &[f64], c: &mut [f64]) -> Evaluation {
-        self.evaluate(Function::Constraints, c)
+        self.act(Function::Constraints, c)
     }
     fn jacobian(&mut self, _x: &[f64], values: &mut [f64]) -> Evaluation {
-        self.evaluate(Function::Jacobian, values)
+        self.act(Function::Jacobian, values)
     }
 }
 
@@ -211,8 +213,9 @@ fn one_pass_names_the_function_that_fails() {
     let (mut g, mut c, mut values) = ([0.0; 3], [0.0; 2], [0.0; 6]);
     let mut failing = |problem: &mut dyn SampledProblem, draws: &[Draw]| {
         let (n, m) = (problem.meta().n(), problem.meta().m());
-        let done = problem.all(&X[..n], draws, &mut g[..n], &mut c[..m], &mut values[..n * m]);
-        done.map_err(|(function, failure)| (function, failure.to_string()))
+        let mut out = Outputs::new(&mut g[..n], &mut c[..m], &mut values[..n * m]);
+        let done = problem.evaluate(&X[..n], draws, Wanted::SAMPLED, &mut out);
+        done.map_err(|failed| (failed.function, failed.failure.to_string()))
     };
     let meta = || Meta::new("fragile", vec![0.0]).at_most(&[1.0]);
     for function in [Function::Gradient, Function::Constraints, Function::Jacobian] {

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::{Ending, Error};
+use crate::group::Group;
 use crate::pipes::Pipes;
 use crate::settings::ProcessSettings;
 
@@ -19,9 +20,10 @@ const LONGEST_LINE: u64 = 2000;
 /// How long the last lines of standard error may take after the end of a process.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// A running process. It is gone when this is dropped.
+/// A running process. It is gone when this is dropped, with all that it started in its group.
 pub struct Worker {
     child: Child,
+    group: Group,
     ending: Option<Ending>,
     last_lines: Arc<Mutex<VecDeque<String>>>,
     stderr_closed: Receiver<()>,
@@ -38,11 +40,11 @@ impl Worker {
         if let Some(folder) = &settings.folder {
             program.current_dir(folder);
         }
-        apart(&mut program);
-        let mut child = program.spawn().map_err(|error| failed(error.to_string()))?;
+        let mut group = Group::new();
+        let mut child = group.spawn(&mut program).map_err(|error| failed(error.to_string()))?;
         let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (done, stderr_closed) = channel();
-        let mut worker = Worker { child, ending: None, last_lines: Arc::default(), stderr_closed };
+        let mut worker = Worker { child, group, ending: None, last_lines: Arc::default(), stderr_closed };
         let (Some(input), Some(output), Some(errors)) = streams else {
             worker.end(Duration::ZERO);
             return Err(failed("it has no standard streams".to_string()));
@@ -53,26 +55,28 @@ impl Worker {
             // Nobody may be waiting any more, and that is fine.
             let _ = done.send(());
         };
-        let threads = thread::Builder::new().spawn(listener).and_then(|_| Pipes::new(input, output));
+        let threads = thread::Builder::new().spawn(listener);
+        let threads = threads.and_then(|_| Pipes::new(input, output, settings.patience.clone()));
         Ok((worker, threads.map_err(|error| failed(error.to_string()))?))
     }
 
-    /// Waits this long for the process to end by itself, then kills it.
+    /// Waits this long for the process to end by itself, then kills it; what it started is killed in any case.
     pub fn end(&mut self, grace: Duration) -> Ending {
         if let Some(ending) = self.ending {
             return ending;
         }
-        let ending = match self.wait(grace) {
-            Some(ending) => ending,
-            None => {
-                kill(&mut self.child);
-                // A process that was killed is collected, so that no zombie stays.
-                let _ = self.child.wait();
-                Ending::Stopped
-            }
-        };
+        let ending = self.wait(grace).unwrap_or(Ending::Stopped);
+        self.group.kill();
+        // One that left its group is reached by its own number. A process that was killed is collected, so that no zombie stays.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
         self.ending = Some(ending);
         ending
+    }
+
+    /// Whether the process has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(Some(_)))
     }
 
     fn wait(&mut self, grace: Duration) -> Option<Ending> {
@@ -122,21 +126,4 @@ fn follow(errors: ChildStderr, kept: &Mutex<VecDeque<String>>, pass: bool) {
         kept.push_back(text);
         line.clear();
     }
-}
-
-/// A process group of its own: Ctrl-C reaches only the solver, which can then end in order, and the children of the process can be
-/// stopped with it.
-#[cfg(unix)]
-fn apart(program: &mut Command) {
-    std::os::unix::process::CommandExt::process_group(program, 0);
-}
-
-#[cfg(not(unix))]
-fn apart(_program: &mut Command) {}
-
-/// Kills the process with its whole group. Errors mean that it is gone already.
-fn kill(child: &mut Child) {
-    #[cfg(unix)]
-    let _ = rustix::process::kill_process_group(rustix::process::Pid::from_child(child), rustix::process::Signal::KILL);
-    let _ = child.kill();
 }

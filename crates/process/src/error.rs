@@ -5,6 +5,7 @@ use std::time::Duration;
 use tangor_problem::{Function, MetaError};
 
 use crate::PROTOCOL_VERSION;
+use crate::patience::Impatience;
 
 /// Why a process cannot be had as a problem.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -131,6 +132,14 @@ pub enum Misdeed {
         question: Question,
         /// How long it had.
         limit: Duration,
+    },
+    /// Nobody waited for its answer any longer, which is not its fault.
+    #[error("was busy with {question} when {reason}")]
+    Abandoned {
+        /// What it was asked.
+        question: Question,
+        /// What ended the wait.
+        reason: Impatience,
     },
     /// The operating system could not read from it or write to it.
     #[error("could not be reached for {question}: {cause}")]

@@ -6,7 +6,7 @@ use crate::child::Worker;
 use crate::error::{Ending, Error, Misdeed, OracleError, Question};
 use crate::introduction::{Introduction, LONGEST_INTRODUCTION, greeting};
 use crate::message::{Payload, Reply, decode, reply};
-use crate::pipes::{Blockage, Pipes};
+use crate::pipes::{Blockage, Pipes, Wait};
 use crate::settings::ProcessSettings;
 
 /// How long a process may take to end when its standard input is closed: an interpreter has to be taken down.
@@ -30,7 +30,7 @@ impl Oracle {
     /// Starts a process and lets it introduce its problem.
     pub fn start(command: &str, settings: &ProcessSettings) -> Result<Oracle, Error> {
         let (mut worker, mut pipes) = Worker::start(command, settings)?;
-        match introduce(&mut pipes, settings.time_limit) {
+        match introduce(&mut pipes, &mut worker, settings.time_limit) {
             Ok(introduction) => {
                 let (command, time_limit) = (command.to_string(), settings.time_limit);
                 Ok(Oracle { command, introduction, worker, pipes: Ok(pipes), time_limit, last_id: 0 })
@@ -56,7 +56,8 @@ impl Oracle {
         self.check_question(function, x, draws, values.len())?;
         let pipes = self.pipes.as_mut().map_err(|failure| failure.clone())?;
         self.last_id += 1;
-        let exchange = Exchange { pipes, id: self.last_id, function, time_limit: self.time_limit };
+        let worker = &mut self.worker;
+        let exchange = Exchange { pipes, worker, id: self.last_id, function, time_limit: self.time_limit };
         let Introduction { payload, meta, .. } = &self.introduction;
         match exchange.ask(*payload, meta, x, draws, values) {
             Ok(Reply::Values(())) => Ok(()),
@@ -64,10 +65,11 @@ impl Oracle {
             Ok(Reply::Error(cause)) => {
                 let misdeed = Misdeed::Failed { question: Question::Evaluation { id: self.last_id, function }, cause };
                 // It said what is wrong; what it wrote to its standard error need not be the cause.
-                Err(OracleError { command: self.command.clone(), misdeed, ending: Ending::Waits, stderr: Vec::new() }.into())
+                let ending = Ending::Waits;
+                Err(Failure::broken(OracleError { command: self.command.clone(), misdeed, ending, stderr: Vec::new() }))
             }
             Err(misdeed) => {
-                let failure = Failure::from(condemn(&mut self.worker, &self.command, misdeed));
+                let failure = Failure::broken(condemn(&mut self.worker, &self.command, misdeed));
                 self.pipes = Err(failure.clone());
                 Err(failure)
             }
@@ -101,7 +103,7 @@ impl Oracle {
         } else {
             return Ok(());
         };
-        Err(Error::Question { command: self.command.clone(), function, mistake }.into())
+        Err(Failure::broken(Error::Question { command: self.command.clone(), function, mistake }))
     }
 }
 
@@ -116,6 +118,7 @@ impl Drop for Oracle {
 /// One question and its answer.
 struct Exchange<'a> {
     pipes: &'a mut Pipes,
+    worker: &'a mut Worker,
     id: u64,
     function: Function,
     time_limit: Duration,
@@ -129,7 +132,9 @@ impl Exchange<'_> {
         let blocked = |blockage| misdeed(blockage, question, self.time_limit);
         let mut message = self.pipes.buffer();
         payload.request(id, function, draws, x, &mut message).map_err(|error| unwritten(question, &error))?;
-        let line = self.pipes.line(message, payload.line_limit(values.len()), deadline).map_err(blocked)?;
+        let has_ended = &mut || self.worker.has_ended();
+        let wait = Wait { deadline, has_ended };
+        let line = self.pipes.line(message, payload.line_limit(values.len()), wait).map_err(blocked)?;
         let expected = values.len();
         let length = |found| if found == expected { Ok(()) } else { Err(Misdeed::Length { question, found, expected }) };
         let reply = match payload {
@@ -140,7 +145,8 @@ impl Exchange<'_> {
             }),
             Payload::Binary => reply::<usize>(line, question, id)?.store(|found| {
                 length(found)?;
-                decode(self.pipes.bytes(8 * found, deadline).map_err(blocked)?, values);
+                let wait = Wait { deadline, has_ended };
+                decode(self.pipes.bytes(8 * found, wait).map_err(blocked)?, values);
                 Ok(())
             }),
         }?;
@@ -153,11 +159,12 @@ impl Exchange<'_> {
     }
 }
 
-fn introduce(pipes: &mut Pipes, time_limit: Duration) -> Result<Introduction, Misdeed> {
+fn introduce(pipes: &mut Pipes, worker: &mut Worker, time_limit: Duration) -> Result<Introduction, Misdeed> {
     let question = Question::Introduction;
     let mut message = pipes.buffer();
     greeting(&mut message).map_err(|error| unwritten(question, &error))?;
-    let line = pipes.line(message, LONGEST_INTRODUCTION, deadline(time_limit));
+    let wait = Wait { deadline: deadline(time_limit), has_ended: &mut || worker.has_ended() };
+    let line = pipes.line(message, LONGEST_INTRODUCTION, wait);
     Introduction::read(line.map_err(|blockage| misdeed(blockage, question, time_limit))?)
 }
 
@@ -192,6 +199,7 @@ fn deadline(time_limit: Duration) -> Option<Instant> {
 fn misdeed(blockage: Blockage, question: Question, limit: Duration) -> Misdeed {
     match blockage {
         Blockage::Late => Misdeed::Late { question, limit },
+        Blockage::Abandoned(reason) => Misdeed::Abandoned { question, reason },
         Blockage::Ended => Misdeed::Ended(question),
         Blockage::Endless(limit) => Misdeed::Endless { question, limit },
         Blockage::Unreachable(cause) => Misdeed::Unreachable { question, cause },
@@ -205,7 +213,7 @@ fn unwritten(question: Question, error: &serde_json::Error) -> Misdeed {
 /// Ends a process that misbehaved, and says so.
 fn condemn(worker: &mut Worker, command: &str, misdeed: Misdeed) -> OracleError {
     let grace = match misdeed {
-        Misdeed::Late { .. } => Duration::ZERO,
+        Misdeed::Late { .. } | Misdeed::Abandoned { .. } => Duration::ZERO,
         Misdeed::Ended(_) | Misdeed::Refused(_) => FAREWELL,
         _ => AFTER_A_LIE,
     };

@@ -2,7 +2,9 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::process::{ChildStdin, ChildStdout};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use crate::patience::{Impatience, LOOK, Patience};
 
 /// The standard streams of a process, with a deadline for each exchange.
 ///
@@ -11,14 +13,28 @@ use std::time::Instant;
 pub struct Pipes {
     jobs: Sender<Job>,
     finished: Receiver<Job>,
+    patience: Patience,
     /// Storage of the last job, which the next one takes.
     spare: Job,
+}
+
+/// How long the last bytes of a process that has ended may be on their way.
+const LAST_WORDS: Duration = Duration::from_millis(300);
+
+/// How long an answer is waited for.
+pub struct Wait<'a> {
+    /// Until when; for ever, if there is none.
+    pub deadline: Option<Instant>,
+    /// Whether the process has ended, and with it the wait.
+    pub has_ended: &'a mut dyn FnMut() -> bool,
 }
 
 /// Why there is no answer.
 #[derive(Debug)]
 pub enum Blockage {
     Late,
+    /// Nobody waits any longer.
+    Abandoned(Impatience),
     Ended,
     /// The line is longer than the limit.
     Endless(usize),
@@ -42,7 +58,7 @@ struct Job {
 
 impl Pipes {
     /// Fails when there can be no further thread.
-    pub fn new(mut input: ChildStdin, output: ChildStdout) -> io::Result<Self> {
+    pub fn new(mut input: ChildStdin, output: ChildStdout, patience: Patience) -> io::Result<Self> {
         let (jobs, todo) = channel::<Job>();
         let (done, finished) = channel();
         thread::Builder::new().spawn(move || {
@@ -55,7 +71,7 @@ impl Pipes {
             }
         })?;
         let spare = Job { to_write: Vec::new(), wanted: Wanted::Bytes(0), read: Vec::new(), result: Ok(()) };
-        Ok(Pipes { jobs, finished, spare })
+        Ok(Pipes { jobs, finished, patience, spare })
     }
 
     /// An empty buffer for [`Pipes::line`].
@@ -66,33 +82,47 @@ impl Pipes {
     }
 
     /// Writes a message, then reads a line. The last line before the end of the stream may lack its newline.
-    pub fn line(&mut self, message: Vec<u8>, limit: usize, deadline: Option<Instant>) -> Result<&[u8], Blockage> {
+    pub fn line(&mut self, message: Vec<u8>, limit: usize, wait: Wait) -> Result<&[u8], Blockage> {
         self.spare.to_write = message;
-        self.carry_out(Wanted::Line(limit), deadline)
+        self.carry_out(Wanted::Line(limit), wait)
     }
 
     /// Reads exactly so many bytes.
-    pub fn bytes(&mut self, count: usize, deadline: Option<Instant>) -> Result<&[u8], Blockage> {
+    pub fn bytes(&mut self, count: usize, wait: Wait) -> Result<&[u8], Blockage> {
         self.spare.to_write.clear();
-        self.carry_out(Wanted::Bytes(count), deadline)
+        self.carry_out(Wanted::Bytes(count), wait)
     }
 
-    fn carry_out(&mut self, wanted: Wanted, deadline: Option<Instant>) -> Result<&[u8], Blockage> {
+    fn carry_out(&mut self, wanted: Wanted, wait: Wait) -> Result<&[u8], Blockage> {
         let to_write = std::mem::take(&mut self.spare.to_write);
         let read = std::mem::take(&mut self.spare.read);
         self.jobs.send(Job { to_write, wanted, read, result: Ok(()) }).map_err(|_| Blockage::Ended)?;
-        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let answer = match left {
-            Some(left) => self.finished.recv_timeout(left),
-            None => self.finished.recv().map_err(RecvTimeoutError::from),
-        };
-        let mut job = answer.map_err(|error| match error {
-            RecvTimeoutError::Timeout => Blockage::Late,
-            RecvTimeoutError::Disconnected => Blockage::Ended,
-        })?;
+        let mut job = self.wait(wait)?;
         std::mem::replace(&mut job.result, Ok(()))?;
         self.spare = job;
         Ok(&self.spare.read)
+    }
+
+    /// Waits for the thread, and looks up now and then.
+    fn wait(&self, wait: Wait) -> Result<Job, Blockage> {
+        let mut grace = LAST_WORDS;
+        loop {
+            if let Some(reason) = self.patience.is_over() {
+                return Err(Blockage::Abandoned(reason));
+            }
+            let left = wait.deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
+            match self.finished.recv_timeout(left.min(LOOK)) {
+                Ok(job) => return Ok(job),
+                Err(RecvTimeoutError::Timeout) if left <= LOOK => return Err(Blockage::Late),
+                // What a process said before its end is heard; what it started may hold the pipe open, and is not waited for.
+                Err(RecvTimeoutError::Timeout) if (wait.has_ended)() => match grace.checked_sub(LOOK) {
+                    Some(less) => grace = less,
+                    None => return Err(Blockage::Ended),
+                },
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(Blockage::Ended),
+            }
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::patience::Patience;
+
 /// How a process is run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessSettings {
@@ -11,10 +13,12 @@ pub struct ProcessSettings {
     pub pass_stderr: bool,
     /// The folder to run in. Default: the current one.
     pub folder: Option<PathBuf>,
+    /// What ends a wait earlier. Default: nothing.
+    pub patience: Patience,
 }
 
 impl Default for ProcessSettings {
     fn default() -> Self {
-        ProcessSettings { time_limit: Duration::from_secs(60), pass_stderr: true, folder: None }
+        ProcessSettings { time_limit: Duration::from_secs(60), pass_stderr: true, folder: None, patience: Patience::default() }
     }
 }

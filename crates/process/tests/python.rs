@@ -126,12 +126,51 @@ fn exceptions_in_python_become_answers() {
             broken.is_broken() && broken.to_string().contains("ValueError: math domain error (<string>, line 9)"),
             "{broken}"
         );
-        let nan = problem.objective(&[7.0]).expect_err("a mistake").to_string();
-        assert!(nan.contains("ValueError: value 0 of objective is nan"), "{nan}");
+        let nan = problem.objective(&[7.0]).expect_err("no value");
+        assert!(!nan.is_broken() && nan.to_string() == "value 0 of objective is nan", "{nan}");
         let mut g = [0.0];
         problem.gradient(&[4.0], &mut g).expect("a gradient");
         assert_eq!(g, [0.25]);
     }
+}
+
+const WITHOUT_GRADIENT: &str = "
+import oracle
+print('a print before the greeting does no harm', flush=True)
+oracle.serve('cubes', [1.0, 2.0], objective=lambda x, draws: x[0] ** 3 + x[1] ** 3, x_lower=[1.0, None])
+";
+
+#[test]
+fn an_objective_without_a_gradient_gets_differences() {
+    if !python_has("json") {
+        return;
+    }
+    let mut problem = start(&["-c", WITHOUT_GRADIENT]).and_then(ProcessProblem::into_exact).expect("an exact problem");
+    assert!(problem.meta().has_objective);
+    let mut g = [0.0; 2];
+    problem.gradient(&[2.0, -1.0], &mut g).expect("a gradient");
+    assert!((g[0] - 12.0).abs() < 1e-8 && (g[1] - 3.0).abs() < 1e-8, "{g:?}");
+}
+
+const LISTS: &str = "
+import array, oracle
+kinds = [lambda v: v, tuple, lambda v: array.array('f', v)]
+oracle.serve('kinds', [0.0], lambda x, draws: kinds[int(x[0])]([0.5]) if x[0] < 3 else ['a'])
+";
+
+#[test]
+fn numbers_of_any_kind_are_taken_and_others_refused() {
+    if !python_has("json") {
+        return;
+    }
+    let mut problem = start(&["-c", LISTS]).expect("a problem");
+    let mut g = [0.0];
+    for kind in [0.0, 1.0, 2.0] {
+        problem.gradient(&[kind], &[], &mut g).expect("a gradient");
+        assert_eq!(g, [0.5]);
+    }
+    let refused = problem.gradient(&[3.0], &[], &mut g).expect_err("a text").to_string();
+    assert!(refused.contains("where numbers are needed"), "{refused}");
 }
 
 #[test]

@@ -208,6 +208,9 @@ impl Problem for WithHessian {
     fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
         self.problem.jacobian(x, values)
     }
+    fn second_order(&mut self) -> Option<&mut dyn SecondOrder> {
+        Some(self)
+    }
 }
 
 impl SecondOrder for WithHessian {

@@ -53,8 +53,6 @@ pub(crate) struct Variable {
     pub lower: f64,
     pub upper: f64,
     pub start: f64,
-    /// Linear coefficients are divided by it.
-    pub scale: f64,
     pub kind: VariableKind,
 }
 
@@ -177,7 +175,7 @@ impl Model {
         self.groups.iter_mut().for_each(|group| group.group_type = group.group_type.map(|number| numbers[number]));
     }
 
-    /// Adds the linear parts that are combinations of others, in the order of the file, and applies the scale of the variables.
+    /// Adds the linear parts that are combinations of others, in the order of the file.
     pub fn finish_linear(&mut self) {
         if self.groups.iter().any(|group| !group.combination.is_empty()) {
             let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); self.groups.len()];
@@ -192,9 +190,6 @@ impl Model {
                     rows[target].extend(copied);
                 }
             }
-        }
-        for (_, variable, value) in &mut self.linear {
-            *value /= self.variables[*variable as usize].scale;
         }
     }
 

@@ -47,7 +47,9 @@ struct Array {
 impl Name {
     pub fn new(text: &str, column: usize, lexicon: &mut Lexicon) -> Self {
         let number = lexicon.number(text);
-        let array = text.strip_suffix(')').and_then(|head| head.split_once('(')).map(|(stem, list)| Array {
+        // What follows the closing bracket says nothing to the original decoder: `U(I)SQ` is `U3` when `I` is 3.
+        let bracketed = text.split_once('(').and_then(|(stem, rest)| Some((stem, rest.split_once(')')?.0)));
+        let array = bracketed.map(|(stem, list)| Array {
             stem: stem.into(),
             indices: list
                 .split(',')
@@ -146,14 +148,14 @@ mod tests {
     fn array_names_expand() {
         let mut lexicon = Lexicon::default();
         let names: Vec<Name> =
-            ["X(I,J,K)", "Y()", "Z(I,,K)", "W(", "X"].iter().map(|text| Name::new(text, 5, &mut lexicon)).collect();
+            ["X(I,J,K)", "Y()", "Z(I,,K)", "W(", "X", "U(K)SQ/2"].iter().map(|text| Name::new(text, 5, &mut lexicon)).collect();
         let mut values = vec![None; lexicon.len()];
         for (index, value) in [("I", -6), ("J", 0), ("K", 3)] {
             values[lexicon.number(index)] = Some(value);
         }
         let mut buffer = String::new();
         let expanded: Vec<String> = names.iter().map(|name| name.expand(&values, &mut buffer).unwrap().to_string()).collect();
-        assert_eq!(expanded, ["X-6,0,3", "Y", "Z-6,3", "W(", "X"]);
+        assert_eq!(expanded, ["X-6,0,3", "Y", "Z-6,3", "W(", "X", "U3"]);
         values[lexicon.number("J")] = None;
         assert_eq!(names[0].expand(&values, &mut buffer), Err("J"));
     }

@@ -154,7 +154,8 @@ impl Parameters {
         let number = || card.number(&card.field4);
         let value = match card.code.as_bytes()[1] {
             b'E' => number()?,
-            b'I' => self.integer(card, &card.field3)? as f64,
+            // The original decoder converts in single precision, and files with large integers have its values.
+            b'I' => f64::from(self.integer(card, &card.field3)? as f32),
             b'A' => first()? + number()?,
             b'S' => number()? - first()?,
             b'M' => first()? * number()?,

@@ -46,6 +46,7 @@ impl SifProblem {
             c_upper: rows().map(|group| row_bounds(group).1).collect(),
             jacobian: pattern(&constraints.side),
             has_objective: objective.side.rows() > 0 || !quadratic.is_empty(),
+            maximise: false,
             linear_rows: (0..constraints.side.rows()).map(|row| constraints.side.is_linear(row)).collect(),
             row_names: (0..constraints.side.rows()).map(|row| constraints.side.row_name(row).to_string()).collect(),
             variable_names: model.variable_names.iter().map(String::from).collect(),

@@ -140,8 +140,8 @@ VARIABLES
     let x = [8.0, 3.0];
     assert_eq!(problem.objective(&x).unwrap(), 2.0);
     assert_eq!(gradient(&mut problem, &x), [0.25, 0.0]);
-    // C = 2 A - B + 10 X; the column of Y is halved, the row B doubled.
-    assert_eq!(constraints(&mut problem, &x), [24.0, 15.0, 128.0 - 7.5]);
+    // C = 2 A - B + 10 X; the row B is doubled, and the scale of Y changes nothing.
+    assert_eq!(constraints(&mut problem, &x), [24.0, 30.0, 128.0 - 15.0]);
     assert_eq!(problem.meta().linear_rows, [true; 3]);
 }
 
@@ -328,4 +328,42 @@ fn problems_are_found_in_a_folder() {
     assert_eq!(find("hs999", &folder), Some(folder.join("HS999.SIF")));
     assert_eq!(find("HS998", &folder), None);
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn what_follows_a_bracket_says_nothing() {
+    let mut problem = read(
+        " IE 1                   1
+ IE 2                   2
+VARIABLES
+ DO I         1                        2
+ X  U(I)
+ ND
+GROUPS
+ DO I         1                        2
+ XE U(I)SQ    U(I)      1.0
+ AE D(I)                6.0
+ AE D(I)SQ/2            7.0
+ ND
+ ZE U(2)SQ    U1                       D(1)SQ/2
+",
+    );
+    assert_eq!(problem.meta().row_names, ["U1", "U2"]);
+    assert_eq!(constraints(&mut problem, &[2.0, 3.0]), [2.0, 17.0]);
+}
+
+#[test]
+fn integers_become_real_in_single_precision() {
+    // 2^24 + 1 has one digit too many.
+    let mut problem = read(
+        "   Remarks before the first section
+ IE I                   16777217
+ RI R         I
+VARIABLES
+    X
+GROUPS
+ ZN OBJ       X                        R
+",
+    );
+    assert_eq!(problem.objective(&[1.0]).unwrap(), 16777216.0);
 }

@@ -93,7 +93,6 @@ fn every_error_of_the_data_part_says_where_and_what() {
         ),
         ("VARIABLES\n E  X\n", ":3:2: field 1 of this section is blank, X or Z, not 'E'"),
         ("VARIABLES\n    X         C         1.0\n", ":3:15: there is no group 'C'"),
-        ("VARIABLES\n    X         'SCALE'   0.0\n", ":3:15: a scale factor must not be zero"),
         (
             "VARIABLES\n    X         'MARKER'                 'INTMID'\n",
             ":3:40: a 'MARKER' card has 'INTORG' or 'INTEND' in field 5, not \"'INTMID'\"",

@@ -1,6 +1,6 @@
 //! Why a run could not be done. How a run ended is not an error: see [`Stop`](crate::Stop).
 
-use tangor_problem::MetaError;
+use tangor_problem::{MetaError, TooLarge};
 
 use crate::SettingsError;
 
@@ -15,6 +15,9 @@ pub enum Error {
         /// What is wrong with it.
         source: MetaError,
     },
+    /// The run would need too much memory.
+    #[error("{0} (limits.memory)")]
+    Memory(#[from] TooLarge),
     /// A setting is out of range.
     #[error(transparent)]
     Settings(#[from] SettingsError),

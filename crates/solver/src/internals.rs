@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use tangor_problem::SampledProblem;
 
-use crate::clock::Clock;
-use crate::gram::Gram;
-use crate::matrix::{Jacobian, Matrix, Structure};
-use crate::projection::{Projection, Subproblem};
-use crate::vector::norm;
-use crate::{Factorisation, Kernel, NormalVariant, Solver, Unusual, cone};
+use crate::kernel::cone;
+use crate::kernel::gram::Gram;
+use crate::kernel::matrix::{Jacobian, Matrix, Structure};
+use crate::kernel::projection::Projection;
+use crate::kernel::subproblem::{Block, LowRank, Subproblem};
+use crate::kernel::system::Beside;
+use crate::kernel::vector::norm;
+use crate::run::clock::Clock;
+use crate::{Factorisation, Kernel, NormalVariant, Solver, Unusual};
 
 /// A subproblem `min g^T s + 1/2 s^T H s + sum_i (J s - r)_i^2 / (2 kappa_i)`, `lower <= s <= upper`, that owns its data.
 #[derive(Clone, Debug)]
@@ -17,6 +20,9 @@ pub struct StoredSubproblem {
     jacobian: Jacobian,
     /// The diagonal of `H`.
     pub metric: Vec<f64>,
+    /// The block of `H` for the variables, row after row, unless it is diagonal.
+    pub block: Option<Vec<f64>>,
+    low_rank: Option<LowRank>,
     /// `g`
     pub gradient: Vec<f64>,
     /// `r`
@@ -39,8 +45,10 @@ pub struct StoredKernel {
     pub s: Vec<f64>,
     /// Its multipliers.
     pub y: Vec<f64>,
-    /// Newton steps of the last solution.
+    /// Factorisations of the last solution.
     pub iterations: u32,
+    /// Of these, in the interior-point method.
+    pub interior: u32,
     /// Whether it met the tolerance.
     pub converged: bool,
 }
@@ -67,6 +75,8 @@ impl StoredSubproblem {
         StoredSubproblem {
             jacobian,
             metric: vec![1.0; columns],
+            block: None,
+            low_rank: None,
             gradient: vec![0.0; columns],
             target: vec![0.0; m],
             lower: vec![f64::NEG_INFINITY; columns],
@@ -84,35 +94,39 @@ impl StoredSubproblem {
     /// The normal and the tangent subproblem of the next iteration, with the multipliers that they start from. There is no normal one
     /// where nothing is violated, or where a mapping takes its place. The run is not changed.
     pub fn next_two<S: SampledProblem>(solver: &mut Solver<S>) -> (Option<Self>, Self) {
-        let kept = (solver.normal.y.clone(), solver.tangent.lambda.clone());
+        let kept = (solver.steps.normal.y.clone(), solver.steps.tangent.lambda.clone());
         solver.find_steps(&mut Unusual::default());
-        let is_there = solver.settings.normal.variant != NormalVariant::Mapping && norm(&solver.current.h) > 0.0;
+        let is_there = solver.settings.normal.variant != NormalVariant::Mapping && norm(&solver.state.current.h) > 0.0;
         let normal = is_there.then(|| {
-            let (target, softness) = solver.normal.rows();
+            let (target, softness) = solver.steps.normal.rows();
             StoredSubproblem {
-                metric: solver.metric.normal.clone(),
+                metric: solver.state.metric.normal.clone(),
                 target: target.to_vec(),
-                lower: solver.room.lower.clone(),
-                upper: solver.room.upper.clone(),
+                lower: solver.steps.bounds.lower.clone(),
+                upper: solver.steps.bounds.upper.clone(),
                 softness: softness.to_vec(),
                 warm: kept.0.clone(),
-                ..StoredSubproblem::of(solver.current.jacobian.clone())
+                ..StoredSubproblem::of(solver.state.current.jacobian.clone())
             }
         });
-        let (jacobian, target, softness) = solver.tangent.rows(&solver.current.jacobian, &solver.normal.target);
-        let mut warm = kept.1.clone();
-        warm.resize(jacobian.rows(), 0.0);
-        let tangent = StoredSubproblem {
-            jacobian: jacobian.clone(),
-            metric: solver.metric.diagonal.clone(),
-            gradient: solver.current.g.clone(),
-            target: target.to_vec(),
-            lower: solver.room.lower.clone(),
-            upper: solver.room.upper.clone(),
-            softness: softness.to_vec(),
-            warm,
+        let (block, low_rank) = match solver.state.metric.block() {
+            Block::Diagonal => (None, None),
+            Block::Dense(matrix) => (Some(matrix.to_vec()), None),
+            Block::LowRank(low_rank) => (None, Some(low_rank.clone())),
         };
-        (solver.normal.y, solver.tangent.lambda) = kept;
+        let tangent = StoredSubproblem {
+            metric: solver.state.metric.diagonal.clone(),
+            block,
+            low_rank,
+            gradient: solver.state.current.g.clone(),
+            target: solver.steps.normal.target.clone(),
+            lower: solver.steps.bounds.lower.clone(),
+            upper: solver.steps.bounds.upper.clone(),
+            softness: solver.steps.tangent.softness.clone(),
+            warm: kept.1.clone(),
+            ..StoredSubproblem::of(solver.state.current.jacobian.clone())
+        };
+        (solver.steps.normal.y, solver.steps.tangent.lambda) = kept;
         (normal, tangent)
     }
 
@@ -120,6 +134,11 @@ impl StoredSubproblem {
         Subproblem {
             jacobian: &self.jacobian,
             metric: &self.metric,
+            block: match (&self.block, &self.low_rank) {
+                (Some(matrix), _) => Block::Dense(matrix),
+                (None, Some(low_rank)) => Block::LowRank(low_rank),
+                (None, None) => Block::Diagonal,
+            },
             gradient: Some(&self.gradient),
             target: &self.target,
             lower: &self.lower,
@@ -141,6 +160,32 @@ impl StoredSubproblem {
         (0..a.m).flat_map(row).filter(|(_, _, value)| *value != 0.0).chain(slacks).collect()
     }
 
+    /// The entries of the lower triangle of `H`, all of its diagonal among them: row, column, value.
+    pub fn hessian_entries(&self) -> Vec<(usize, usize, f64)> {
+        let n = self.jacobian.a.n;
+        let diagonal = self.metric.iter().enumerate().map(|(j, h)| (j, j, *h));
+        match (&self.block, &self.low_rank) {
+            (Some(block), _) => {
+                let below = (0..n).flat_map(|i| (0..i).map(move |j| (i, j, block[i * n + j])));
+                diagonal.chain(below).collect()
+            }
+            (None, Some(low_rank)) => {
+                let of = |i: usize, j: usize| {
+                    let terms = low_rank.signs().iter().enumerate();
+                    terms.map(|(k, sign)| sign * low_rank.vector(k)[i] * low_rank.vector(k)[j]).sum::<f64>()
+                };
+                let below = (0..n).flat_map(|i| (0..i).map(move |j| (i, j))).map(|(i, j)| (i, j, of(i, j)));
+                diagonal.map(|(i, j, h)| (i, j, if i < n { h + of(i, i) } else { h })).chain(below).collect()
+            }
+            (None, None) => diagonal.collect(),
+        }
+    }
+
+    /// How many of the columns are slacks.
+    pub fn slacks(&self) -> usize {
+        self.jacobian.slack_rows.len()
+    }
+
     /// Whether there is a row that is neither soft nor has a slack.
     pub fn has_hard_rows(&self) -> bool {
         (0..self.target.len()).any(|i| self.softness[i] == 0.0 && !self.jacobian.slack_rows.contains(&i))
@@ -149,21 +194,31 @@ impl StoredSubproblem {
     /// A kernel for this subproblem.
     pub fn kernel(&self, settings: &Kernel) -> StoredKernel {
         let (m, columns) = self.size();
-        let projection = Projection::new(&self.jacobian, settings);
+        let beside = match self.borrow().block {
+            Block::Diagonal => Beside::Nothing,
+            Block::Dense(_) => Beside::Dense,
+            Block::LowRank(low_rank) => Beside::LowRank(low_rank.most()),
+        };
+        let projection = Projection::with(&self.jacobian, settings, beside);
         let (s, y) = (vec![0.0; columns], vec![0.0; m]);
-        StoredKernel { projection, clock: Clock::new(None, 0.0), s, y, iterations: 0, converged: false }
+        StoredKernel { projection, clock: Clock::new(None, 0.0), s, y, iterations: 0, interior: 0, converged: false }
     }
 
     /// Solves from the warm start.
     pub fn solve(&self, kernel: &mut StoredKernel) {
         kernel.y.copy_from_slice(&self.warm);
         let done = kernel.projection.solve(&self.borrow(), &mut kernel.y, &mut kernel.s, &kernel.clock);
-        (kernel.iterations, kernel.converged) = (done.iterations, done.converged);
+        (kernel.iterations, kernel.interior, kernel.converged) = (done.iterations, done.interior, done.converged);
     }
 
     /// Solves by Clarabel; false when it gave up.
     pub fn solve_by_clarabel(&self, s: &mut [f64], y: &mut [f64]) -> bool {
         cone::quadratic(&self.borrow(), s, y, &Clock::new(None, 0.0))
+    }
+
+    /// `out = H s`
+    pub fn apply_hessian(&self, s: &[f64], out: &mut [f64]) {
+        self.borrow().apply_hessian(s, out);
     }
 
     /// `out = J v`

@@ -1,10 +1,8 @@
 //! What happens when functions fail or somebody wants the end: the run ends cleanly, says why, and gives back the best point.
 
-use std::cell::Cell;
 use std::ops::ControlFlow;
-use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use tangor_problem::{Evaluation, Failure, Function, Meta, Problem};
@@ -54,7 +52,7 @@ impl Tricky {
             Trick::Nan => values[last] = f64::NAN,
             Trick::Infinite => values[last] = f64::NEG_INFINITY,
             Trick::Undefined => return Err(Failure::undefined("the logarithm of a negative number")),
-            Trick::Error => return Err(DiskFull.into()),
+            Trick::Error => return Err(Failure::broken(DiskFull)),
             Trick::Panic => panic!("index 7 is out of range"),
             Trick::Sleep => std::thread::sleep(Duration::from_millis(20)),
         }
@@ -153,7 +151,7 @@ fn a_panic_in_a_function_ends_the_run_like_an_error() {
 }
 
 /// Minimise `x - log(x)` from 10: a long step crosses zero, where there is no logarithm.
-struct Logarithm(Meta, Rc<Cell<u32>>, fn() -> Evaluation<f64>);
+struct Logarithm(Meta, Arc<AtomicU32>, fn() -> Evaluation<f64>);
 
 impl Problem for Logarithm {
     fn meta(&self) -> &Meta {
@@ -161,7 +159,7 @@ impl Problem for Logarithm {
     }
     fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
         if x[0] <= 0.0 {
-            self.1.set(self.1.get() + 1);
+            self.1.fetch_add(1, Ordering::Relaxed);
             return self.2();
         }
         Ok(20.0 * (x[0] - x[0].ln()))
@@ -183,11 +181,11 @@ fn no_value_at_a_trial_point_shortens_the_step() {
     let absences: [fn() -> Evaluation<f64>; 3] =
         [|| Ok(f64::NAN), || Ok(f64::INFINITY), || Err(Failure::undefined("log of a negative number"))];
     for absence in absences {
-        let absent = Rc::new(Cell::new(0));
+        let absent = Arc::new(AtomicU32::new(0));
         let report = run(Logarithm(Meta::new("logarithm", vec![10.0]), absent.clone(), absence));
         assert_eq!(report.point, Point::EpsKkt, "{}", report.message);
         assert!((report.x[0] - 1.0).abs() < 1e-6);
-        assert!(absent.get() > 0, "no trial point was beyond the edge: the test tests nothing");
+        assert!(absent.load(Ordering::Relaxed) > 0, "no trial point was beyond the edge: the test tests nothing");
         assert!(report.unusual.iter().any(|(event, count)| *event == Event::Undefined && *count > 0));
         assert!(report.failure.is_none(), "the run overcame it");
     }

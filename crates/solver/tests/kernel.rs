@@ -42,6 +42,19 @@ fn subproblem() -> impl Strategy<Value = StoredSubproblem> {
     })
 }
 
+/// The same with a dense block `G G^T` and the diagonal for the variables, from a triangle `G`.
+fn with_block() -> impl Strategy<Value = StoredSubproblem> {
+    (subproblem(), vec(-1.0..1.0, 100)).prop_map(|(mut problem, g)| {
+        let n = problem.size().1 - problem.slacks();
+        let product = |i: usize, j: usize| (0..=i.min(j)).map(|k| g[i * 10 + k] * g[j * 10 + k]).sum::<f64>();
+        let diagonal = |i: usize, j: usize| if i == j { problem.metric[i] } else { 0.0 };
+        let block: Vec<f64> = (0..n * n).map(|k| (k / n, k % n)).map(|(i, j)| product(i, j) + diagonal(i, j)).collect();
+        (0..n).for_each(|i| problem.metric[i] = block[i * n + i]);
+        problem.block = Some(block);
+        problem
+    })
+}
+
 fn build(
     n: usize,
     columns: &[(f64, f64, f64, f64, f64)],
@@ -73,14 +86,17 @@ fn size(values: &[f64]) -> f64 {
     values.iter().fold(1.0, |most, value| value.abs().max(most))
 }
 
-/// How far `s` and `y` are from `s = clip(-(g + J^T y) / H)` and `J s - kappa y = r`, which together mean that `s` is the solution.
+/// How far `s` and `y` are from `s = clip(s - (H s + g + J^T y) / diag H)` and `J s - kappa y = r`, which together mean that `s` is the
+/// solution.
 /// The first is an error of `s`, the second is relative to the numbers in the row.
 fn optimality_errors(problem: &StoredSubproblem, s: &[f64], y: &[f64]) -> (f64, f64) {
     let (m, columns) = problem.size();
-    let (mut product, mut q) = (vec![0.0; m], vec![0.0; columns]);
+    let (mut product, mut q, mut hs) = (vec![0.0; m], vec![0.0; columns], vec![0.0; columns]);
+    problem.apply_hessian(s, &mut hs);
     problem.apply(s, &mut product);
     problem.apply_transposed(y, &mut q);
-    let clipped = |i: usize| (-(problem.gradient[i] + q[i]) / problem.metric[i]).clamp(problem.lower[i], problem.upper[i]);
+    let step = |i: usize| (hs[i] + problem.gradient[i] + q[i]) / problem.metric[i];
+    let clipped = |i: usize| (s[i] - step(i)).clamp(problem.lower[i], problem.upper[i]);
     let of_columns = (0..columns).map(|i| (clipped(i) - s[i]).abs()).fold(0.0, f64::max);
     let of_row = |i: usize| {
         let soft = problem.softness[i] * y[i];
@@ -127,6 +143,17 @@ proptest! {
         }
     }
 
+    #[test]
+    fn random_subproblems_with_a_dense_metric_agree_with_clarabel(problem in with_block()) {
+        let mut kernel = problem.kernel(&settings(Factorisation::Automatic));
+        problem.solve(&mut kernel);
+        prop_assert!(kernel.converged, "did not converge in {} steps", kernel.iterations);
+        let errors = optimality_errors(&problem, &kernel.s, &kernel.y);
+        prop_assert!(is_optimal(&problem, &kernel.s, &kernel.y, TOLERANCE), "{errors:?}");
+        let distance = distance_to_clarabel(&problem, &kernel.s);
+        prop_assert!(distance.is_none_or(|distance| distance <= TOLERANCE), "off by {distance:?}");
+    }
+
     /// The same kernel on one subproblem after another remembers nothing.
     #[test]
     fn a_used_kernel_gives_the_same_bits(problem in subproblem()) {
@@ -140,17 +167,18 @@ proptest! {
         prop_assert_eq!(first, (kernel.s, kernel.y, kernel.iterations));
     }
 
-    /// From its own multipliers the solution is there at once.
+    /// From its own multipliers the solution is there after the factorisation that finds it and, where a column lies on its bound with no
+    /// multiplier, one more.
     #[test]
-    fn a_warm_start_at_the_solution_needs_no_step(mut problem in subproblem()) {
+    fn a_warm_start_at_the_solution_needs_no_search(mut problem in subproblem()) {
         let mut kernel = problem.kernel(&settings(Factorisation::Automatic));
         problem.solve(&mut kernel);
         problem.warm = kernel.y.clone();
         let cold = kernel.s.clone();
         problem.solve(&mut kernel);
-        prop_assert!(kernel.iterations <= 1, "{} steps", kernel.iterations);
+        prop_assert!(kernel.iterations <= 2, "{} factorisations", kernel.iterations);
         let moved = kernel.s.iter().zip(&cold).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-        prop_assert!(moved <= 1e-9 * size(&cold), "the solution moved by {moved:e}");
+        prop_assert!(moved <= 1e-8 * size(&cold), "the solution moved by {moved:e}");
     }
 }
 

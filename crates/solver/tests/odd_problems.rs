@@ -7,7 +7,8 @@ use tangor_problem::{ClosureProblem, Meta, Problem};
 use tangor_solver::{MetricKind, Point, Report, Settings, Stop, solve};
 
 const INFINITE: f64 = f64::INFINITY;
-const METRICS: [MetricKind; 4] = [MetricKind::Identity, MetricKind::Spectral, MetricKind::Diagonal, MetricKind::QuasiNewton];
+const METRICS: [MetricKind; 5] =
+    [MetricKind::Identity, MetricKind::Spectral, MetricKind::Diagonal, MetricKind::LimitedMemory, MetricKind::QuasiNewton];
 
 /// Minimise `1/2 |x - target|^2` subject to rows `A x`, `A` dense.
 fn nearest(meta: Meta, target: &'static [f64], a: &'static [&'static [f64]]) -> ClosureProblem {

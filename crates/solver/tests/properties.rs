@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use tangor_problem::Problem;
-use tangor_solver::{Lipschitz, MetricKind, Point, Row, Scaling, Settings, Solver, Stop};
+use tangor_solver::{Event, Lipschitz, MetricKind, Point, Row, Scaling, Settings, Solver, Stop};
 
 fn settings(metric: MetricKind) -> Settings {
     let mut settings = Settings::default();
@@ -26,11 +26,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn iterates_stay_inside_rho_never_falls_and_reports_are_honest(mut problem in random::problem(), kind in metric()) {
+    fn iterates_stay_inside_rho_falls_only_on_record_and_reports_are_honest(mut problem in random::problem(), kind in metric()) {
         let meta = problem.meta().clone();
         let mut rho = 0.0;
         let mut watch = |row: &Row, x: &[f64]| {
-            assert!(row.rho >= rho, "rho fell from {rho} to {}", row.rho);
+            let recorded = row.unusual.contains(Event::Lowered) || row.unusual.contains(Event::Elsewhere);
+            assert!(recorded || row.rho >= rho, "rho fell from {rho} to {}", row.rho);
             rho = row.rho;
             for (i, x) in x.iter().enumerate() {
                 assert!((meta.x_lower[i]..=meta.x_upper[i]).contains(x), "x[{i}] = {x} is outside of its bounds");

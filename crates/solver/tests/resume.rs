@@ -76,7 +76,9 @@ fn a_resumed_run_equals_an_uninterrupted_one() {
     let file = folder.path().join("run.json");
     // A fixed sequence of pseudo-random places to interrupt at.
     let mut state = 12345u64;
-    for metric in [MetricKind::QuasiNewton, MetricKind::Diagonal, MetricKind::Spectral, MetricKind::Identity] {
+    for metric in
+        [MetricKind::QuasiNewton, MetricKind::LimitedMemory, MetricKind::Diagonal, MetricKind::Spectral, MetricKind::Identity]
+    {
         for entry in entries() {
             let settings = settings(metric);
             let (whole, rows) = whole_run(entry, &settings);
@@ -129,11 +131,11 @@ fn bad_checkpoints_are_refused_in_a_sentence() {
     let folder = tempdir().unwrap();
     let good = checkpoint_text(folder.path());
     assert_eq!(refusal(folder.path(), &good), "it was accepted");
-    let future = good.replacen("\"version\":2", "\"version\":99", 1);
+    let future = good.replacen("\"version\":3", "\"version\":99", 1);
     let missing = good.replacen("\"rho\":", "\"roh\":", 1);
     let short = good.replacen("\"z\":[", "\"z\":[0.0,", 1);
     for (text, expected) in [
-        (future.as_str(), "its version is 99, this program reads version 2"),
+        (future.as_str(), "its version is 99, this program reads version 3"),
         (&missing, "unknown field `roh`"),
         (&good[..good.len() / 2], "EOF while parsing"),
         ("", "EOF while parsing"),
@@ -150,7 +152,7 @@ fn bad_checkpoints_are_refused_in_a_sentence() {
 fn a_future_version_is_told_before_its_unknown_fields() {
     let folder = tempdir().unwrap();
     let message = refusal(folder.path(), r#"{"version": 99, "novelty": true}"#);
-    assert!(message.contains("its version is 99, this program reads version 2"), "{message}");
+    assert!(message.contains("its version is 99, this program reads version 3"), "{message}");
 }
 
 #[test]

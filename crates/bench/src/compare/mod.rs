@@ -34,6 +34,8 @@ pub struct Duel {
     pub second_only: Vec<String>,
     /// Solved by neither.
     pub neither: Vec<String>,
+    /// Refused by either: nobody has lost.
+    pub refused: Vec<String>,
 }
 
 /// Who needed less of something on the problems that both solved.
@@ -97,10 +99,30 @@ impl Comparison {
         self.problems.iter().filter(infeasible).count()
     }
 
+    /// How many common problems it refused.
+    pub fn refused(&self, entrant: usize) -> usize {
+        self.problems.iter().filter(|problem| self.is_refused(entrant, problem)).count()
+    }
+
+    /// Whether a solver refused a problem.
+    pub fn is_refused(&self, entrant: usize, problem: &str) -> bool {
+        self.entry(entrant, problem).is_some_and(|entry| entry.refused)
+    }
+
+    /// The problems that no solver refused: profiles are about these.
+    pub fn accepted(&self) -> Vec<&String> {
+        let refused = |problem: &str| (0..self.entrants.len()).any(|entrant| self.is_refused(entrant, problem));
+        self.problems.iter().filter(|problem| !refused(problem)).collect()
+    }
+
     /// Who solved what.
     pub fn duel(&self, first: usize, second: usize) -> Duel {
         let mut duel = Duel::default();
         for problem in &self.problems {
+            if self.is_refused(first, problem) || self.is_refused(second, problem) {
+                duel.refused.push(problem.clone());
+                continue;
+            }
             let list = match (self.is_solved(first, problem), self.is_solved(second, problem)) {
                 (true, true) => &mut duel.both,
                 (true, false) => &mut duel.first_only,

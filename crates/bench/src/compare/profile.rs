@@ -1,7 +1,7 @@
 //! Performance profiles (Dolan and Moré) and data profiles (Moré and Wild).
 
 use super::{Comparison, Entry};
-use crate::figure::{Curve, StepFigure};
+use tangor_figure::{Curve, StepFigure};
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,12 +43,12 @@ impl Measure {
 }
 
 impl Comparison {
-    /// For each solver the share of problems that it solves at no more than a multiple of the cost of the best. `None` when a
+    /// For each solver the share of problems (of those that nobody refused) that it solves at no more than a multiple of the cost of the best. `None` when a
     /// table does not have this measure.
     pub fn performance_profile(&self, measure: Measure) -> Option<StepFigure> {
         let costs: Vec<Vec<f64>> = (0..self.entrants.len()).map(|k| self.costs(k, measure)).collect::<Option<_>>()?;
         let best = |p: usize| costs.iter().map(|costs| costs[p]).fold(f64::INFINITY, f64::min);
-        let ratios = |k: usize| (0..self.problems.len()).map(|p| costs[k][p] / best(p)).map(not_nan).collect();
+        let ratios = |k: usize| (0..costs[k].len()).map(|p| costs[k][p] / best(p)).map(not_nan).collect();
         Some(self.figure(
             format!("Performance profile: {}", measure.name()),
             format!("{} at most this multiple of the best solver's", measure.name()),
@@ -60,7 +60,7 @@ impl Comparison {
     /// For each solver the share of problems that it solves within a budget of evaluations, counted in `n + 1`.
     pub fn data_profile(&self) -> Option<StepFigure> {
         let size = |problem: &String| (0..self.entrants.len()).find_map(|k| self.entry(k, problem)?.n);
-        let sizes: Vec<f64> = self.problems.iter().map(|p| Some(size(p)? as f64 + 1.0)).collect::<Option<_>>()?;
+        let sizes: Vec<f64> = self.accepted().into_iter().map(|p| Some(size(p)? as f64 + 1.0)).collect::<Option<_>>()?;
         let budgets = |k: usize| {
             let costs = self.costs(k, Measure::Evaluations)?;
             Some(costs.iter().zip(&sizes).map(|(cost, size)| cost / size).collect())
@@ -79,14 +79,14 @@ impl Comparison {
             let value = measure.of(self.entry(entrant, problem)?)?;
             Some(if self.is_solved(entrant, problem) { value.max(measure.least()) } else { f64::INFINITY })
         };
-        self.problems.iter().map(cost).collect()
+        self.accepted().into_iter().map(cost).collect()
     }
 
     fn figure(&self, title: String, x_label: String, x_first: f64, rises: Vec<Vec<f64>>) -> StepFigure {
         const LONGEST: f64 = 16384.0;
         let greatest = rises.iter().flatten().copied().filter(|rise| rise.is_finite()).fold(x_first, f64::max);
         let x_last = 2f64.powf(greatest.log2().ceil()).clamp(x_first * 4.0, x_first * LONGEST);
-        let problems = self.problems.len();
+        let problems = self.accepted().len();
         let curves = self.entrants.iter().zip(rises);
         let curves = curves.map(|(entrant, rises)| Curve { label: entrant.label.clone(), rises, problems }).collect();
         StepFigure { title, x_label, x_first, x_last, curves }

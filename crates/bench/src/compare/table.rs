@@ -8,7 +8,7 @@ use csv::StringRecord;
 use tangor_solver::Point;
 
 use crate::Error;
-use crate::record::Record;
+use crate::record::{Ending, Record};
 
 /// What is known of one run on one problem.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +19,8 @@ pub struct Entry {
     pub word: bool,
     /// An infeasible stationary point was found; verified if there are residuals, otherwise the solver's word.
     pub infeasible: bool,
+    /// The solver did not take the problem, or does not know its kind: neither solved nor lost.
+    pub refused: bool,
     /// The objective.
     pub objective: Option<f64>,
     /// Variables.
@@ -29,6 +31,8 @@ pub struct Entry {
     pub evaluations: Option<f64>,
     /// Seconds.
     pub seconds: Option<f64>,
+    /// Megabytes that the run needed at most.
+    pub memory: Option<f64>,
 }
 
 impl Entry {
@@ -112,11 +116,13 @@ fn by_word(row: &Columns) -> Entry {
         residual: None,
         word: status == "solved",
         infeasible: status == "infeasible",
+        refused: status == "refused",
         objective: row.number("objective"),
         n: row.number("dim").map(|dim| dim as usize),
         iterations: row.number("iterations"),
         evaluations: row.number("objective_evaluations"),
         seconds: row.number("seconds"),
+        memory: row.number("memory"),
     }
 }
 
@@ -144,11 +150,13 @@ fn of_record(row: &Record) -> Entry {
         residual: Some(row.residuals().map_or(f64::INFINITY, |residuals| residuals.worst())),
         word: false,
         infeasible: row.point == Point::EpsInfeasibleStationary,
+        refused: row.stop == Ending::Refused,
         objective: row.objective,
         n: Some(row.n).filter(|n| *n > 0),
         iterations: Some(row.iterations as f64),
         evaluations: Some(row.evaluations() as f64),
         seconds: Some(row.seconds),
+        memory: row.memory,
     }
 }
 

@@ -3,7 +3,8 @@
 use std::fmt::{self, Write};
 
 use super::{Comparison, Entry, Measure};
-use crate::figure::StepFigure;
+use crate::journal::no_formula;
+use tangor_figure::StepFigure;
 
 /// Where the shares of a profile are printed.
 const MULTIPLES: [f64; 6] = [1.0, 2.0, 4.0, 10.0, 100.0, 1000.0];
@@ -42,11 +43,12 @@ impl Comparison {
     fn write_counts(&self, out: &mut String) -> fmt::Result {
         let width = self.width();
         writeln!(out, "{} problems in common; all residuals at most", self.problems.len())?;
-        writeln!(out, "  {:width$}  {:>6} {:>6} {:>6} {:>11}", "", "1e-3", "1e-4", "1e-6", "infeasible")?;
+        writeln!(out, "  {:width$}  {:>6} {:>6} {:>6} {:>11} {:>8}", "", "1e-3", "1e-4", "1e-6", "infeasible", "refused")?;
         for (k, entrant) in self.entrants.iter().enumerate() {
             let [a, b, c] = [1e-3, 1e-4, 1e-6].map(|eps| self.solved_within(k, eps));
             let remark = if entrant.verified { "" } else { "   (by its own word)" };
-            writeln!(out, "  {:width$}  {a:>6} {b:>6} {c:>6} {:>11}{remark}", entrant.label, self.infeasible(k))?;
+            let (infeasible, refused) = (self.infeasible(k), self.refused(k));
+            writeln!(out, "  {:width$}  {a:>6} {b:>6} {c:>6} {infeasible:>11} {refused:>8}{remark}", entrant.label)?;
         }
         Ok(())
     }
@@ -60,6 +62,9 @@ impl Comparison {
             writeln!(out, "  only by {who:10} {:3}  {}", list.len(), list.join(" "))?;
         }
         writeln!(out, "  by neither        {:3}  {}", duel.neither.len(), duel.neither.join(" "))?;
+        if !duel.refused.is_empty() {
+            writeln!(out, "  refused by one    {:3}  {}", duel.refused.len(), duel.refused.join(" "))?;
+        }
         for measure in Measure::ALL {
             let wins = self.wins(first, second, measure);
             if wins != Default::default() {
@@ -93,7 +98,7 @@ impl Comparison {
     /// The same as CSV.
     pub fn side_by_side_csv(&self) -> String {
         let fields = ["residual", "solved", "infeasible", "objective", "iterations", "evaluations", "seconds"];
-        let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+        let quoted = |text: &str| format!("\"{}\"", no_formula(text).replace('"', "\"\""));
         let mut out = String::from("problem");
         for entrant in &self.entrants {
             fields.iter().for_each(|field| out.push_str(&format!(",{}", quoted(&format!("{} {field}", entrant.label)))));
@@ -118,6 +123,7 @@ impl Comparison {
 fn cells(entry: &Entry) -> String {
     let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_string());
     let residual = match (entry.residual, entry.infeasible, entry.word) {
+        _ if entry.refused => "refused".to_string(),
         (_, true, _) => "infeasible".to_string(),
         (Some(residual), ..) => format!("{residual:.2e}"),
         (None, _, true) => "solved".to_string(),

@@ -4,8 +4,8 @@ use super::measurement::Measurement;
 use super::setting::{Oracle, Setting};
 use super::slope::{Fit, median};
 use crate::Error;
-use crate::figure::{SlopeFigure, SlopePanel};
 use crate::report::{Cell, Column, Section, Table};
+use tangor_figure::{SlopeFigure, SlopePanel};
 
 /// The counts of one function in one setting.
 #[derive(Clone, Debug, PartialEq)]

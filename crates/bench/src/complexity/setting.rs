@@ -99,7 +99,7 @@ impl Setting {
         let mut settings = Settings { scaling: Scaling::None, ..Settings::default() };
         settings.normal.variant = NormalVariant::Bounded;
         settings.metric.kind = MetricKind::Identity;
-        settings.merit = Merit { rho0: 1.0, margin: 1.0 };
+        settings.merit = Merit { falls: false, rho0: 1.0, margin: 1.0 };
         settings.stepsize.tau = tau;
         settings.stepsize.lipschitz = Lipschitz::Given { objective: L_OBJECTIVE, constraints: L_CONSTRAINT };
         settings.limits.iterations = MOST_ITERATIONS;

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::trace_key;
-use crate::figure::escaped;
 use crate::record::Record;
+use tangor_figure::escaped;
 
 /// A table.
 #[derive(Clone, Debug, Default)]

@@ -6,8 +6,8 @@ use std::fmt::Write;
 
 pub use cell::{Cell, Column, Table};
 
-use crate::figure::escaped;
 use crate::record::{Record, TracePoint};
+use tangor_figure::escaped;
 
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");

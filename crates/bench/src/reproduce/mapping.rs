@@ -68,7 +68,7 @@ fn settings(mapping: Mapping) -> Settings {
 
 /// Neither bounds nor inequalities; fixed variables are no bounds, since they are left out.
 fn only_equalities(member: &Member) -> Result<bool, Error> {
-    let problem = member.source.open()?;
+    let problem = member.source.problem()?;
     let meta = tangor_problem::Problem::meta(&problem);
     let infinite = |bound: f64| bound.abs() >= tangor_problem::INFINITE;
     let bounds = meta.x_lower.iter().zip(&meta.x_upper);

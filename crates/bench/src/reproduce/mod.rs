@@ -4,19 +4,20 @@ mod mapping;
 mod tables;
 mod variance;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use tangor_open::Finder;
 use tangor_solver::{Point, Stop};
 
 use crate::Error;
 use crate::campaign::{Campaign, Plan};
 use crate::complexity::{self, Study};
 use crate::contender::Contender;
-use crate::figure::{BoxFigure, BoxPanel, LabelledBox};
 use crate::journal::Journal;
 use crate::record::{Ending, Record};
 use crate::report::{Report, Section};
 use crate::sets::Member;
+use tangor_figure::{BoxFigure, BoxPanel, LabelledBox};
 
 /// Which experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +54,7 @@ pub struct Laboratory<'a> {
     /// Where data, pictures and the report go.
     pub folder: PathBuf,
     /// Where SIF files are.
-    pub sif_folder: Option<PathBuf>,
+    pub finder: Finder,
     /// Most iterations of a run.
     pub max_iterations: u64,
     /// Most seconds of a run with exact functions.
@@ -176,7 +177,7 @@ impl Laboratory<'_> {
     }
 
     fn members(&self, set: &str) -> Result<Vec<Member>, Error> {
-        let mut members = crate::sets::members(set, self.sif_folder.as_deref().map(Path::new))?;
+        let mut members = crate::sets::members(set, &self.finder)?;
         if !self.only.is_empty() {
             members.retain(|member| self.only.iter().any(|name| name.eq_ignore_ascii_case(&member.name)));
         }
@@ -214,6 +215,7 @@ fn verdict(record: &Record) -> &'static str {
     match record.point {
         Point::EpsKkt => "solved",
         Point::EpsInfeasibleStationary => "infeasible, verified",
+        Point::Unbounded => "unbounded",
         Point::Feasible => "feasible only",
         Point::Nothing => "not solved",
     }

@@ -8,10 +8,10 @@ use super::{
 };
 use crate::Error;
 use crate::contender::Contender;
-use crate::figure::{BoxPanel, LabelledBox};
 use crate::paper::{self, PaperRow};
 use crate::record::Record;
 use crate::report::{Cell, Column, Section, Table};
+use tangor_figure::{BoxPanel, LabelledBox};
 
 /// What rows call Tangor.
 const TANGOR: &str = "tangor";

@@ -5,9 +5,9 @@ use tangor_solver::{Batch, Estimation, Estimator, Settings};
 use super::{Experiment, FEASIBILITY, Laboratory, Outcome, STATIONARITY, figure, is_late, panel};
 use crate::Error;
 use crate::contender::Contender;
-use crate::figure::Summary;
 use crate::record::Record;
 use crate::report::{Cell, Column, Section, Table};
+use tangor_figure::Summary;
 
 const LEVELS: [f64; 4] = [1e-8, 1e-6, 1e-4, 1e-2];
 /// Two independent samples at one point, or one sample at two points: the same price.

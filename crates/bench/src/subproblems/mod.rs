@@ -66,7 +66,7 @@ pub struct Measured {
     pub iteration: u64,
     /// Which of the two.
     pub kind: Kind,
-    /// Its rows, those of the metric included.
+    /// Its rows.
     pub rows: usize,
     /// Its columns, slacks included.
     pub columns: usize,
@@ -123,7 +123,7 @@ impl Following {
         let mut settings = self.settings.clone();
         settings.limits.iterations = self.max_iterations;
         let kernel = settings.kernel.clone();
-        let mut solver = Solver::new(member.source.open()?, settings).map_err(refused)?;
+        let mut solver = Solver::new(member.source.problem()?, settings).map_err(refused)?;
         let started = Instant::now();
         let mut followed = Followed::default();
         for iteration in 0.. {
@@ -230,7 +230,9 @@ impl Quality {
         let scale = scale(problem);
         let mut residual = vec![0.0; problem.size().0];
         problem.apply(s, &mut residual);
-        let step: f64 = s.iter().zip(&problem.gradient).zip(&problem.metric).map(|((s, g), h)| s * (g + 0.5 * h * s)).sum();
+        let mut hs = vec![0.0; s.len()];
+        problem.apply_hessian(s, &mut hs);
+        let step: f64 = s.iter().zip(&problem.gradient).zip(&hs).map(|((s, g), hs)| s * (g + 0.5 * hs)).sum();
         let (mut value, mut violation, mut size) = (scale * step, 0.0, 0.0);
         for ((js, r), kappa) in residual.iter().zip(&problem.target).zip(&problem.softness) {
             let square = (js - r) * (js - r);
@@ -383,7 +385,7 @@ mod tests {
     #[cfg(not(feature = "ipopt"))]
     #[test]
     fn without_ipopt_nothing_is_measured() {
-        let member = crate::sets::members("HS71", None).unwrap().remove(0);
+        let member = crate::sets::members("HS71", &tangor_open::Finder::default()).unwrap().remove(0);
         let following = Following { settings: Settings::default(), max_iterations: 10, time_limit: 10.0 };
         assert!(matches!(following.follow(&member), Err(Error::NoIpopt)));
     }
@@ -391,7 +393,7 @@ mod tests {
     #[cfg(feature = "ipopt")]
     #[test]
     fn ipopt_and_the_kernel_agree() {
-        let member = crate::sets::members("HS71", None).unwrap().remove(0);
+        let member = crate::sets::members("HS71", &tangor_open::Finder::default()).unwrap().remove(0);
         let following = Following { settings: Settings::default(), max_iterations: 10, time_limit: 60.0 };
         let measured = following.follow(&member).unwrap().measured;
         assert!(measured.iter().any(|one| one.kind == Kind::Normal) && measured.iter().any(|one| one.kind == Kind::Tangent));

@@ -52,7 +52,8 @@ impl Quadratic {
         let (soft, hard): (Vec<usize>, Vec<usize>) = (0..m).partition(|&i| problem.softness[i] > 0.0);
         let weight = |i: usize| scale / problem.softness[i];
 
-        let mut hessian: BTreeMap<(usize, usize), f64> = (0..columns).map(|j| ((j, j), scale * problem.metric[j])).collect();
+        let mut hessian: BTreeMap<(usize, usize), f64> =
+            problem.hessian_entries().into_iter().map(|(i, j, value)| ((i, j), scale * value)).collect();
         let mut linear: Vec<f64> = problem.gradient.iter().map(|g| scale * g).collect();
         let mut constant = 0.0;
         let as_rows: usize = soft.iter().map(|&i| rows[i].len() + 2).sum();
@@ -147,6 +148,10 @@ impl Problem for Quadratic {
     fn jacobian(&mut self, _: &[f64], values: &mut [f64]) -> Evaluation {
         values.copy_from_slice(&self.rows.values);
         Ok(())
+    }
+
+    fn second_order(&mut self) -> Option<&mut dyn SecondOrder> {
+        Some(self)
     }
 }
 

@@ -1,8 +1,8 @@
 //! What the measurements say.
 
 use super::{Kind, Measured, Verdict};
-use crate::figure::quartiles;
 use crate::report::{Cell, Column, Table};
+use tangor_figure::quartiles;
 
 /// How many times faster the kernel is, for each kind of subproblem and start of the kernel.
 pub fn table(measured: &[Measured]) -> Table {

@@ -6,9 +6,12 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use tangor_bench::compare::{Comparison, Measure, of_records, read};
 use tangor_bench::{Campaign, Contender, Ending, Journal, Member, Plan, Program, Record, members, only};
+use tangor_open::{Finder, Source};
 use tangor_solver::{Point, Settings};
 
 use super::complexity::Complexity;
+use super::growth::Growing;
+use super::learning::Learning;
 use super::subproblems::Subproblems;
 use crate::error::Error;
 use crate::sampling_source::EstimatorArgument;
@@ -23,7 +26,10 @@ Examples:
   tangor bench run paper --solver tangor,ipopt --out both.csv      Ipopt beside Tangor, if it was built in
   tangor bench compare paper.csv ipopt.csv --out profiles
   tangor bench run paper --noise 1e-4 --estimator minibatch --out noisy.csv
+  tangor bench run large --solver tangor,ipopt --out large.csv     60 problems with 1,000, 10,000 and 100,000 variables
+  tangor bench growth large.csv --out growth.svg                   how time and memory grow
   tangor bench complexity                                          samples needed against eps
+  tangor bench learning --adult DATA                               four learning tasks, beside tuned methods
   tangor bench subproblems paper                                   the kernel against Ipopt, if it was built in";
 
 /// How much longer than its limit a run may take before its process is ended.
@@ -42,6 +48,8 @@ enum BenchCommand {
     Run(Run),
     Compare(Compare),
     Complexity(Complexity),
+    Growth(Growing),
+    Learning(Learning),
     Subproblems(Subproblems),
     /// Carries out one run: a task on standard input, its row on standard output.
     #[command(hide = true)]
@@ -55,6 +63,8 @@ impl Bench {
             BenchCommand::Run(command) => command.run(),
             BenchCommand::Compare(command) => command.run(),
             BenchCommand::Complexity(command) => command.run(),
+            BenchCommand::Growth(command) => command.run(),
+            BenchCommand::Learning(command) => command.run(),
             BenchCommand::Subproblems(command) => command.run(),
             BenchCommand::One => {
                 tangor_bench::serve()?;
@@ -71,7 +81,8 @@ impl Bench {
 /// returned point.
 #[derive(Debug, Args)]
 struct Run {
-    /// A set (embedded, paper-equality, paper-inequality, paper), or names, SIF files and lists (.txt) with commas between them
+    /// A set (embedded, paper-equality, paper-inequality, paper, large-1000, large-10000, large-100000, large), or names, files, folders
+    /// of files and lists (.txt) with commas between them
     set: String,
 
     /// Where the rows go; JSON lines are written beside it
@@ -86,7 +97,7 @@ struct Run {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
 
-    /// Which solvers: tangor, ipopt (first derivatives), ipopt-exact (second derivatives, SIF files only)
+    /// Which solvers: tangor, ipopt (first derivatives), ipopt-exact (second derivatives)
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "tangor")]
     solver: Vec<String>,
 
@@ -146,9 +157,9 @@ impl Effort {
         self.time_limit.unwrap_or(TIME_LIMIT).as_secs_f64()
     }
 
-    /// Where SIF files are.
-    pub fn sif_folder(&self) -> Option<PathBuf> {
-        self.sif_folder.clone().or_else(|| std::env::var_os("MASTSIF").map(PathBuf::from))
+    /// Where problems are looked for.
+    pub fn finder(&self) -> Finder {
+        Finder::new(self.sif_folder.clone())
     }
 
     /// Runs in processes of this same program.
@@ -170,6 +181,7 @@ impl Run {
         }
         let results = self.effort.campaign(&flag)?.run(&plan, &mut journal, Some(&self.out))?;
         let mut out = self.color.screen();
+        tell_sources(&mut out, &plan.members, &self.effort.finder())?;
         if results.resumed > 0 {
             writeln!(out, "{} of the runs were done before; --fresh repeats them", results.resumed)?;
         }
@@ -183,7 +195,7 @@ impl Run {
     }
 
     fn plan(&self) -> Result<Plan, Error> {
-        let mut members = only(members(&self.set, self.effort.sif_folder().as_deref())?, &self.only)?;
+        let mut members = only(members(&self.set, &self.effort.finder())?, &self.only)?;
         if let Some(path) = &self.reference {
             add_best_known(&mut members, path)?;
         }
@@ -204,6 +216,24 @@ impl Run {
             trace: true,
         })
     }
+}
+
+/// Says which problems the names mean: all of them when they are few, and those whose name an embedded problem shares with a file.
+fn tell_sources(out: &mut dyn Write, members: &[Member], finder: &Finder) -> Result<(), Error> {
+    const FEW: usize = 8;
+    for member in members {
+        let embedded = matches!(member.source, Source::Embedded(_));
+        let file = if embedded { finder.in_folder(&member.name) } else { None };
+        let also = file.map(|path| format!(" ({}.SIF is the file {})", member.name, path.display())).unwrap_or_default();
+        if members.len() <= FEW || !also.is_empty() {
+            writeln!(out, "{} is {}{also}", member.name, member.source)?;
+        }
+    }
+    if members.len() > FEW {
+        let embedded = members.iter().filter(|member| matches!(member.source, Source::Embedded(_))).count();
+        writeln!(out, "{} problems: {embedded} embedded, {} from files", members.len(), members.len() - embedded)?;
+    }
+    Ok(())
 }
 
 /// The defaults with these changes.

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::problem_source::{ProblemArguments, SifFile};
 use crate::screen::{Color, Screen};
 use crate::style::{BAD, GOOD, TITLE};
-use crate::{exit, point_source};
+use crate::{exit, plain, point_source};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,7 +57,7 @@ impl Check {
         let right = check.is_right() && coded.as_ref().is_none_or(Vec::is_empty);
         let (verdict, style) = if right { ("right", GOOD) } else { ("wrong", BAD) };
         let mut out = self.color.screen();
-        writeln!(out, "{TITLE}{}{TITLE:#}: {style}{verdict}{style:#}", meta.name)?;
+        writeln!(out, "{TITLE}{}{TITLE:#}: {style}{verdict}{style:#}", plain::name(&meta.name))?;
         print_check(&mut out, &check)?;
         coded.map_or(Ok(()), |differences| print_coded(&mut out, &differences))?;
         Ok(if right { exit::SOLVED } else { exit::INFEASIBLE })
@@ -71,9 +71,14 @@ fn compare_coded(file: &SifFile, x: &[f64]) -> Result<Vec<Difference>, Error> {
 }
 
 fn print_check(out: &mut Screen, check: &DerivativeCheck) -> Result<(), Error> {
-    writeln!(out, "{check}")?;
+    writeln!(out, "{}", plain::lines(&check.to_string()))?;
     if let (Some(worst), true) = (&check.worst, check.is_right()) {
-        writeln!(out, "Closest to wrong, at {:.1}% of what is allowed:\n  {worst}", 100.0 * worst.excess())?;
+        writeln!(
+            out,
+            "Closest to wrong, at {:.1}% of what is allowed:\n  {}",
+            100.0 * worst.excess(),
+            plain::name(&worst.to_string())
+        )?;
     }
     Ok(())
 }
@@ -84,7 +89,7 @@ fn print_coded(out: &mut Screen, differences: &[Difference]) -> Result<(), Error
     }
     writeln!(out, "Coded by the file, but not what differentiation gives:")?;
     for difference in differences.iter().take(SHOWN) {
-        writeln!(out, "  {difference}")?;
+        writeln!(out, "  {}", plain::name(&difference.to_string()))?;
     }
     match differences.len().saturating_sub(SHOWN) {
         0 => Ok(()),

@@ -11,7 +11,7 @@ use crate::number::readable;
 use crate::problem_source::ProblemArguments;
 use crate::screen::{Color, Screen};
 use crate::style::{DIM, TITLE};
-use crate::{exit, point_source};
+use crate::{exit, plain, point_source};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -84,7 +84,7 @@ impl Eval {
         let mut out = self.color.screen();
         match self.json {
             true => writeln!(out, "{}", serde_json::to_string(&values)?)?,
-            false => print(&mut out, &meta, &values)?,
+            false => print(&mut out, &plain::meta(&meta), &values)?,
         }
         Ok(exit::SOLVED)
     }
@@ -126,12 +126,14 @@ fn print(out: &mut Screen, meta: &Meta, values: &Values) -> Result<(), Error> {
     let width = 16;
     writeln!(out, "\n{TITLE}{:<width$} {:>16} {:>16}{TITLE:#}", "variable", "x", "gradient")?;
     for (i, name) in values.names.x.iter().enumerate().take(SHOWN) {
+        let name = plain::name(name);
         writeln!(out, "{name:<width$} {:>16} {:>16}", readable(values.x[i]), readable(values.g[i]))?;
     }
     cut(out, values.n)?;
     if values.m > 0 {
         writeln!(out, "\n{TITLE}{:<width$} {:>16} {:>16} {:>16}{TITLE:#}", "constraint", "c", "lower", "upper")?;
         for (i, name) in values.names.c.iter().enumerate().take(SHOWN) {
+            let name = plain::name(name);
             let (lower, upper) = (readable(meta.c_lower[i]), readable(meta.c_upper[i]));
             writeln!(out, "{name:<width$} {:>16} {lower:>16} {upper:>16}", readable(values.c[i]))?;
         }

@@ -116,7 +116,7 @@ impl Fit {
         let saved = self.record.saved()?;
         let mut task = self.task(saved.as_ref())?;
         let settings = record::settings(&self.settings, saved.as_ref(), defaults(task.exact))?;
-        let mut watch = self.watch(&settings, &task)?;
+        let mut watch = self.watch(&settings, &task, saved.as_ref())?;
         let file = self.model.as_deref().map(files::open).transpose()?;
         let mut data = task.data.open(&task.constraints, settings.sampling.seed)?;
         self.identify(&mut task, &data)?;
@@ -154,7 +154,7 @@ impl Fit {
             self.record.name_files(&mut watch.listener, &outcome, "tangor fit")?;
         }
         watch.listener.flush()?;
-        Ok(exit::of(&outcome))
+        Ok(watch.exit_code(exit::of(&outcome)))
     }
 
     /// What the arguments say, or the state of the run that goes on; the file may have moved since.
@@ -194,18 +194,12 @@ impl Fit {
         }
     }
 
-    fn watch(&self, settings: &Settings, task: &Task) -> Result<Watch, Error> {
+    fn watch(&self, settings: &Settings, task: &Task, saved: Option<&Checkpoint>) -> Result<Watch, Error> {
         let detail = if self.verbose { Detail::Verbose } else { Detail::Quiet };
-        let (trace, plot) = self.record.open(&[self.model.as_ref()])?;
-        Ok(Watch {
-            listener: Listener::new(self.color.screen()),
-            table: Table::new(detail, settings.tolerance.clone(), !task.exact),
-            progress: (!self.verbose).then(|| Progress::new(settings)),
-            trace,
-            plot,
-            truth: None,
-            failure: None,
-        })
+        let files = self.record.open(&[self.model.as_ref()], &[task.data.file.as_ref(), self.test.as_ref()], saved)?;
+        let table = Table::new(detail, settings.tolerance.clone(), !task.exact);
+        let progress = (!self.verbose).then(|| Progress::new(settings));
+        Ok(Watch::new(Listener::new(self.color.screen()), table, progress, files))
     }
 }
 

@@ -7,16 +7,17 @@ use tangor_problem::{INFINITE, Meta, SampledProblem};
 use tangor_sif::Parameter;
 
 use crate::error::Error;
-use crate::exit;
 use crate::number::readable;
 use crate::problem_source::{Opened, ProblemArguments};
 use crate::screen::{Color, Screen};
 use crate::style::{DIM, TITLE};
+use crate::{exit, plain};
 
 const EXAMPLES: &str = "\
 Examples:
   tangor info HS71
   tangor info HS71.SIF                  also its classification and its parameters
+  tangor info model.nl                  a file of AMPL, Pyomo or JuMP
   tangor info HS71.SIF --json";
 
 /// Show what a problem is: sizes, kinds of rows and bounds, parameters
@@ -49,6 +50,7 @@ struct Description {
     source: Option<&'static str>,
     best_known: Option<f64>,
     sif: Option<tangor_sif::Info>,
+    nl: Option<tangor_nl::Info>,
 }
 
 /// How many values are bounded in which way.
@@ -96,9 +98,9 @@ impl Kinds {
 impl Info {
     /// Prints it.
     pub fn run(self) -> Result<u8, Error> {
-        let Opened { problem, entry, sif } = self.problem.open()?;
+        let Opened { problem, entry, sif, nl } = self.problem.open()?;
         let mut out = self.color.screen();
-        let description = describe(problem.meta(), entry, sif.map(|file| file.info));
+        let description = Description { nl, ..describe(problem.meta(), entry, sif.map(|file| file.info)) };
         match self.json {
             true => writeln!(out, "{}", serde_json::to_string_pretty(&description)?)?,
             false => print(&mut out, &description)?,
@@ -119,12 +121,13 @@ fn describe(meta: &Meta, entry: Option<&'static Entry>, sif: Option<tangor_sif::
         source: entry.map(|entry| entry.source),
         best_known: entry.and_then(|entry| entry.known.objective),
         sif,
+        nl: None,
     }
 }
 
 fn print(out: &mut Screen, description: &Description) -> Result<(), Error> {
     let mut line = |title: &str, text: &str| writeln!(out, "  {DIM}{title:<15}{DIM:#}{text}");
-    line("name", &format!("{TITLE}{}{TITLE:#}", description.name))?;
+    line("name", &format!("{TITLE}{}{TITLE:#}", plain::name(&description.name)))?;
     if let (Some(title), Some(source)) = (description.title, description.source) {
         line("about", title)?;
         line("source", source)?;
@@ -141,6 +144,10 @@ fn print(out: &mut Screen, description: &Description) -> Result<(), Error> {
     if let Some(best) = description.best_known {
         line("best known", &readable(best))?;
     }
+    if let Some(nl) = &description.nl {
+        line("formulas", &formulas(nl))?;
+        nl.warnings.iter().try_for_each(|warning| line("warning", warning))?;
+    }
     let Some(sif) = &description.sif else { return Ok(()) };
     line("functions", &format!("{} elements of {} types, {} group types", sif.elements, sif.element_types, sif.group_types))?;
     if sif.integers > 0 {
@@ -152,8 +159,16 @@ fn print(out: &mut Screen, description: &Description) -> Result<(), Error> {
     Ok(())
 }
 
+fn formulas(nl: &tangor_nl::Info) -> String {
+    let (defined, form) = (nl.header.defined(), if nl.header.binary { "binary" } else { "text" });
+    format!(
+        "{} operations, {defined} defined variables, {} nonlinear constraints ({form} file)",
+        nl.operations, nl.nonlinear_rows
+    )
+}
+
 fn offered(parameter: &Parameter) -> String {
     let value = parameter.value.map_or("none".to_string(), |value| value.to_string());
     let suggested: Vec<String> = parameter.suggested.iter().map(|(value, _)| value.to_string()).collect();
-    format!("{} = {value}, suggested {}", parameter.name, suggested.join(", "))
+    format!("{} = {value}, suggested {}", plain::name(&parameter.name), suggested.join(", "))
 }

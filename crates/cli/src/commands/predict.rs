@@ -2,6 +2,7 @@ use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use clap::Args;
+use tangor_bench::no_formula;
 use tangor_learn::Model;
 
 use crate::error::Error;
@@ -43,7 +44,7 @@ impl Predict {
         } else {
             writeln!(out, "probability,prediction")?;
             model.predict(&self.file, |prediction| -> Result<(), Error> {
-                Ok(writeln!(out, "{},{}", prediction.probability, quoted(prediction.label))?)
+                Ok(writeln!(out, "{},{}", prediction.probability, quoted(&no_formula(prediction.label)))?)
             })?;
         }
         out.flush()?;

@@ -106,7 +106,7 @@ impl Reproduce {
         let laboratory = Laboratory {
             campaign: self.effort.campaign(&flag)?,
             folder: self.out.clone(),
-            sif_folder: self.effort.sif_folder(),
+            finder: self.effort.finder(),
             max_iterations: self.effort.max_iterations,
             time_limit: self.effort.seconds(),
             noisy_time_limit: self.effort.time_limit.map_or(NOISY_SECONDS, |limit| limit.as_secs_f64()),

@@ -1,4 +1,6 @@
 use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use tangor_problem::{Meta, Noise};
@@ -12,12 +14,14 @@ use crate::record::{self, RecordArguments};
 use crate::sampling_source::SamplingArguments;
 use crate::screen::{Color, Listener};
 use crate::settings_source::SettingsArguments;
-use crate::source::{Outcome, Source};
+use crate::solution::Shown;
+use crate::source::{Names, Outcome, Source};
+use crate::start::started_at;
 use crate::style::TITLE;
 use crate::summary::Summary;
 use crate::table::{Detail, Table};
 use crate::watch::Watch;
-use crate::{exit, interrupt, number};
+use crate::{exit, interrupt, number, plain, point_source};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,6 +32,7 @@ Examples:
   tangor solve HS71 --set normal.variant=bounded --set metric.kind=identity
   tangor solve HS71 --noise 1e-2 --estimator momentum --seed 7 --tolerance 1e-2
   tangor solve HS71 --noise 1e-3 --noise-constraints 0 --batch 4 --samples 100000
+  tangor solve HS71 --at point.json --show x      from another start, all variables in the end
   tangor solve HS71 --quiet --trace hs71.csv --plot hs71.svg
   tangor solve HS71 --checkpoint hs71.state       Ctrl-C ends the run in order, and then
   tangor solve HS71 --resume hs71.state           goes on as if nothing had happened";
@@ -49,6 +54,14 @@ pub struct Solve {
     /// Every iteration with all columns
     #[arg(short, long, help_heading = "Output")]
     verbose: bool,
+
+    /// Print these values as well: x (all variables), c (all constraints), or names, which may end in *
+    #[arg(long, value_name = "NAME", help_heading = "Output", value_delimiter = ',')]
+    show: Vec<String>,
+
+    /// Begin at a point: a JSON list of numbers, or a result of `tangor solve --json`
+    #[arg(long, value_name = "POINT.json", conflicts_with = "resume")]
+    at: Option<PathBuf>,
 
     /// Print the whole result as JSON and nothing else
     #[arg(long, help_heading = "Output", conflicts_with = "verbose")]
@@ -76,15 +89,25 @@ impl Solve {
     pub fn run(mut self) -> Result<u8, Error> {
         // Short ways are settings like others; what --set says comes after them.
         self.settings.assignments.splice(0..0, self.sampling.assignments());
-        let Opened { problem, entry, .. } = self.problem.open()?;
-        let meta = problem.meta().clone();
         let saved = self.record.saved()?;
-        let source = Source { problem: self.problem.clone(), noise: self.noise(saved.as_ref())? };
-        let problem = disturbed(problem, source.noise)?;
         let settings = record::settings(&self.settings, saved.as_ref(), Settings::default())?;
+        let source = Source { problem: self.problem.clone(), noise: self.noise(saved.as_ref())? };
+        let ending = interrupt::Ending::new(&settings, saved.as_ref())?;
+        let Opened { problem, entry, .. } = self.problem.open_with(&ending.patience)?;
+        let names = Names::of(problem.meta());
+        let meta = plain::meta(problem.meta());
+        let shown = Shown::new(&self.show, &meta)?;
+        let problem = match &self.at {
+            Some(path) => started_at(problem, point_source::read(path, &meta)?),
+            None => problem,
+        };
+        self.sampling.say_if_idle(source.noise.is_none() && problem.accesses().are_exact(), &meta.name);
+        let problem = disturbed(problem, source.noise)?;
+        let mut watch = self.watch(&settings, &source, saved.as_ref())?;
+        ending.restart();
         let mut solver = record::start(problem, saved, settings.clone())?;
-        solver.interrupt(interrupt::flag()?);
-        let mut watch = self.watch(&settings, &source)?;
+        ending.restart();
+        solver.interrupt(Arc::clone(&ending.flag));
         // A first state, before any iteration, shows at once whether the file can be written.
         self.record.save(&solver, &source)?;
         if !self.json {
@@ -94,16 +117,17 @@ impl Solve {
         let report = solver.report();
         watch.finish(&mut solver, &report)?;
         if self.json {
-            let outcome = Outcome { report: &report, source: &source };
+            let outcome = Outcome { report: &report, source: &source, names };
             writeln!(watch.listener, "{}", serde_json::to_string_pretty(&outcome)?)?;
         } else {
             let longest_list = if self.verbose { 100 } else { 10 };
             let known = entry.map(|entry| entry.known);
-            Summary { meta: &meta, report: &report, known, longest_list }.print(&mut watch.listener)?;
+            let report = plain::report(&report);
+            Summary { meta: &meta, report: &report, known, longest_list, shown: &shown }.print(&mut watch.listener)?;
             self.record.name_files(&mut watch.listener, &report, &format!("tangor solve {}", self.problem))?;
         }
         watch.listener.flush()?;
-        Ok(exit::of(&report))
+        Ok(watch.exit_code(exit::of(&report)))
     }
 
     /// The noise that the arguments ask for, or that of the run that goes on.
@@ -121,23 +145,17 @@ impl Solve {
     }
 
     /// Opens all outputs, so that a wrong path is refused before the first iteration.
-    fn watch(&self, settings: &Settings, source: &Source) -> Result<Watch, Error> {
-        let (trace, plot) = self.record.open(&[])?;
+    fn watch(&self, settings: &Settings, source: &Source, saved: Option<&Checkpoint>) -> Result<Watch, Error> {
+        let files = self.record.open(&[], &[self.settings.config.as_ref(), self.problem.path().as_ref()], saved)?;
         let silent = self.quiet || self.json;
         let detail = match (silent, self.verbose) {
             (true, _) => Detail::Quiet,
             (false, true) => Detail::Verbose,
             (false, false) => Detail::Normal,
         };
-        Ok(Watch {
-            listener: Listener::new(self.color.screen()),
-            table: Table::new(detail, settings.tolerance.clone(), source.noise.is_some()),
-            progress: silent.then(|| Progress::new(settings)),
-            trace,
-            plot,
-            truth: None,
-            failure: None,
-        })
+        let table = Table::new(detail, settings.tolerance.clone(), source.noise.is_some());
+        let progress = silent.then(|| Progress::new(settings));
+        Ok(Watch::new(Listener::new(self.color.screen()), table, progress, files))
     }
 
     fn title(&self, out: &mut Listener, meta: &Meta, source: &Source) -> Result<(), Error> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use tangor_bench::subproblems::{Following, describe, table};
 use tangor_bench::{Error as BenchError, members, only, write_rows};
+use tangor_open::Finder;
 
 use super::bench::settings;
 use crate::error::Error;
@@ -62,8 +63,7 @@ pub struct Subproblems {
 impl Subproblems {
     /// Measures and tells.
     pub fn run(self) -> Result<u8, Error> {
-        let sif_folder = self.sif_folder.or_else(|| std::env::var_os("MASTSIF").map(PathBuf::from));
-        let members = only(members(&self.set, sif_folder.as_deref())?, &self.only)?;
+        let members = only(members(&self.set, &Finder::new(self.sif_folder))?, &self.only)?;
         let following = Following {
             settings: settings(&self.assignments)?,
             max_iterations: self.max_iterations,

@@ -3,22 +3,25 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Deserialize;
-use tangor_problem::{Meta, Noise, Problem, SampledProblem};
-use tangor_solver::{Bounded, Candidate, Point, Report, Verdict, judge_point};
+use tangor_problem::{MemoryLimit, Meta, Noise, Problem, SampledProblem};
+use tangor_solver::{Bounded, Candidate, Point, Report, Sampling, Verdict, judge_point};
 
 use crate::error::Error;
 use crate::noise_source::{described, disturbed};
-use crate::number::{scientific, short};
+use crate::number::{counted, scientific, short};
+use crate::problem_source::ProblemArguments;
 use crate::screen::{Color, Screen};
 use crate::source::Source;
-use crate::style::{BAD, GOOD, TITLE};
-use crate::{exit, recheck, verdict};
+use crate::style::{BAD, GOOD, TITLE, UNUSUAL};
+use crate::verdict::Judged;
+use crate::{ampl, exit, plain, recheck, size, verdict};
 
 const EXAMPLES: &str = "\
 Examples:
   tangor solve HS71 --json > hs71.json && tangor verify hs71.json
   tangor solve HS71 --noise 1e-2 --tolerance 1e-2 --json > noisy.json
-  tangor verify noisy.json --samples 100000 --confidence 0.99";
+  tangor verify noisy.json --samples 100000 --confidence 0.99
+  tangor verify model.nl model.sol                the answer of any solver";
 
 /// How far a number in a result may be from the one computed again, relative to its size: rounding, not more.
 const ROUNDING: f64 = 1e-9;
@@ -26,18 +29,30 @@ const ROUNDING: f64 = 1e-9;
 /// Judge a finished result: does its point hold what it claims?
 ///
 /// The problem is opened again. Exact functions are evaluated at the point, functions with noise are judged there on fresh samples,
-/// both with the multipliers of the result. Exits with 0 only if all three residuals are within the tolerances
-/// of the result and its numbers are true.
+/// both with the multipliers of the result. There are three answers: it holds (exit code 0: all three residuals are within the
+/// tolerances of the result, and its numbers are true), it does not hold (2), or the samples cannot tell (3), and then how many could.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{}", exit::HELP))]
 pub struct Verify {
-    /// What `tangor solve --json` printed
+    /// What `tangor solve --json` printed; or a .nl file, with an answer to it
     #[arg(value_name = "RESULT.json")]
     result: PathBuf,
 
-    /// Fresh samples of each function; as many as in the run if nothing is said
-    #[arg(long, value_name = "N")]
-    samples: Option<u32>,
+    /// The answer of any solver to the .nl file
+    #[arg(value_name = "ANSWER.sol")]
+    answer: Option<PathBuf>,
+
+    /// Tolerance of all three residuals of an answer; that of a run without settings if nothing is said
+    #[arg(long, value_name = "EPS", requires = "answer")]
+    tolerance: Option<f64>,
+
+    /// Fresh samples of each function; if nothing is said, at least as many as the last judgement of the run took
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    samples: Option<u64>,
+
+    /// Most memory, as in 500MB or 4GB; three quarters of the machine's if nothing is said
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    memory_limit: Option<u64>,
 
     /// The confidence of each bound; that of the run if nothing is said
     #[arg(long, value_name = "P")]
@@ -46,6 +61,14 @@ pub struct Verify {
     /// The seed of the fresh samples, which are others than those of a run with the same seed; that of the run if nothing is said
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+
+    /// Run the command that the result names to evaluate the functions of its problem; a result alone never starts a program
+    #[arg(long, conflicts_with = "oracle")]
+    allow_oracle: bool,
+
+    /// The command that evaluates the functions, in place of the one that the result names
+    #[arg(long, value_name = "COMMAND")]
+    oracle: Option<String>,
 
     /// When to use colours
     #[arg(long, value_enum, default_value_t)]
@@ -61,49 +84,61 @@ struct Rest {
 impl Verify {
     /// Judges the result and gives 0 if it holds.
     pub fn run(self) -> Result<u8, Error> {
+        if let Some(answer) = &self.answer {
+            return ampl::verify(&mut self.color.screen(), &self.result, answer, self.tolerance);
+        }
         let (report, source) = read(&self.result)?;
-        let mut opened = source.problem.open()?;
-        let meta = opened.problem.meta().clone();
+        let mut opened = self.permitted(source.problem)?.open()?;
+        let meta = plain::meta(opened.problem.meta());
         fits(&report, &meta).map_err(|message| self.unusable(message))?;
+        let sampling = self.sampling(&report);
+        self.fits_into_memory(&meta, &sampling)?;
         let out = &mut self.color.screen();
-        let complaints = match source.noise.is_none() && opened.problem.accesses().are_exact() {
+        let report = plain::report(&report);
+        let answer = match source.noise.is_none() && opened.problem.accesses().are_exact() {
             true => judge_exactly(out, opened.exact()?, &report)?,
-            false => self.judge_on_samples(out, opened.problem, source.noise, &report)?,
+            false => judge_on_samples(out, opened.problem, source.noise, &report, &sampling)?,
         };
-        conclude(out, &report, complaints)
+        answer.tell(out, &report)
     }
 
-    fn judge_on_samples(
-        &self,
-        out: &mut Screen,
-        problem: Box<dyn SampledProblem + Send>,
-        noise: Option<Noise>,
-        report: &Report,
-    ) -> Result<Vec<String>, Error> {
+    /// A result may come from a stranger, and the command in it may do anything: it runs only if the user says so.
+    fn permitted(&self, problem: ProblemArguments) -> Result<ProblemArguments, Error> {
+        match (problem.oracle(), &self.oracle) {
+            (Some(_), Some(own)) => Ok(problem.with_oracle(own.clone())),
+            (Some(command), None) if !self.allow_oracle => Err(self.unusable(format!(
+                "a program evaluates the functions of its problem, and a file does not start a program by itself; if you trust the \
+                 command {command:?}, add --allow-oracle, otherwise give your own with --oracle"
+            ))),
+            (None, Some(_)) => Err(self.unusable("no program evaluates its problem, so --oracle means nothing here".to_string())),
+            _ => Ok(problem),
+        }
+    }
+
+    /// How the result is judged. A long run's judgement takes more samples than was set, and says how many of all functions together:
+    /// as many of each are at least as many as it took.
+    fn sampling(&self, report: &Report) -> Sampling {
         let mut sampling = report.settings.sampling.clone();
-        if let Some(samples) = self.samples {
-            sampling.judge.samples = samples as usize;
-        }
-        if let Some(confidence) = self.confidence {
-            sampling.judge.confidence = confidence;
-        }
+        let judged = report.verdict.map_or(0, |verdict| verdict.samples);
+        let samples = self.samples.unwrap_or(judged.max(sampling.judge.samples as u64));
+        sampling.judge.samples = usize::try_from(samples).unwrap_or(usize::MAX);
+        sampling.judge.confidence = self.confidence.unwrap_or(sampling.judge.confidence);
         sampling.seed = self.seed.unwrap_or(sampling.seed);
-        let Report { x, row_multipliers, bound_multipliers, .. } = report;
-        let candidate = Candidate { x, row_multipliers, bound_multipliers };
-        let fresh = judge_point(disturbed(problem, noise)?, candidate, &sampling)?;
-        let tolerance = &report.settings.tolerance;
-        let what = noise.as_ref().map_or_else(|| "its functions are sampled".to_string(), described);
-        writeln!(out, "{TITLE}{}{TITLE:#}: {what}\n", report.problem)?;
-        verdict::print(out, &fresh, tolerance)?;
-        let mut complaints = Vec::new();
-        if !fresh.holds(tolerance) {
-            complaints.push("fresh samples do not show that the residuals are within the tolerances".to_string());
-        }
-        match &report.verdict {
-            Some(claimed) => complaints.extend(contradictions(report, claimed, &fresh)),
-            None => complaints.push("the result has no verdict on its point".to_string()),
-        }
-        Ok(complaints)
+        sampling
+    }
+
+    /// The numbers in a result may be anybody's: what they ask for is computed before it is allocated.
+    fn fits_into_memory(&self, meta: &Meta, sampling: &Sampling) -> Result<(), Error> {
+        let limit = self.memory_limit.map_or_else(MemoryLimit::of_this_machine, MemoryLimit);
+        let judge = &sampling.judge;
+        let drawn = judge.samples.div_ceil(judge.batches.max(1)) as u128;
+        let (n, m, entries) = (meta.n() as u128, meta.m() as u128, meta.jacobian_len() as u128);
+        let needed = 8 * (drawn + 3 * (n + m + entries));
+        let what = || match drawn > entries {
+            true => format!("{} fresh samples in {} batches", judge.samples, judge.batches),
+            false => format!("a Jacobian of {entries} entries"),
+        };
+        limit.check(needed, what).map_err(|error| self.unusable(format!("{error} (--memory-limit)")))
     }
 
     fn unusable(&self, message: String) -> Error {
@@ -123,8 +158,9 @@ fn read(path: &Path) -> Result<(Report, Source), Error> {
 
 /// Looks whether the vectors of the report belong to the problem and the point lies within the bounds.
 fn fits(report: &Report, meta: &Meta) -> Result<(), String> {
-    if report.problem != meta.name {
-        return Err(format!("it is a result of {}, but its source gives {}", report.problem, meta.name));
+    if plain::name(&report.problem) != meta.name {
+        let found = plain::name(&report.problem);
+        return Err(format!("it is a result of {found}, but its source gives {}", meta.name));
     }
     let vectors = [
         ("x", &report.x, meta.n(), "variables"),
@@ -146,15 +182,104 @@ fn fits(report: &Report, meta: &Meta) -> Result<(), String> {
     }
 }
 
+/// Judges on fresh samples, prints, and lists what does not hold and what cannot be told.
+fn judge_on_samples(
+    out: &mut Screen,
+    problem: Box<dyn SampledProblem + Send>,
+    noise: Option<Noise>,
+    report: &Report,
+    sampling: &Sampling,
+) -> Result<Answer, Error> {
+    let Report { x, row_multipliers, bound_multipliers, .. } = report;
+    let candidate = Candidate { x, row_multipliers, bound_multipliers };
+    let fresh = judge_point(disturbed(problem, noise)?, candidate, sampling)?;
+    let tolerance = &report.settings.tolerance;
+    let what = noise.as_ref().map_or_else(|| "its functions are sampled".to_string(), described);
+    writeln!(out, "{TITLE}{}{TITLE:#}: {what}\n", report.problem)?;
+    verdict::print(out, &fresh, tolerance)?;
+    let mut answer = Answer { samples: sampling.judge.samples as u64, ..Answer::default() };
+    verdict::residuals(&fresh, tolerance).iter().for_each(|judged| answer.add(judged));
+    match &report.verdict {
+        Some(claimed) => answer.wrong.extend(contradictions(report, claimed, &fresh)),
+        None => answer.wrong.push("the result has no verdict on its point".to_string()),
+    }
+    Ok(answer)
+}
+
+/// What was found about a result.
+#[derive(Default)]
+struct Answer {
+    /// What does not hold.
+    wrong: Vec<String>,
+    /// What noise hides.
+    hidden: Vec<String>,
+    /// Fresh samples of each function.
+    samples: u64,
+    /// How many might tell.
+    needed: f64,
+}
+
+impl Answer {
+    /// A residual holds when its bound is within the tolerance, and does not when the bound on the other side is above it.
+    fn add(&mut self, judged: &Judged) {
+        let Judged { name, residual, tolerance } = *judged;
+        if residual.upper <= tolerance {
+            return;
+        }
+        let least = lower(residual);
+        // What is not a number is above.
+        if least > tolerance || least.is_nan() {
+            let (least, tolerance) = (scientific(least, 2), short(tolerance));
+            self.wrong.push(format!("its {name} is at least {least}, above the tolerance {tolerance}"));
+            return;
+        }
+        // The noise of an average falls with the root of the number of samples.
+        let (noise, room) = (residual.upper - residual.value, (tolerance - residual.value).abs());
+        self.needed = self.needed.max(self.samples as f64 * (noise / room).powi(2) * 1.1);
+        let between = format!("{} and {}", scientific(least.max(0.0), 2), scientific(residual.upper, 2));
+        self.hidden.push(format!("its {name} is between {between}, and the tolerance is {}", short(tolerance)));
+    }
+
+    /// The answer in words, and the exit code.
+    fn tell(mut self, out: &mut Screen, report: &Report) -> Result<u8, Error> {
+        if report.point != Point::EpsKkt {
+            self.wrong.insert(0, format!("the result itself says that its point is {}", report.point));
+        }
+        let list = |out: &mut Screen, findings: &[String]| findings.iter().try_for_each(|one| writeln!(out, "  - {one}."));
+        if !self.wrong.is_empty() {
+            writeln!(out, "\n{BAD}Does not hold{BAD:#}:")?;
+            list(out, &self.wrong)?;
+            return Ok(exit::INFEASIBLE);
+        }
+        if self.hidden.is_empty() {
+            writeln!(out, "\n{GOOD}Holds{GOOD:#}: the point is a KKT point within the tolerances.")?;
+            return Ok(exit::SOLVED);
+        }
+        let samples = counted(self.samples, "sample");
+        writeln!(out, "\n{UNUSUAL}Cannot tell{UNUSUAL:#} with {samples} of each function ({}):", enough(self.needed))?;
+        list(out, &self.hidden)?;
+        Ok(exit::LIMIT)
+    }
+}
+
+/// How many samples would be enough, with one digit: more is not known.
+fn enough(needed: f64) -> String {
+    if needed.is_nan() || needed >= 1e12 {
+        return "no number of samples is likely to tell: a residual is as large as its tolerance".to_string();
+    }
+    let unit = 10f64.powf(needed.max(1.0).log10().floor());
+    format!("it needs about --samples {}", (needed / unit).ceil() * unit)
+}
+
 /// Evaluates, prints, and lists what does not hold.
-fn judge_exactly(out: &mut Screen, problem: &mut dyn Problem, report: &Report) -> Result<Vec<String>, Error> {
+fn judge_exactly(out: &mut Screen, problem: &mut dyn Problem, report: &Report) -> Result<Answer, Error> {
     let found =
         recheck::recompute(problem, report).map_err(|cause| Error::Evaluation { name: report.problem.clone(), cause })?;
-    let tolerance = &report.settings.tolerance;
+    let (tolerance, judged) = (&report.settings.tolerance, &found.residuals);
     let residuals = [
-        ("stationarity", report.stationarity, found.stationarity, tolerance.stationarity, found.terms),
-        ("feasibility", report.feasibility, found.feasibility, tolerance.feasibility, 1.0),
-        ("complementarity", report.complementarity, found.complementarity, tolerance.complementarity, 1.0),
+        ("stationarity", report.stationarity, judged.stationarity, tolerance.stationarity, judged.terms),
+        ("feasibility", report.feasibility, judged.feasibility, tolerance.feasibility, 1.0),
+        ("complementarity", report.complementarity, judged.complementarity, tolerance.complementarity, 1.0),
     ];
     writeln!(out, "{TITLE}{}{TITLE:#}: the functions are exact\n", report.problem)?;
     let mut complaints = Vec::new();
@@ -174,11 +299,12 @@ fn judge_exactly(out: &mut Screen, problem: &mut dyn Problem, report: &Report) -
     }
     for (i, (&claimed, &value)) in report.constraints.iter().zip(&found.constraints).enumerate() {
         if !near(claimed, value, ROUNDING * (1.0 + value.abs())) {
-            complaints.push(differs(&format!("constraint {}", problem.meta().row_name(i)), claimed, value));
+            let name = format!("constraint {}", plain::name(&problem.meta().row_name(i)));
+            complaints.push(differs(&name, claimed, value));
             break;
         }
     }
-    Ok(complaints)
+    Ok(Answer { wrong: complaints, ..Answer::default() })
 }
 
 /// False for NaN, too.
@@ -216,19 +342,4 @@ fn contradictions(report: &Report, claimed: &Verdict, fresh: &Verdict) -> Vec<St
 /// The bound is as far below a residual as above.
 fn lower(residual: Bounded) -> f64 {
     2.0 * residual.value - residual.upper
-}
-
-fn conclude(out: &mut Screen, report: &Report, mut complaints: Vec<String>) -> Result<u8, Error> {
-    if report.point != Point::EpsKkt {
-        complaints.insert(0, format!("the result itself says that its point is {}", report.point));
-    }
-    if complaints.is_empty() {
-        writeln!(out, "\n{GOOD}Holds{GOOD:#}: the point is a KKT point within the tolerances.")?;
-        return Ok(exit::SOLVED);
-    }
-    writeln!(out, "\n{BAD}Does not hold{BAD:#}:")?;
-    for complaint in complaints {
-        writeln!(out, "  - {complaint}.")?;
-    }
-    Ok(exit::INFEASIBLE)
 }

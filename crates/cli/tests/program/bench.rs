@@ -177,3 +177,28 @@ fn an_interrupted_study_of_complexity_says_so() {
     assert_eq!(code(&output), 4);
     assert!(stdout(&output).contains("runs are missing, so there are no slopes."), "{}", stdout(&output));
 }
+
+#[test]
+fn learning_tasks_are_run_beside_tuned_methods() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(&folder, "learning");
+    let short = ["bench", "learning", "--seeds", "2", "--share", "0.02", "--out", &out];
+    let output = run(&short);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("adult is left out: it needs the census data"), "{text}");
+    for part in ["Tangor, median of 2", "Tangor, worst", "stochastic SQP, tuned", "0.02 of the samples"] {
+        assert!(text.contains(part), "{text}");
+    }
+    let rows = fs::read_to_string(folder.path().join("learning/learning.csv")).unwrap();
+    assert_eq!(rows.lines().count(), 1 + 2 * 2, "{rows}");
+    for row in rows.lines().skip(1) {
+        let fields: Vec<&str> = row.split(',').collect();
+        let most = if fields[0] == "logistic" { 5120 } else { 10240 };
+        assert!(fields[9].parse::<u64>().unwrap() <= most, "the limit on samples holds: {row}");
+    }
+    let picture = fs::read_to_string(folder.path().join("learning/learning-heat-network.svg")).unwrap();
+    assert!(picture.contains("samples</text>") && picture.contains("KKT residual"));
+    let unknown = refusal(&["bench", "learning", "--task", "digits"]);
+    assert!(unknown.contains("the tasks are logistic, adult, adult-network, heat-network"), "{unknown}");
+}

@@ -133,7 +133,7 @@ fn a_resumed_fit_needs_nothing_but_its_state_and_its_data() {
     let (file, state) = (people(&folder, "a.csv", 0), folder.path().join("state"));
     let arguments = ["fit", text(&file), "--drop", "sex", "--max-rate-gap", "sex=0.01", "--l2", "0.01", "--seed", "2"];
     let (mut whole, _) = run_json(&[&arguments[..], &["--max-iterations", "90", "--json"]].concat());
-    let first = run(&[&arguments[..], &["--max-iterations", "30", "--checkpoint", text(&state), "--color", "never"]].concat());
+    let first = run(&[&arguments[..], &["--max-iterations", "5", "--checkpoint", text(&state), "--color", "never"]].concat());
     let told = stdout(&first);
     assert!(told.contains(&format!("to go on: tangor fit --resume {}", text(&state))), "{told}");
     let (mut resumed, _) = run_json(&["fit", "--resume", text(&state), "--max-iterations", "90", "--json"]);

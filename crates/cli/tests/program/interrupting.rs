@@ -20,7 +20,7 @@ fn a_resumed_run_equals_an_uninterrupted_one() {
     let state = state.to_str().expect("a path");
     for name in ["HS71", "HS6", "MARATOS"] {
         let (whole, whole_code) = run_json(&["solve", name, "--json"]);
-        assert_eq!(code(&run(&["solve", name, "--quiet", "--max-iterations", "3", "--checkpoint", state])), 3, "{name}");
+        assert_eq!(code(&run(&["solve", name, "--quiet", "--max-iterations", "2", "--checkpoint", state])), 3, "{name}");
         let (resumed, resumed_code) = run_json(&["solve", name, "--json", "--resume", state, "--max-iterations", "3000"]);
         assert_eq!(resumed_code, whole_code);
         assert_eq!(comparable(resumed), comparable(whole), "{name}");
@@ -36,7 +36,7 @@ fn a_resumed_trace_is_continued() {
     run(&["solve", "HS71", "--quiet", "--max-iterations", "5", "--resume", state, "--trace", trace]);
     let rows = fs::read_to_string(trace).expect("a trace");
     let iterations: Vec<&str> = rows.lines().filter_map(|line| line.split(',').next()).collect();
-    assert_eq!(iterations, ["iteration", "0", "1", "2", "3", "3", "4", "5"]);
+    assert_eq!(iterations, ["iteration", "0", "1", "2", "3", "4", "5"]);
 }
 
 #[test]

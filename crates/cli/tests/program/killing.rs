@@ -9,8 +9,13 @@ use serde_json::Value;
 
 use crate::{run_json, tangor};
 
-/// How long each run lives after it has begun to save its state, in milliseconds.
-const LIVES: [u64; 6] = [3, 41, 17, 88, 7, 59];
+/// Kills per test; there are two.
+const KILLS: u64 = 50;
+
+/// How long each run lives after it has begun to save its state, in milliseconds: never the same twice in a row.
+fn life(k: u64) -> Duration {
+    Duration::from_millis((7 * k * k + 3 * k) % 23)
+}
 
 /// What is the same in any two runs of the same kind.
 fn comparable(mut outcome: Value) -> Value {
@@ -27,7 +32,7 @@ fn comparable(mut outcome: Value) -> Value {
 fn iteration(state: &Path) -> u64 {
     let text = std::fs::read(state).expect("there is a state");
     let state: Value = serde_json::from_slice(&text).unwrap_or_else(|error| panic!("the state is not whole: {error}"));
-    state["iteration"].as_u64().expect("a state has an iteration")
+    state["progress"]["iteration"].as_u64().expect("a state has an iteration")
 }
 
 /// Starts the program, kills it after a while, and says whether it was still at work.
@@ -48,18 +53,26 @@ fn killed_runs_go_on(start: &[&str], go_on: &[&str]) {
     let state = folder.path().join("state");
     let path = state.to_str().expect("a path");
     let (whole, whole_code) = run_json(&[start, &["--json"]].concat());
-    let saving = ["--checkpoint", path, "--checkpoint-every", "1ms", "--json"];
+    let trace = folder.path().join("trace.csv");
+    let trace_path = trace.to_str().expect("a path");
+    let saving = ["--checkpoint", path, "--checkpoint-every", "1ms", "--json", "--trace", trace_path];
     let (mut kills, mut reached) = (0, 0);
-    for (k, life) in LIVES.into_iter().enumerate() {
+    for k in 0..KILLS {
         let arguments = if k == 0 { [start, &saving].concat() } else { [go_on, &["--resume", path], &saving].concat() };
-        kills += u64::from(kill_after(&arguments, Duration::from_millis(life), &state));
+        kills += u64::from(kill_after(&arguments, life(k), &state));
         let here = iteration(&state);
         assert!(here >= reached, "the state went back from iteration {reached} to {here}");
         reached = here;
     }
-    assert!(kills > 1 && reached > 0, "{kills} kills, iteration {reached}: the test is too slow or too fast");
-    let (resumed, resumed_code) = run_json(&[go_on, &["--resume", path, "--json"]].concat());
+    assert!(kills == KILLS && reached > 0, "{kills} kills, iteration {reached}: the test is too slow or too fast");
+    let (resumed, resumed_code) = run_json(&[go_on, &["--resume", path], &saving].concat());
     assert_eq!(resumed_code, whole_code);
+    // The trace, continued after every kill, has neither gaps nor repeats; nothing half written is left.
+    let rows = std::fs::read_to_string(&trace).expect("a trace");
+    let numbers: Vec<u64> = rows.lines().skip(1).filter_map(|row| row.split(',').next()?.parse().ok()).collect();
+    assert!(numbers.iter().copied().eq(0..numbers.len() as u64), "the trace has gaps or repeats");
+    assert!(numbers.len() as u64 > reached);
+    assert!(!folder.path().join("state.part").exists());
     assert!(comparable(resumed) == comparable(whole), "the run that was killed {kills} times has another result");
 }
 
@@ -68,13 +81,13 @@ const STUBBORN: [&str; 4] = ["--tolerance", "1e-9", "--set", "sampling.judge.pat
 
 #[test]
 fn a_noisy_run_survives_being_killed() {
-    let start = ["solve", "HS71", "--noise", "1e-2", "--max-iterations", "12000"];
+    let start = ["solve", "HS71", "--noise", "1e-2", "--max-iterations", "40000"];
     killed_runs_go_on(&[&start[..], &STUBBORN].concat(), &["solve", "HS71"]);
 }
 
 #[test]
 fn a_fit_survives_being_killed() {
     let data = ["fit", "--rows", "3000", "--max-rate-gap", "group=0.02", "--batch", "300"];
-    let start = [&data[..], &["--seed", "5", "--max-iterations", "4000"]].concat();
+    let start = [&data[..], &["--seed", "5", "--max-iterations", "8000"]].concat();
     killed_runs_go_on(&[&start[..], &STUBBORN].concat(), &["fit"]);
 }

@@ -1,5 +1,6 @@
 //! The program as a user meets it: through its arguments, its output and its exit code.
 
+mod ampl;
 mod bench;
 mod documents;
 mod files;
@@ -8,8 +9,11 @@ mod interrupting;
 mod killing;
 mod noise;
 mod oracle;
+mod outputs;
 mod problems;
+mod processes;
 mod settings;
+mod sizes;
 mod solve;
 mod verify;
 

@@ -126,3 +126,18 @@ fn nonsense_is_refused() {
         assert!(message.contains(expected), "{arguments:?}: {message}");
     }
 }
+
+#[test]
+fn an_objective_that_nobody_evaluates_is_left_blank() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["trace.csv", "trace.jsonl"] {
+        let trace = folder.path().join(name);
+        let trace = trace.to_str().expect("a path");
+        run(&["solve", "HS71", "--noise", "1e-2", "--quiet", "--max-iterations", "5", "--trace", trace]);
+        let rows = std::fs::read_to_string(trace).expect("a trace");
+        let second = rows.lines().nth(1).expect("a row");
+        let blank =
+            if name.ends_with("csv") { second.split(',').nth(1) == Some("") } else { second.contains("\"objective\":null") };
+        assert!(blank, "{second}");
+    }
+}

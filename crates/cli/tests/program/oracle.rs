@@ -77,7 +77,7 @@ fn a_problem_comes_from_one_place() {
     let message = refusal(&["solve", "HS71", "--oracle", "python3 model.py"]);
     assert!(message.contains("cannot be used with"), "{message}");
     let message = refusal(&["solve"]);
-    assert!(message.contains("PROBLEM") && message.contains("required"), "{message}");
+    assert!(message.contains("no PROBLEM is given") && message.contains("--oracle"), "{message}");
     let message = refusal(&["solve", "HS71", "--oracle-time-limit", "1s"]);
     assert!(message.contains("'[PROBLEM]' cannot be used with '--oracle-time-limit <DURATION>'"), "{message}");
 }

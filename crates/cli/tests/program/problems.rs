@@ -140,10 +140,10 @@ fn coded_derivatives_are_compared_with_automatic_ones() {
 fn what_cannot_be_opened_is_refused_with_a_reason() {
     let (folder, path) = line_file();
     let cases = [
-        (vec!["problem.txt"], "the file problem.txt cannot be opened: problems are read from files that end in .SIF"),
-        (vec!["no/such.SIF"], "no/such.SIF: the file could not be read: "),
+        (vec!["problem.txt"], "the file problem.txt cannot be opened: problems are read from files that end in .SIF or .nl"),
+        (vec!["no/such.SIF"], "there is no file no/such.SIF"),
         (vec![path.to_str().expect("a path"), "--param", "M=3"], "there is no parameter 'M' to replace; the file offers: N"),
-        (vec!["HS71", "--param", "N=3"], "the embedded problem HS71 has no parameters: --param is for SIF files"),
+        (vec!["HS71", "--param", "N=3"], "the embedded problem HS71 has no parameters: only SIF files have them"),
         (vec!["HS71", "--param", "N"], "\"N\" is not a parameter with its value; write for example N=100"),
     ];
     for (arguments, expected) in cases {

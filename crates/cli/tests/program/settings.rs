@@ -23,7 +23,7 @@ fn arguments_win_over_a_file_and_the_file_over_defaults() {
     let (report, _) = run_json(&["solve", "HS71", "--json", "--config", file, "--max-iterations", "5"]);
     assert_eq!(report["settings"]["merit"]["rho0"], 3.0);
     assert_eq!(report["settings"]["limits"]["iterations"], 5);
-    assert_eq!(report["settings"]["scaling"], "gradient");
+    assert_eq!(report["settings"]["scaling"], "full");
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn mistakes_are_explained() {
     for (assignment, expected) in [
         ("merit.rho1=1", "error: there is no setting merit.rho1; the nearest are merit.rho0, "),
         ("rho0=1", "error: there is no setting rho0; the nearest are merit.rho0, "),
-        ("limits=1", "error: there is no setting limits; the nearest are limits.iterations, "),
+        ("limits=1", "error: there is no setting limits; the nearest are limits.escapes, "),
         ("stepsize.tau=2", "error: setting stepsize.tau is 2, but must be between 0 and 1"),
         ("metric.kind=spectrl", "unknown variant `spectrl`, expected one of `identity`, `spectral`"),
         ("merit.rho0", "an equals sign is missing; write for example merit.rho0=1"),
@@ -65,7 +65,10 @@ fn a_mistake_in_a_file_is_shown_where_it_is() {
     let file = folder.path().join("settings.toml");
     fs::write(&file, "[merit]\nrho1 = 3.0\n").expect("a file");
     let message = refusal(&["solve", "HS71", "--config", file.to_str().expect("a path")]);
-    assert!(message.contains("line 2") && message.contains("unknown field `rho1`, expected `rho0`"), "{message}");
+    assert!(
+        message.contains("line 2") && message.contains("unknown field `rho1`, expected one of `falls`, `rho0`"),
+        "{message}"
+    );
 }
 
 #[test]

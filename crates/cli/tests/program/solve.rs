@@ -1,7 +1,7 @@
 use serde_json::Value;
 use tangor_solver::{REPORT_VERSION, Report};
 
-use crate::{code, run, run_json, stdout, tangor};
+use crate::{code, refusal, run, run_json, stderr, stdout, tangor};
 
 #[test]
 fn a_solved_problem_exits_with_0_and_tells_all() {
@@ -16,7 +16,9 @@ fn a_solved_problem_exits_with_0_and_tells_all() {
         "objective          17.0140",
         "best known 17.014017",
         "within 1e-6",
-        "active constraints: 2, 1 of them equalities",
+        "\n  variables\n    x1  1               at lower bound\n    x2  4.742999",
+        "active constraints: 2, one of them an equality",
+        "one more unit of product changes the objective by 0.5523, of sphere by -0.1615",
         "active bounds: 1",
         "at lower bound 1, multiplier 1.08",
     ] {
@@ -67,7 +69,7 @@ fn a_run_that_is_cut_short_says_so_and_gives_its_best_point() {
 #[test]
 fn an_infeasible_problem_names_what_is_violated() {
     let text = stdout(&run(&["solve", "CIRCLELINE"]));
-    assert!(text.contains("Infeasible: "), "{text}");
+    assert!(text.contains("Infeasible here: a stationary point of the violation"), "{text}");
     assert!(text.contains("violated constraints, worst first"), "{text}");
     assert!(text.contains("off by "), "{text}");
 }
@@ -109,4 +111,54 @@ fn colours_come_when_asked_for() {
     assert!(colored(&["solve", "HS71", "--color", "always"], None));
     assert!(!colored(&["solve", "HS71", "--color", "never"], Some("CLICOLOR_FORCE")));
     assert!(!colored(&["solve", "HS71"], Some("NO_COLOR")));
+}
+
+#[test]
+fn variables_are_printed_by_name_and_json_has_the_names() {
+    let (json, _) = run_json(&["solve", "HS71", "--json"]);
+    assert_eq!(json["names"]["variables"], serde_json::json!(["x1", "x2", "x3", "x4"]));
+    assert_eq!(json["names"]["constraints"].as_array().map(Vec::len), Some(2));
+    let text = stdout(&run(&["solve", "HS71", "--quiet", "--show", "c,x2"]));
+    assert!(text.contains("variables: 1 of 4\n    x2  4.742999"), "{text}");
+    assert!(text.contains("constraints: 2 of 2\n    product"), "{text}");
+    let message = refusal(&["solve", "HS71", "--show", "y"]);
+    assert!(message.contains("HS71 has no variable or constraint of this name"), "{message}");
+}
+
+#[test]
+fn a_run_begins_where_it_is_told_to() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("point.json");
+    let path = file.to_str().expect("a path");
+    // From its own solution a run has nothing to do.
+    let (solved, _) = run_json(&["solve", "HS71", "--json"]);
+    std::fs::write(&file, solved.to_string()).expect("a file");
+    let (again, code) = run_json(&["solve", "HS71", "--json", "--at", path]);
+    assert_eq!(code, 0);
+    assert!(again["iterations"].as_u64() < solved["iterations"].as_u64(), "{}", again["iterations"]);
+    std::fs::write(&file, "[1, 2]").expect("a file");
+    assert!(refusal(&["solve", "HS71", "--at", path]).contains("it has 2 numbers, but HS71 has 4 variables"));
+}
+
+#[test]
+fn a_run_that_fails_comes_with_advice() {
+    let text = stdout(&run(&["solve", "HS71", "--quiet", "--max-iterations", "2"]));
+    assert!(text.contains("More iterations may be enough: --max-iterations 1000."), "{text}");
+    let text = stdout(&run(&["solve", "HS71", "--quiet", "--set", "stepsize.smallest=1e9"]));
+    assert!(text.contains("`tangor check` tells whether the derivatives are right"), "{text}");
+    let text = stdout(&run(&["solve", "HS71"]));
+    assert!(!text.contains("may"), "who succeeds needs no advice: {text}");
+}
+
+#[test]
+fn mistakes_get_sentences() {
+    let message = refusal(&["solve", "HS71", "--tolerance", "-1"]);
+    assert!(message.contains("a tolerance is a positive number, as in 1e-6, and \"-1\" is none"), "{message}");
+    let message = refusal(&["solve", "HS71", "--set", "tolerance.feasibility=small"]);
+    assert!(message.contains("expected a number") && !message.contains("f64"), "{message}");
+    let output = run(&["solve", "HS71", "--quiet", "--seed", "3", "--samples", "100"]);
+    assert_eq!(code(&output), 0);
+    let message = stderr(&output);
+    assert!(message.contains("note: --seed, --samples do nothing here: the functions of HS71 are exact"), "{message}");
+    assert_eq!(stderr(&run(&["solve", "HS71", "--quiet", "--noise", "1e-2", "--tolerance", "1e-1", "--seed", "3"])), "");
 }

@@ -25,6 +25,8 @@ fn main() {
     let mut greeting = String::new();
     match oracle.behaviour.as_str() {
         "crash at start" => fail("the model file is missing"),
+        "abort at start" => std::process::abort(),
+        "closed at start" => return,
         "deaf" => rest(),
         _ => {}
     }
@@ -59,6 +61,10 @@ impl Oracle {
             "long start" => &[("x0", json!(vec![0.0; 5]))],
             "crossed" => &[("c_lower", json!([1e3]))],
             "misspelt" => &[("lower", json!(vec![0.0; 4]))],
+            "negative size" => &[("n", json!(-4))],
+            "size beyond all memory" => &[("n", json!(u64::MAX))],
+            "entries outside" => &[("jacobian", json!({"rows": [7], "columns": [9]}))],
+            "entries that do not match" => &[("jacobian", json!({"rows": [0, 0], "columns": [1]}))],
             _ => &[],
         };
         for (field, value) in change {
@@ -66,6 +72,10 @@ impl Oracle {
         }
         match self.behaviour.as_str() {
             "garbage at start" => say(b"Welcome to the simulator!\n"),
+            "no version" => say(b"{\"name\": \"halves\", \"n\": 4}\n"),
+            "start beyond words" => say(b"{\"tangor\": 1, \"name\": \"halves\", \"n\": 1, \"x0\": [1e999]}\n"),
+            "deep at start" => say(format!("{{\"tangor\": 1, \"name\": {}\n", "[".repeat(100_000)).as_bytes()),
+            "twice" => say(format!("{introduction}\n{introduction}\n").as_bytes()),
             "status" => {
                 say(b"Welcome to the simulator!\n");
                 exit(5)
@@ -125,6 +135,34 @@ impl Oracle {
             "garbage" => return say(b"energy = 3.14\n"),
             "bytes" => return say(&[0xff, 0xfe, 0, b'\n']),
             "endless" => return say(&vec![b'x'; 1 << 21]),
+            "nothing" => return say(format!("{}\n", json!({"id": id})).as_bytes()),
+            "deep" => return say(format!("{{\"id\": {id}, \"values\": {}\n", "[".repeat(100_000)).as_bytes()),
+            "other words" => return say(format!("{}\n", json!({"id": id, "result": values})).as_bytes()),
+            "name for a number" => return say(format!("{}\n", json!({"id": "one", "values": values})).as_bytes()),
+            "wrong payload" => return say(format!("{}\n", json!({"id": id, "values": values.len()})).as_bytes()),
+            "count beyond all memory" => return say(format!("{}\n", json!({"id": id, "values": u64::MAX})).as_bytes()),
+            "drip" => loop {
+                say(b" ");
+                sleep(Duration::from_millis(100));
+            },
+            "asleep" => {
+                let own = std::process::id().to_string();
+                let _ = Command::new("kill").args(["-STOP", &own]).status();
+            }
+            "closed" => {
+                close_output();
+                rest();
+            }
+            "orphans" => {
+                // Somebody is left who holds the pipe for answers open.
+                let own = env::current_exe().expect("a path");
+                Command::new(own).args(["deaf", "text", "4"]).spawn().expect("an orphan");
+                exit(0);
+            }
+            "twice each" => say(format!("{}\n", json!({"id": id, "values": values})).as_bytes()),
+            "flood" => (0..200_000).for_each(|line| eprintln!("line {line} of far too many")),
+            "carriage returns" => return say(format!("{}\r\n", json!({"id": id, "values": values})).as_bytes()),
+            "spaces" => return say(format!("  \t{}  \n", json!({"id": id, "values": values})).as_bytes()),
             "several" => return say(format!("{}\n", json!({"id": id, "values": [], "error": "both"})).as_bytes()),
             "chatty" if id == 2 => return say(format!("{}\n", json!({"id": 1, "values": []})).as_bytes()),
             "error" if id == 1 => return say(format!("{}\n", json!({"id": id, "error": "the mesh is gone"})).as_bytes()),
@@ -154,6 +192,16 @@ fn say(message: &[u8]) {
     let mut out = stdout().lock();
     // The reader may have stopped this conversation.
     let _ = out.write_all(message).and_then(|()| out.flush());
+}
+
+/// Goes on as a process that lives, but has closed its standard output.
+fn close_output() {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::CommandExt;
+        let error = Command::new("sh").args(["-c", "exec 1>&-; exec sleep 600"]).exec();
+        eprintln!("{error}");
+    }
 }
 
 fn fail(reason: &str) -> ! {

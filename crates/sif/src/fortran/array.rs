@@ -3,10 +3,10 @@
 use super::assemble::{Address, Assembler, Storage, Variable};
 use super::expression::Argument;
 use super::machine::{Code, Window};
-use super::operation::Binary;
 use super::text::{Fault, Name, Parsed, Place};
 use super::typing::{Emitter, emit_number};
 use super::unit::Dimension;
+use tangor_expression::Binary;
 
 /// Where an element lies among the others: `index - start`, which must stay below `size` when the size is known. An index is
 /// the sum of the subscripts times their strides, and the start is the index of the first element.

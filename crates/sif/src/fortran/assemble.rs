@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::control::Block;
 use super::expression::{Argument, Expression};
 use super::machine::{Code, DEEPEST_CALL, Window};
-use super::operation::{Binary, Unary};
+use tangor_expression::{Binary, Unary};
 
 use super::symbolic::unknown;
 use super::text::{Fault, Name, Parsed, Place};

@@ -3,9 +3,9 @@
 use super::assemble::Assembler;
 use super::expression::{Expression, expression};
 use super::machine::Code;
-use super::operation::{Binary, Unary};
 use super::text::{Fault, Parsed, Place, Text};
 use super::typing::{Emitter, emit_condition, emit_number};
+use tangor_expression::{Binary, Unary};
 
 /// A construct that is open.
 pub(super) enum Block {

@@ -7,15 +7,15 @@ use tangor_problem::Failure;
 use super::assemble::{Address, Assembler, Storage, Variable};
 use super::expression::{Argument, Expression};
 use super::machine::{Code, Machine};
-use super::operation::{Binary, Unary};
 use super::part::{Entry, Individual, Part, Step};
 use super::range::Range;
-use super::tape::Level;
 use super::text::{Fault, Parsed, Place};
-use super::tower::Shape;
 use super::typing::{Emitter, Kind, emit_condition, emit_number, place_of};
 use super::unit::Subprogram;
 use super::{Derivatives, TypeDeclaration};
+use tangor_expression::Level;
+use tangor_expression::tower::Shape;
+use tangor_expression::{Binary, Unary};
 
 /// More scratch than this is refused.
 const MOST_SCRATCH: usize = 1 << 24;
@@ -59,7 +59,7 @@ impl External {
         let value = value.ok_or_else(|| Fault::new(individual.place, message()))?;
         let carries = carries_state(part, individual, declaration);
         let external = External { machine, range, value, gradient, hessian, carries };
-        if external.shape(Level::Gradient).len() > MOST_SCRATCH {
+        if external.shape(Level::Gradient).size() > MOST_SCRATCH {
             let message = format!("type {} has too many variables and arrays for its derivatives", individual.name);
             return Err(Fault::new(individual.place, message));
         }
@@ -68,13 +68,13 @@ impl External {
 
     pub fn scratch_len(&self) -> usize {
         let levels = [Level::Gradient, Level::Hessian];
-        let lengths = levels.map(|level| self.shape(level).len()).into_iter().filter(|&length| length <= MOST_SCRATCH);
+        let lengths = levels.map(|level| self.shape(level).size()).into_iter().filter(|&length| length <= MOST_SCRATCH);
         1 + lengths.max().unwrap_or(0)
     }
 
     /// False when the second derivatives would be too large.
     pub fn has_hessian(&self) -> bool {
-        self.shape(Level::Hessian).len() <= MOST_SCRATCH
+        self.shape(Level::Hessian).size() <= MOST_SCRATCH
     }
 
     /// Evaluates; the lengths have been checked, and unwanted slices are empty.

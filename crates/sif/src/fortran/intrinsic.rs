@@ -1,8 +1,8 @@
 //! The functions that Fortran knows by itself, by their generic and their specific names.
 
-use super::operation::{Binary, Unary};
 use super::text::{Fault, Name, Parsed};
 use super::typing::{Emitter, Kind, Value};
+use tangor_expression::{Binary, Unary};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Meaning {

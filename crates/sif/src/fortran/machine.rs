@@ -2,8 +2,8 @@
 
 use tangor_problem::Failure;
 
-use super::operation::{Binary, Unary};
-use super::tower::Shape;
+use tangor_expression::tower::Shape;
+use tangor_expression::{Binary, Unary};
 
 /// One instruction. Numbers are cells of the memory unless they say otherwise.
 #[derive(Clone, Copy, Debug)]

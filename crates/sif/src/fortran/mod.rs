@@ -7,27 +7,22 @@
 
 mod array;
 mod assemble;
+mod block;
 mod card;
 mod control;
 mod data;
 mod declare;
-mod derive;
 mod expression;
 mod external;
-mod graph;
 mod intrinsic;
 mod machine;
-mod operation;
 mod part;
 mod range;
-mod special;
 mod statement;
 mod symbolic;
-mod tape;
 #[cfg(test)]
 mod tests;
 mod text;
-mod tower;
 mod typing;
 mod unit;
 
@@ -38,10 +33,10 @@ use tangor_problem::Failure;
 use self::external::External;
 use self::part::Part;
 use self::range::Range;
-use self::tape::{Level, Tape};
 use self::text::{Fault, Place};
 use self::unit::Subprogram;
 use crate::{Line, SifError};
+use tangor_expression::{Level, Tape};
 
 /// The declaration of an element or group type.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,10 +4,10 @@ use super::assemble::Assembler;
 use super::control::Block;
 use super::expression::{Argument, Expression, expression, reference};
 use super::machine::Code;
-use super::operation::Binary;
 use super::text::{Fault, Parsed, Place, Text};
 use super::typing::{Emitter, convert, emit, emit_number, place_of};
 use super::unit::{Dimension, Labelled};
+use tangor_expression::Binary;
 
 impl Assembler<'_> {
     /// Assembles one statement.

@@ -2,16 +2,16 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::derive::{Allowance, Derivatives as Differentiation, TooLarge, add};
 use super::expression::{Argument, Expression};
-use super::graph::{Graph, NodeId};
-use super::operation::{Binary, Unary};
 use super::part::{Entry, Individual, Part, Step};
 use super::range::{Range, packed};
-use super::tape::{Results, Tape};
 use super::text::{Fault, Name, Parsed};
 use super::typing::{Emitter, Kind, Value, convert, emit, emit_condition, emit_number, place_of};
 use super::{Derivatives, TypeDeclaration};
+use tangor_expression::derive::{Allowance, Derivatives as Differentiation, TooLarge, add};
+use tangor_expression::{Binary, Unary};
+use tangor_expression::{Graph, NodeId};
+use tangor_expression::{Results, Tape};
 
 /// Types with more variables than this have no second derivatives.
 const MOST_CURVED: usize = 2000;

@@ -2,8 +2,8 @@
 
 use super::expression::{Argument, Expression, Operator};
 use super::intrinsic;
-use super::operation::{Binary, Unary};
 use super::text::{Fault, Name, Parsed, Place};
+use tangor_expression::{Binary, Unary};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {

@@ -40,6 +40,8 @@ const DEFAULT: &str = "'DEFAULT'";
 /// Carries out a card that is neither a parameter nor part of a loop.
 pub(crate) fn carry_out(decoder: &mut Decoder, section: Section, card: &Card) -> Result<(), Complaint> {
     match section {
+        // Words without a code before the first section are remarks for the original decoder.
+        Section::Head if card.code.is_empty() => Ok(()),
         Section::Head => {
             let message = format!("'{}' does not give a parameter its value, and no section has begun yet", card.code);
             Err(card.complain(2, message))

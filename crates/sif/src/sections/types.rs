@@ -52,7 +52,10 @@ fn declare(types: &mut Types, card: &Card, list: List) -> Result<(), Complaint> 
     let declaration = &mut types.list[number];
     for name in [&card.field3, &card.field5].into_iter().filter(|name| !name.is_empty()) {
         let taken = |names: &[String]| names.iter().any(|other| **other == *name.text);
-        if taken(&declaration.variables) || taken(&declaration.internals) || taken(&declaration.parameters) {
+        // An internal variable may have the name of an elemental one: the functions mean the internal one.
+        let elemental = &*card.code != "IV" && taken(&declaration.variables);
+        let internal = &*card.code != "EV" && taken(&declaration.internals);
+        if elemental || internal || taken(&declaration.parameters) {
             let message = format!("the type '{}' already has a variable or parameter '{}'", declaration.name, name.text);
             return Err(card.complain(name.column, message));
         }

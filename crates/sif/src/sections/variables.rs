@@ -19,8 +19,8 @@ pub(super) fn variable(decoder: &mut Decoder, card: &Card) -> Result<(), Complai
     for (name, value) in decoder.pairs(card, prefix)?.into_iter().flatten() {
         let entry = &mut decoder.model.variables[variable];
         match &*name.text {
-            "'SCALE'" if value == 0.0 => return Err(card.complain(name.column, "a scale factor must not be zero")),
-            "'SCALE'" => entry.scale = value,
+            // The original decoder notes the scale of a variable for solvers that want it; the functions do not change.
+            "'SCALE'" => {}
             "'INTEGER'" | "INTEGER" => entry.kind = VariableKind::Integer,
             "'ZERO-ONE'" | "ZERO-ONE" => {
                 entry.kind = VariableKind::ZeroOne;
@@ -43,7 +43,6 @@ pub(super) fn find_or_add(decoder: &mut Decoder, name: &str) -> usize {
             lower: defaults.lower,
             upper: defaults.upper,
             start: defaults.start,
-            scale: 1.0,
             kind: if defaults.integers { VariableKind::Integer } else { VariableKind::Real },
         });
         decoder.model.variable_names.add(name)

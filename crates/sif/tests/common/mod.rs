@@ -24,6 +24,17 @@ impl Collection {
         None
     }
 
+    /// The same, and further files in `../more` beside it, where there are any.
+    pub fn all() -> Vec<Self> {
+        let Some(first) = Collection::find() else { return Vec::new() };
+        let more = first.files.join("../more/sif");
+        if more.is_dir() {
+            return vec![first, Collection { files: more }];
+        }
+        println!("SKIPPED: {} is not a folder", more.display());
+        vec![first]
+    }
+
     pub fn file(&self, name: &str) -> PathBuf {
         self.files.join(format!("{name}.SIF"))
     }

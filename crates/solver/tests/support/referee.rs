@@ -48,8 +48,10 @@ pub fn judge(problem: &mut dyn Problem, report: &Report) -> Verdict {
     let violation: Vec<f64> = (0..m).map(|row| c[row] - c[row].clamp(meta.c_lower[row], meta.c_upper[row])).collect();
 
     let lagrangian: Vec<f64> = (0..n).map(|i| gradient[i] + transposed(y, i) - mu[i]).collect();
-    let rows = (0..m).map(|row| held(-y[row], c[row], meta.c_lower[row], meta.c_upper[row]));
-    let variables = (0..n).map(|i| held(mu[i], x[i], meta.x_lower[i], meta.x_upper[i]));
+    // Who maximises reads multipliers of the opposite sign.
+    let sign = if meta.maximise { -1.0 } else { 1.0 };
+    let rows = (0..m).map(|row| held(-sign * y[row], c[row], meta.c_lower[row], meta.c_upper[row]));
+    let variables = (0..n).map(|i| held(sign * mu[i], x[i], meta.x_lower[i], meta.x_upper[i]));
     let repaired = (0..n).map(|i| x[i] - (x[i] - transposed(&violation, i)).clamp(meta.x_lower[i], meta.x_upper[i]));
     let entries = jacobian.iter().flatten().copied();
     let size =
@@ -85,7 +87,7 @@ pub fn assert_honest(problem: &mut dyn Problem, report: &Report) -> Verdict {
         pairs.push(("infeasible stationarity", report.infeasible_stationarity, verdict.infeasible));
     }
     for (what, reported, recomputed) in pairs {
-        let close = (reported - recomputed).abs() <= verdict.rounding + 1e-10 * recomputed.abs();
+        let close = reported == recomputed || (reported - recomputed).abs() <= verdict.rounding + 1e-10 * recomputed.abs();
         assert!(close, "{name}: {what} is reported as {reported:e}, but is {recomputed:e}");
     }
     verdict

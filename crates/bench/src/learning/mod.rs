@@ -1,0 +1,141 @@
+//! Four learning tasks under constraints: default settings, several seeds, a limit on samples, and a referee that sees all the data.
+
+mod outcome;
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use tangor_learn::tasks::{Measure, Task};
+use tangor_solver::{Batch, Row, Settings, Solver, Stop};
+
+pub use outcome::{Outcome, PEERS, Peer};
+
+use crate::{Error, progress};
+
+/// Seeds, unless told otherwise.
+pub const SEEDS: u64 = 5;
+/// The batch of every task.
+pub const BATCH: usize = 128;
+/// How often a run is measured on all the data for the picture.
+const MARKS: u64 = 40;
+
+/// What is run, and how.
+#[derive(Debug)]
+pub struct Study {
+    /// Which tasks.
+    pub tasks: Vec<Task>,
+    /// How many seeds; at least 1.
+    pub seeds: u64,
+    /// The share of the usual number of samples; above 0.
+    pub share: f64,
+    /// Settings; batches and limits on samples are those of the tasks.
+    pub settings: Settings,
+    /// The folder of the census data.
+    pub adult: PathBuf,
+    /// Runs at the same time.
+    pub jobs: usize,
+    /// Ends the study in order when it becomes true.
+    pub interrupt: Arc<AtomicBool>,
+    /// Whether a bar is shown, on a terminal only.
+    pub progress: bool,
+}
+
+/// One run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Its task.
+    pub task: Task,
+    /// Its seed.
+    pub seed: u64,
+    /// How it ended.
+    pub stop: Stop,
+    /// The reported point, on all the data.
+    pub end: Measure,
+    /// Iterations.
+    pub iterations: u64,
+    /// Samples of the gradient.
+    pub samples: u64,
+    /// Wall time without measuring.
+    pub seconds: f64,
+    /// The iterates on the way: those after equal shares of the samples.
+    pub course: Vec<Measure>,
+}
+
+impl Study {
+    /// Runs everything.
+    pub fn run(&self) -> Result<Outcome, Error> {
+        if !(self.share > 0.0 && self.share.is_finite()) {
+            return Err(Error::Refused(format!("the share of the samples is {}, but must be positive", self.share)));
+        }
+        let seeds = 0..self.seeds.max(1);
+        let jobs: Vec<(Task, u64)> = self.tasks.iter().flat_map(|&task| seeds.clone().map(move |seed| (task, seed))).collect();
+        let bar = progress::bar(self.progress, jobs.len());
+        let (next, runs) = (AtomicUsize::new(0), Mutex::new(vec![None; jobs.len()]));
+        let failure = Mutex::new(None);
+        let work = || {
+            loop {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                let Some(&(task, seed)) = jobs.get(place) else { return };
+                if self.interrupt.load(Ordering::Relaxed) {
+                    return;
+                }
+                match self.carry_out(task, seed) {
+                    Ok(run) => progress::lock(&runs)[place] = Some(run),
+                    Err(error) => {
+                        progress::lock(&failure).get_or_insert(error);
+                        next.store(jobs.len(), Ordering::Relaxed);
+                    }
+                }
+                bar.set_message(task.name());
+                bar.inc(1);
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..self.jobs.max(1) {
+                scope.spawn(work);
+            }
+        });
+        bar.finish_and_clear();
+        if let Some(error) = progress::lock(&failure).take() {
+            return Err(error);
+        }
+        let runs: Vec<Run> = progress::lock(&runs).iter().flatten().filter(|run| run.stop != Stop::User).cloned().collect();
+        Ok(Outcome { missing: jobs.len() - runs.len(), tasks: self.tasks.clone(), runs, share: self.share })
+    }
+
+    fn carry_out(&self, task: Task, seed: u64) -> Result<Run, Error> {
+        let refused = |error: &dyn std::fmt::Display| Error::Refused(error.to_string());
+        let build = || task.build(seed, &self.adult).map_err(|error| refused(&error));
+        let most = (self.share * task.samples() as f64) as u64;
+        let mut settings = self.settings.clone();
+        settings.sampling.seed = seed;
+        let sampling = &mut settings.sampling;
+        for estimation in [&mut sampling.gradient, &mut sampling.constraints, &mut sampling.jacobian] {
+            estimation.batch = Batch::Constant { size: BATCH };
+        }
+        let limits = &mut settings.limits;
+        limits.iterations = u64::MAX;
+        for limit in [&mut limits.gradient_samples, &mut limits.constraint_samples, &mut limits.jacobian_samples] {
+            *limit = Some(most);
+        }
+        let mut referee = build()?;
+        let mut solver = Solver::sampled(build()?, settings).map_err(|error| refused(&error))?;
+        solver.interrupt(Arc::clone(&self.interrupt));
+        let (mut course, mut seconds) = (Vec::new(), 0.0);
+        let mut observe = |row: &Row, x: &[f64]| {
+            while row.samples.gradient * MARKS >= course.len() as u64 * most && course.len() as u64 <= MARKS {
+                course.push(referee.measure(x));
+            }
+            seconds = row.seconds;
+            ControlFlow::Continue(())
+        };
+        let report = solver.run(&mut observe);
+        let end = referee.measure(&report.x);
+        course.resize(MARKS as usize + 1, end);
+        let samples = report.samples.gradient;
+        Ok(Run { task, seed, stop: report.stop, end, iterations: report.iterations, samples, seconds, course })
+    }
+}

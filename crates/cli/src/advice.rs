@@ -1,0 +1,65 @@
+//! What to try when a run has not solved its problem.
+
+use tangor_solver::{Point, Report, Stop};
+
+use crate::number::{scientific, short};
+
+/// Multipliers of this size say that there may be none at all.
+const HUGE: f64 = 1e5;
+
+/// The names of the residuals above their tolerances, with their values.
+pub fn above(report: &Report) -> Vec<(&'static str, f64, f64)> {
+    let tolerance = &report.settings.tolerance;
+    let residuals = [
+        ("feasibility", report.feasibility, tolerance.feasibility),
+        ("stationarity", report.stationarity, tolerance.stationarity),
+        ("complementarity", report.complementarity, tolerance.complementarity),
+    ];
+    residuals.into_iter().filter(|(_, value, tolerance)| value.is_nan() || value > tolerance).collect()
+}
+
+/// Sentences, the most useful first; none for a run that reached its goal.
+pub fn of(report: &Report) -> Vec<String> {
+    if report.point == Point::EpsKkt {
+        return Vec::new();
+    }
+    let mut advice = Vec::new();
+    let limits = &report.settings.limits;
+    match report.stop {
+        Stop::Iterations => {
+            let more = limits.iterations.saturating_mul(10).max(1000);
+            advice.push(format!("More iterations may be enough: --max-iterations {more}."));
+        }
+        Stop::WallTime => advice.push("More time may be enough: a longer --time-limit.".to_string()),
+        Stop::Evaluations => advice.push("More evaluations may be enough: a larger limits.evaluations.".to_string()),
+        Stop::Samples => advice.push("More samples may be enough: a larger --samples.".to_string()),
+        Stop::NoiseFloor => {
+            advice.push("Noise hides further progress: larger batches (--batch) and judgements (--set".to_string());
+            advice.push("sampling.judge.samples=...) make it smaller; or the tolerance is too small for it.".to_string());
+        }
+        Stop::EvaluationFailed if report.iterations == 0 => {
+            advice.push("A function has no value at the start: begin elsewhere with --at POINT.json.".to_string());
+        }
+        Stop::StepTooSmall | Stop::NumericalTrouble => {
+            advice.push("`tangor check` tells whether the derivatives are right; another start (--at POINT.json)".to_string());
+            advice.push("or another scaling (--set scaling=none) may help.".to_string());
+        }
+        _ => {}
+    }
+    if let Point::EpsInfeasibleStationary = report.point {
+        advice.push("Another start (--at POINT.json) may lead to a feasible point, if there is one.".to_string());
+    }
+    let largest = report.row_multipliers.iter().chain(&report.bound_multipliers).fold(0.0, |most: f64, y| most.max(y.abs()));
+    if largest > HUGE && report.point == Point::Feasible {
+        advice
+            .push(format!("A multiplier is {}: at this point there may be none (the constraints are", scientific(largest, 0)));
+        advice.push("degenerate there), and then stationarity and complementarity cannot both become small.".to_string());
+    }
+    if let [(name, value, tolerance)] = above(report)[..]
+        && value <= 100.0 * tolerance
+        && report.verdict.is_none()
+    {
+        advice.push(format!("Only {name} is above its tolerance, by a factor of {}.", short((value / tolerance).ceil())));
+    }
+    advice
+}

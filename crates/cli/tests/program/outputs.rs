@@ -1,0 +1,146 @@
+//! Files that cannot be written: the run goes on, its result is told, and nothing half done is left.
+#![cfg(unix)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use crate::{code, refusal, run, run_json, stderr, stdout};
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path")
+}
+
+/// Runs the program where no file can become longer than so many blocks of 512 bytes: what a full disk does to it.
+fn on_a_small_disk(blocks: u32, arguments: &[&str]) -> Output {
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_tangor")]).args(arguments);
+    command.output().expect("the program can be started")
+}
+
+/// A run of 4000 iterations that takes a second or so, and its whole result.
+const LONG: [&str; 8] = ["solve", "HS71", "--noise", "1e-2", "--tolerance", "1e-9", "--max-iterations", "1500"];
+
+#[test]
+fn a_state_that_cannot_be_saved_costs_a_warning_and_not_the_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let state = folder.path().join("state");
+    let (whole, exit) = run_json(&[&LONG[..], &["--json"]].concat());
+    assert_eq!(exit, 3);
+    // The first states are short; with the judge's averages they become longer than four blocks.
+    fs::write(&state, "an older state").expect("a file");
+    let saving = ["--json", "--checkpoint", text(&state), "--checkpoint-every", "1ms"];
+    for blocks in [1, 4, 8] {
+        let output = on_a_small_disk(blocks, &[&LONG[..], &saving].concat());
+        let message = stderr(&output);
+        assert_eq!(code(&output), 1, "{message}");
+        let kept = fs::read(&state).expect("a state");
+        if stdout(&output).is_empty() {
+            // Not even the first state fits: the run does not begin.
+            assert!(message.contains("File too large"), "{message}");
+        } else {
+            assert_eq!(message.matches("warning: the file ").count(), 1, "{message}");
+            assert!(message.contains("the run goes on and tries again") && message.contains("the result above is whole"));
+            let found: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a whole result");
+            assert_eq!((&found["x"], &found["iterations"]), (&whole["x"], &whole["iterations"]));
+            serde_json::from_slice::<serde_json::Value>(&kept).expect("a whole state");
+        }
+        assert!(!folder.path().join("state.part").exists());
+    }
+}
+
+#[test]
+fn a_trace_that_cannot_be_written_ends_in_a_whole_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["trace.csv", "trace.jsonl"] {
+        let trace = folder.path().join(name);
+        let output = on_a_small_disk(300, &[&LONG[..], &["--json", "--trace", text(&trace)]].concat());
+        assert_eq!(code(&output), 1, "{}", stderr(&output));
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a whole result");
+        assert_eq!(report["iterations"], 1500);
+        assert_eq!(stderr(&output).matches("warning").count(), 1, "{}", stderr(&output));
+        let written = fs::read_to_string(&trace).expect("a trace");
+        assert!(written.ends_with('\n') && written.len() <= 300 * 1024, "{} bytes", written.len());
+        let columns = |line: &str| line.split(',').count();
+        assert!(
+            name.ends_with("jsonl") || written.lines().all(|line| columns(line) == columns(written.lines().next().unwrap()))
+        );
+    }
+    let plot = folder.path().join("plot.svg");
+    let output = on_a_small_disk(1, &["solve", "HS71", "--json", "--plot", text(&plot)]);
+    assert_eq!(code(&output), 1);
+    serde_json::from_slice::<serde_json::Value>(&output.stdout).expect("a whole result");
+}
+
+#[test]
+fn a_trace_is_continued_without_gaps_and_repeats() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let state = folder.path().join("state");
+    for name in ["trace.csv", "trace.jsonl"] {
+        let trace = folder.path().join(name);
+        let begin =
+            ["solve", "HS71", "--quiet", "--max-iterations", "3", "--checkpoint", text(&state), "--trace", text(&trace)];
+        run(&begin);
+        let whole = fs::read_to_string(&trace).expect("a trace");
+        // As a kill may leave it: rows beyond the state, and half a line.
+        let last = whole.lines().last().expect("a row");
+        let beyond = last.replacen('3', "4", 1);
+        let go_on = ["solve", "HS71", "--quiet", "--max-iterations", "6", "--resume", text(&state), "--trace", text(&trace)];
+        for torn in [whole.clone(), format!("{whole}{beyond}\n{}", &last[..last.len() / 2])] {
+            fs::write(&trace, torn).expect("a trace");
+            run(&go_on);
+            let rows = fs::read_to_string(&trace).expect("a trace");
+            let number = |line: &str| {
+                let digits = line.trim_start_matches("{\"iteration\":");
+                digits.split(',').next().and_then(|digits| digits.parse::<u64>().ok())
+            };
+            assert_eq!(rows.lines().filter_map(number).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6], "{name}");
+        }
+        // A trace that stops short of the state would have a gap.
+        let rows: Vec<&str> = whole.lines().collect();
+        fs::write(&trace, format!("{}\n", rows[..rows.len() - 2].join("\n"))).expect("a trace");
+        let message = refusal(&go_on);
+        assert!(message.contains("ends with iteration 1, but the saved state is that before iteration 3"), "{message}");
+        fs::write(&trace, "not a trace\n").expect("a file");
+        assert!(refusal(&go_on).contains("name another file for it"));
+        assert_eq!(fs::read_to_string(&trace).expect("a file"), "not a trace\n", "what is refused is not touched");
+    }
+}
+
+#[test]
+fn one_file_is_not_two_outputs_by_any_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (one, other) = (folder.path().join("a.json"), folder.path().join("sub"));
+    fs::create_dir(&other).expect("a folder");
+    let detour = other.join("../a.json");
+    let solve = |trace: &Path, state: &Path| refusal(&["solve", "HS71", "--trace", text(trace), "--checkpoint", text(state)]);
+    assert!(solve(&one, &detour).contains("is named twice as an output"));
+    fs::write(&one, "").expect("a file");
+    for link in ["link.json", "hard.json"] {
+        let link = folder.path().join(link);
+        match link.ends_with("link.json") {
+            true => std::os::unix::fs::symlink(&one, &link).expect("a link"),
+            false => fs::hard_link(&one, &link).expect("a link"),
+        }
+        assert!(solve(&one, &link).contains("is named twice as an output"));
+    }
+    // Standard output is an output, too.
+    let script = format!("\"$0\" solve HS71 --json --trace '{0}' > '{0}'", one.display());
+    let output = Command::new("sh").args(["-c", &script, env!("CARGO_BIN_EXE_tangor")]).output().expect("a shell");
+    assert!(stderr(&output).contains("is named twice as an output"), "{}", stderr(&output));
+    // Neither may an input be overwritten.
+    let data = folder.path().join("data.csv");
+    fs::write(&data, "x,y\n1,0\n2,1\n").expect("data");
+    let message = refusal(&["fit", text(&data), "--trace", text(&data)]);
+    assert!(message.contains("is read and cannot be an output as well"), "{message}");
+    assert_eq!(fs::read_to_string(&data).expect("data"), "x,y\n1,0\n2,1\n");
+    let state = folder.path().join("state.json");
+    run(&["solve", "HS71", "--quiet", "--max-iterations", "3", "--checkpoint", text(&state)]);
+    let message = refusal(&["solve", "HS71", "--resume", text(&state), "--trace", text(&state)]);
+    assert!(message.contains("is read and cannot be an output as well"), "{message}");
+    let again = other.join("../state.json");
+    let go_on =
+        ["solve", "HS71", "--quiet", "--max-iterations", "3000", "--resume", text(&state), "--checkpoint", text(&again)];
+    assert_eq!(code(&run(&go_on)), 0);
+}

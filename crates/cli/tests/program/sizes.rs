@@ -1,0 +1,156 @@
+//! Sizes that nobody has the memory or the stack for, and names that a terminal must not obey.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::{code, refusal, run, run_json, stderr, stdout};
+
+/// An oracle that introduces itself with this and says no more.
+fn introduced(folder: &std::path::Path, introduction: &Value) -> String {
+    let file = folder.join("introduction.json");
+    fs::write(&file, format!("{introduction}\n")).expect("a file");
+    format!(
+        "sh -c 'read line; cat {}; while read line; do echo \"{{\\\"id\\\":1,\\\"error\\\":\\\"no\\\"}}\"; done'",
+        file.display()
+    )
+}
+
+#[test]
+fn samples_beyond_all_memory_are_refused() {
+    let noisy = ["solve", "HS71", "--noise", "1e-2", "--tolerance", "1e-2"];
+    let set = |assignment: &str| refusal(&[&noisy[..], &["--set", assignment]].concat());
+    let message = set("sampling.judge.samples=1000000000000");
+    assert!(message.contains("sampling.judge.samples=1000000000000 would need 8.0 TB, more than the limit of "), "{message}");
+    assert!(set("sampling.judge.samples=9000000000000000000").contains("must be between 1 and 1e12"));
+    assert!(set("sampling.judge.batches=9000000000000000000").contains("must be between 4 and 1e6"));
+    let message = refusal(&[&noisy[..], &["--set", "sampling.judge.samples=1000000000", "--memory-limit", "100MB"]].concat());
+    assert!(message.contains("would need 8.0 GB, more than the limit of 100 MB on memory (limits.memory)"), "{message}");
+    assert!(refusal(&["solve", "HS71", "--memory-limit", "much"]).contains("write for example 500MB or 4GB"));
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("result.json");
+    let path = file.to_str().expect("a path");
+    let (mut result, _) = run_json(&[&noisy[..], &["--json"]].concat());
+    fs::write(&file, result.to_string()).expect("a file");
+    let message = refusal(&["verify", path, "--samples", "100000000000000"]);
+    assert!(message.contains("100000000000000 fresh samples in 20 batches would need 40.0 TB"), "{message}");
+    result["verdict"]["samples"] = json!(u64::MAX);
+    fs::write(&file, result.to_string()).expect("a file");
+    assert!(refusal(&["verify", path]).contains("(--memory-limit)"));
+    result["verdict"]["samples"] = json!(10);
+    result["settings"]["sampling"]["judge"]["batches"] = json!(u64::MAX >> 2);
+    fs::write(&file, result.to_string()).expect("a file");
+    assert!(refusal(&["verify", path]).contains("must be between 4 and 1e6"));
+}
+
+#[test]
+fn a_state_asks_for_no_more_than_there_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let state = folder.path().join("state");
+    let path = state.to_str().expect("a path");
+    run(&["solve", "HS71", "--noise", "1e-2", "--quiet", "--max-iterations", "3", "--checkpoint", path]);
+    let saved: Value = serde_json::from_slice(&fs::read(&state).expect("a state")).expect("JSON");
+    for (place, value, expected) in [
+        ("/settings/sampling/judge/samples", json!(1_000_000_000_000u64), "would need 8.0 TB"),
+        ("/settings/sampling/judge/samples", json!(u64::MAX), "between 1 and 1e12"),
+        ("/n", json!(1u64 << 60), "1152921504606846976 variables"),
+        (
+            "/settings/sampling/gradient/batch",
+            json!({"constant": {"size": 1u64 << 60}}),
+            "a batch of 1152921504606846976 samples",
+        ),
+    ] {
+        let mut forged = saved.clone();
+        *forged.pointer_mut(place).expect(place) = value;
+        fs::write(&state, forged.to_string()).expect("a file");
+        let message = refusal(&["solve", "HS71", "--resume", path]);
+        assert!(message.contains(expected), "{place}: {message}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_oracle_with_a_jacobian_beyond_all_memory_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let size = 300_000;
+    let introduction = json!({
+        "tangor": 1, "name": "wide", "n": size, "m": size, "x0": vec![0; size], "c_lower": vec![0; size], "c_upper": vec![0; size],
+        "objective": "value"
+    });
+    let command = introduced(folder.path(), &introduction);
+    for command in [["solve", "--oracle", &command], ["eval", "--oracle", &command], ["check", "--oracle", &command]] {
+        let message = refusal(&command);
+        assert!(
+            message.contains("the Jacobian of wide with 90000000000 entries would need 720 GB, more than the limit"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn settings_of_any_depth_do_not_cost_the_stack() {
+    // As long as an argument can be: 128 KiB.
+    let deep = format!("{}rho0=1", "merit.".repeat(20_000));
+    let message = refusal(&["solve", "HS71", "--set", &deep]);
+    assert!(message.contains("there is no setting merit.merit.") && message.len() < 300, "{message}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("settings.toml");
+    let path = file.to_str().expect("a path");
+    let texts = [
+        format!("{}rho0 = 1\n", "merit.".repeat(60_000)),
+        format!("[{}a]\nb = 1\n", "merit.".repeat(60_000)),
+        format!("merit = {}1{}\n", "[".repeat(60_000), "]".repeat(60_000)),
+        format!("merit = {}1{}\n", "{a = ".repeat(60_000), "}".repeat(60_000)),
+    ];
+    for text in texts {
+        fs::write(&file, &text).expect("a file");
+        let message = refusal(&["solve", "HS71", "--config", path]);
+        assert!(message.contains("cannot be used"), "{}", &message[..message.len().min(300)]);
+    }
+    for (open, close) in [("[", "]"), ("{a = ", "}")] {
+        let value = format!("{}1{}", open.repeat(20_000), close.repeat(20_000));
+        refusal(&["solve", "HS71", "--set", &format!("merit.rho0={value}")]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn names_do_not_steer_the_terminal() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bad = "\u{1b}[2J\u{1b}]0;title\u{7}\rx\n";
+    let introduction = json!({
+        "tangor": 1, "name": bad, "n": 1, "m": 1, "x0": [0], "c_lower": [0], "c_upper": [0], "objective": "value",
+        "variable_names": [bad], "row_names": [bad]
+    });
+    let command = introduced(folder.path(), &introduction);
+    let plot = folder.path().join("plot.svg");
+    let plot = plot.to_str().expect("a path");
+    for arguments in [
+        &["solve", "--oracle", &command, "--color", "never", "--plot", plot][..],
+        &["info", "--oracle", &command, "--color", "never"],
+        &["eval", "--oracle", &command, "--color", "never"],
+        &["check", "--oracle", &command, "--color", "never"],
+    ] {
+        let output = run(arguments);
+        let told = format!("{}{}", stdout(&output), stderr(&output));
+        assert!(told.contains("\\u{1b}[2J\\u{1b}]0;title\\u{7}\\rx\\n"), "{arguments:?}: {told:?}");
+        assert!(!told.contains(['\u{1b}', '\u{7}', '\r']), "{arguments:?}: {told:?}");
+    }
+    assert!(!fs::read_to_string(plot).expect("a picture").contains(['\u{1b}', '\u{7}']));
+    // A message of several lines keeps them.
+    let output = run(&["solve", "--oracle", "sh -c 'printf \"one\\n\\033[31mtwo\\n\" >&2; exit 1'"]);
+    assert_eq!(code(&output), 1);
+    assert!(stderr(&output).ends_with("\n  one\n  \\u{1b}[31mtwo\n"), "{:?}", stderr(&output));
+}
+
+#[test]
+fn data_beyond_all_memory_are_refused() {
+    let message = refusal(&["fit", "--rows", "1000000000000"]);
+    assert!(message.contains("data of 1000000000000 rows and 10 columns would need 48.0 TB, more than the limit"), "{message}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("data.libsvm");
+    fs::write(&file, "+1 4000000000:1\n-1 1:1\n").expect("a file");
+    let message = refusal(&["fit", file.to_str().expect("a path")]);
+    assert!(message.contains("a weight for each of 4000000000 features") && message.contains("would need 512 GB"), "{message}");
+}

@@ -1,0 +1,195 @@
+//! Lines of positive numbers against iterations, on logarithmic scales: panels over one another with a common horizontal axis.
+
+use std::fmt::Write;
+
+use crate::axis::{Decades, round_marks};
+use crate::canvas::{Anchor, Canvas, power_of_ten};
+use crate::color;
+
+const WIDTH: f64 = 920.0;
+const LEFT: f64 = 84.0;
+const RIGHT: f64 = 28.0;
+const TOP: f64 = 96.0;
+const GAP: f64 = 44.0;
+const BOTTOM: f64 = 56.0;
+/// Values below this fraction of the largest are at rounding level; the picture does not stretch for them.
+const MOST_DECADES: i32 = 20;
+
+/// A figure of lines.
+#[derive(Clone, Debug)]
+pub struct LineFigure {
+    /// What it shows.
+    pub title: String,
+    /// What else there is to say.
+    pub subtitle: String,
+    /// What the horizontal axis counts.
+    pub axis: String,
+    /// The iterations, or whatever is counted, rising: one for each value of every line.
+    pub iterations: Vec<u64>,
+    /// From top to bottom.
+    pub panels: Vec<LinePanel>,
+}
+
+/// A panel with a scale of its own.
+#[derive(Clone, Debug)]
+pub struct LinePanel {
+    /// What it shows.
+    pub title: String,
+    /// How high it is.
+    pub height: f64,
+    /// Its lines.
+    pub lines: Vec<Line>,
+    /// What the lines should get below: dashed, one for each different value.
+    pub tolerances: Vec<f64>,
+}
+
+/// A line.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// Its name.
+    pub label: String,
+    /// Which of the colours.
+    pub color: usize,
+    /// Its values; where one is not positive and finite, the line is broken.
+    pub values: Vec<f64>,
+}
+
+impl LineFigure {
+    /// Draws it.
+    pub fn draw(&self) -> String {
+        let gaps = GAP * self.panels.len().saturating_sub(1) as f64;
+        let height = TOP + BOTTOM + self.panels.iter().map(|panel| panel.height).sum::<f64>() + gaps;
+        let mut canvas = Canvas::adaptive(WIDTH, height);
+        canvas.text(LEFT, 36.0, Anchor::Start, "headline", &self.title);
+        canvas.text(LEFT, 57.0, Anchor::Start, "subtitle", &self.subtitle);
+        let mut top = TOP;
+        for panel in &self.panels {
+            self.draw_panel(&mut canvas, panel, top);
+            top += panel.height + GAP;
+        }
+        let bottom = height - BOTTOM;
+        for mark in self.marks() {
+            canvas.text(self.x(mark), bottom + 18.0, Anchor::Middle, "mark", &mark.to_string());
+        }
+        canvas.text((LEFT + WIDTH - RIGHT) / 2.0, bottom + 40.0, Anchor::Middle, "", &self.axis);
+        canvas.finish(&self.title)
+    }
+
+    /// First and last iteration, apart from each other.
+    fn ends(&self) -> (u64, u64) {
+        let first = self.iterations.first().copied().unwrap_or(0);
+        (first, self.iterations.last().copied().unwrap_or(1).max(first.saturating_add(1)))
+    }
+
+    fn x(&self, iteration: u64) -> f64 {
+        let (first, last) = self.ends();
+        let share = iteration.saturating_sub(first) as f64 / last.abs_diff(first).max(1) as f64;
+        LEFT + share * (WIDTH - LEFT - RIGHT)
+    }
+
+    fn marks(&self) -> impl Iterator<Item = u64> {
+        let (first, last) = self.ends();
+        round_marks(last, 10).filter(move |mark| *mark >= first)
+    }
+
+    fn draw_panel(&self, canvas: &mut Canvas, panel: &LinePanel, top: f64) {
+        let values = panel.lines.iter().flat_map(|line| &line.values).chain(&panel.tolerances).copied();
+        let decades = Decades::covering(values, MOST_DECADES);
+        let y = |value: f64| top + panel.height * (1.0 - decades.position(value));
+        let (right, bottom) = (WIDTH - RIGHT, top + panel.height);
+        for exponent in decades.marks(if panel.height > 200.0 { 8 } else { 3 }) {
+            let y = y(10f64.powi(exponent));
+            canvas.line("grid", None, (LEFT, y), (right, y));
+            canvas.text(LEFT - 10.0, y + 5.0, Anchor::End, "mark", &power_of_ten(exponent));
+        }
+        for x in self.marks().map(|mark| self.x(mark)) {
+            canvas.line("grid", None, (x, top), (x, bottom));
+        }
+        canvas.line("axis", None, (LEFT, bottom), (right, bottom));
+        canvas.text(LEFT, top - 12.0, Anchor::Start, "title", &panel.title);
+        let mut tolerances = panel.tolerances.clone();
+        tolerances.sort_by(f64::total_cmp);
+        tolerances.dedup();
+        for y in tolerances.into_iter().map(y) {
+            canvas.line("tolerance", None, (LEFT, y), (right, y));
+        }
+        draw_legend(canvas, panel, top - 12.0);
+        for line in &panel.lines {
+            // Many points overlap when the line is thick.
+            let class = if line.values.len() > 400 { "curve fine" } else { "curve" };
+            canvas.path(class, color(line.color), "", &self.path(line, y));
+        }
+    }
+
+    /// Through all values; where there is none, or none that a logarithmic scale can show, the line is broken.
+    fn path(&self, line: &Line, y: impl Fn(f64) -> f64) -> String {
+        let mut path = String::new();
+        let mut pen = 'M';
+        for (iteration, &value) in self.iterations.iter().zip(&line.values) {
+            if is_visible(value) {
+                // A line that does not move is a dot: a value between two gaps is seen too.
+                let dot = if pen == 'M' { "h0" } else { "" };
+                // Writing into a string cannot fail.
+                let _ = write!(path, "{pen}{:.1} {:.1}{dot}", self.x(*iteration), y(value));
+                pen = 'L';
+            } else {
+                pen = 'M';
+            }
+        }
+        path
+    }
+}
+
+/// The names of the lines, flush right above their panel.
+fn draw_legend(canvas: &mut Canvas, panel: &LinePanel, y: f64) {
+    let tolerance = panel.tolerances.first().map(|_| ("tolerance".to_string(), None));
+    let lines = panel.lines.iter().map(|line| {
+        let remark = if line.values.iter().copied().any(is_visible) { "" } else { " (zero throughout)" };
+        (format!("{}{remark}", line.label), Some(color(line.color)))
+    });
+    let names: Vec<(String, Option<&str>)> = tolerance.into_iter().chain(lines).collect();
+    let mut right = WIDTH - RIGHT;
+    for (name, stroke) in names.into_iter().rev() {
+        // A letter is at most about 7 wide: near enough to keep the names apart.
+        let start = right - name.chars().count() as f64 * 7.0;
+        canvas.text(start, y, Anchor::Start, "", &name);
+        let class = if stroke.is_some() { "curve" } else { "tolerance" };
+        canvas.line(class, stroke, (start - 27.0, y - 4.0), (start - 7.0, y - 4.0));
+        right = start - 41.0;
+    }
+}
+
+/// Whether a logarithmic scale can show this value.
+fn is_visible(value: f64) -> bool {
+    value.is_finite() && value > 0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(iterations: Vec<u64>, values: Vec<f64>) -> LineFigure {
+        let line = Line { label: "a < b".into(), color: 0, values };
+        let panel = LinePanel { title: "p".into(), height: 100.0, lines: vec![line], tolerances: vec![1e-2, 1e-2] };
+        LineFigure { title: "t".into(), subtitle: "s".into(), axis: "iteration".into(), iterations, panels: vec![panel] }
+    }
+
+    #[test]
+    fn a_line_goes_through_its_values_and_is_broken_where_there_is_none() {
+        let figure = figure(vec![0, 1, 2, 3, 4], vec![1.0, 0.1, f64::NAN, 0.0, 0.01]);
+        // 808 between 84 and 892; 1 at the top, at 10, and 1e-2 at the bottom of 100
+        let y = |value: f64| 10.0 - 50.0 * value.log10();
+        assert_eq!(figure.path(&figure.panels[0].lines[0], y), "M84.0 10.0h0L286.0 60.0M892.0 110.0h0");
+        let picture = figure.draw();
+        assert!(picture.starts_with("<svg") && picture.contains("a &lt; b") && !picture.contains("NaN"));
+        assert!(picture.contains(">10⁻²</text>") && picture.contains("prefers-color-scheme:dark"));
+        // one for the panel, one for the legend
+        assert_eq!(picture.matches("class=\"tolerance\"").count(), 2);
+    }
+
+    #[test]
+    fn nothing_at_all_can_be_drawn() {
+        assert!(figure(Vec::new(), Vec::new()).draw().contains("a &lt; b (zero throughout)"));
+        assert!(figure(vec![u64::MAX], vec![1.0]).draw().ends_with("</svg>\n"));
+    }
+}

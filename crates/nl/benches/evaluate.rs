@@ -1,0 +1,152 @@
+//! How long reading and evaluating take: `cargo bench -p tangor-nl`.
+//!
+//! The first table is reading, of the models beside the repository (`../shared/nl`) and of a large one that is made here; the second is
+//! evaluation of the largest models; the third compares the same functions from a file and as straight-line compiled code.
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+mod texts;
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use common::binary::binary;
+use common::{folders, models};
+use tangor_nl::{NlProblem, Options, parse};
+use tangor_problem::{Problem, SecondOrder};
+use texts::{ROWS, collocation, shape};
+
+fn main() {
+    // `cargo test --benches` runs benchmarks too, with this argument absent.
+    if !std::env::args().any(|argument| argument == "--bench") {
+        return;
+    }
+    let files: Vec<(String, Vec<u8>)> = folders().map_or_else(Vec::new, |(folder, _)| {
+        let named = |path: std::path::PathBuf| {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            (name, std::fs::read(&path).expect("a file can be read"))
+        };
+        models(&folder).into_iter().map(named).collect()
+    });
+    reading(&files);
+    evaluation(&files);
+    shapes();
+}
+
+fn reading(files: &[(String, Vec<u8>)]) {
+    println!("{:<34} {:>10} {:>10} {:>10}", "reading", "MB", "ms", "MB/s");
+    let line = |name: &str, bytes: usize, time: Duration| {
+        let (megabytes, seconds) = (bytes as f64 / 1e6, time.as_secs_f64());
+        println!("{name:<34} {megabytes:>10.2} {:>10.2} {:>10.1}", seconds * 1e3, megabytes / seconds);
+    };
+    for (name, letter) in [("text models", b'g'), ("binary models", b'b')] {
+        let chosen: Vec<&Vec<u8>> = files.iter().map(|(_, file)| file).filter(|file| file[0] == letter).collect();
+        if chosen.is_empty() {
+            continue;
+        }
+        let time = best(|_| chosen.iter().filter(|file| parse(file, "model", &Options::default()).is_ok()).count() > 0);
+        line(name, chosen.iter().map(|file| file.len()).sum(), time);
+    }
+    let text = collocation(20_000);
+    line("collocation, text", text.len(), best(|_| parse(text.as_bytes(), "text", &Options::default()).is_ok()));
+    let bytes = binary(&text, false);
+    line("collocation, binary", bytes.len(), best(|_| parse(&bytes, "binary", &Options::default()).is_ok()));
+}
+
+fn evaluation(files: &[(String, Vec<u8>)]) {
+    let mut problems: Vec<(&str, NlProblem)> = files
+        .iter()
+        .filter_map(|(name, file)| Some((name.as_str(), parse(file, name, &Options::default()).ok()?.with_hessian().ok()?)))
+        .collect();
+    problems.sort_by_key(|(_, problem)| std::cmp::Reverse(problem.info().operations + problem.meta().jacobian_len()));
+    problems.truncate(12);
+    let large = parse(collocation(20_000).as_bytes(), "collocation", &Options::default()).expect("it is a good file");
+    problems.push(("collocation", large.with_hessian().expect("it is small enough")));
+    println!(
+        "\n{:<12} {:>7} {:>7} {:>10} {:>9} {:>12} {:>11} {:>11} {:>11}",
+        "f, g, c, J", "n", "m", "operations", "nonzeros", "us", "ns/nonzero", "ns/op", "Hessian us"
+    );
+    for (name, problem) in &mut problems {
+        let time = everything(problem).as_secs_f64() * 1e9;
+        let second = hessian(problem).as_secs_f64() * 1e6;
+        let (meta, operations) = (problem.meta(), problem.info().operations);
+        let nonzeros = meta.jacobian_len() + meta.n();
+        println!(
+            "{name:<12} {:>7} {:>7} {operations:>10} {nonzeros:>9} {:>12.1} {:>11.2} {:>11.2} {second:>11.1}",
+            meta.n(),
+            meta.m(),
+            time / 1e3,
+            time / nonzeros as f64,
+            time / operations.max(1) as f64
+        );
+    }
+}
+
+// Two points in turn: at the same point as before, nothing would be computed again.
+fn points(problem: &NlProblem) -> [Vec<f64>; 2] {
+    let x = problem.meta().x0.clone();
+    let moved = x.iter().map(|x| x + 1e-3).collect();
+    [x, moved]
+}
+
+/// The best of many evaluations of objective, gradient, constraints and Jacobian.
+fn everything(problem: &mut NlProblem) -> Duration {
+    let meta = problem.meta();
+    let (mut g, mut c, mut values) = (vec![0.0; meta.n()], vec![0.0; meta.m()], vec![0.0; meta.jacobian_len()]);
+    let points = points(problem);
+    best(|run| {
+        let x = &points[run % 2];
+        let f = problem.objective(x);
+        let results = [problem.gradient(x, &mut g), problem.constraints(x, &mut c), problem.jacobian(x, &mut values)];
+        black_box((f, results)).0.is_ok()
+    })
+}
+
+fn hessian(problem: &mut NlProblem) -> Duration {
+    let meta = problem.meta();
+    let y = vec![1.0; meta.m()];
+    let mut values = vec![0.0; problem.hessian_pattern().len(meta.n(), meta.n())];
+    let points = points(problem);
+    best(|run| problem.hessian(&points[run % 2], 1.0, &y, &mut values).is_ok())
+}
+
+fn best(mut run: impl FnMut(usize) -> bool) -> Duration {
+    let clock = Instant::now();
+    let mut best = Duration::MAX;
+    let mut runs = 0;
+    while runs < 5 || (runs < 1000 && clock.elapsed() < Duration::from_millis(300)) {
+        let start = Instant::now();
+        assert!(run(runs), "it can be done");
+        best = best.min(start.elapsed());
+        runs += 1;
+    }
+    best
+}
+
+fn shapes() {
+    println!("\n{:<34} {:>12} {:>14} {:>7}", "shape, 8000 rows", "file ns/row", "compiled", "ratio");
+    compare("product: u v", "o2 U V", |u, v| u * v, |u, v| (v, u));
+    let slopes = |u: f64, v: f64| (u.exp() * v.sin(), u.exp() * v.cos());
+    compare("transcendental: exp(u) sin(v)", "o2 o44 U o41 V", |u, v| u.exp() * v.sin(), slopes);
+}
+
+/// One evaluation of all rows and of their Jacobian, from the file and compiled.
+fn compare(name: &str, formula: &str, value: fn(f64, f64) -> f64, slopes: impl Fn(f64, f64) -> (f64, f64)) {
+    let mut problem = parse(shape(formula).as_bytes(), name, &Options::default()).expect("it is a good file");
+    let file = everything(&mut problem);
+    let points = points(&problem);
+    let (mut c, mut values) = (vec![0.0; ROWS], vec![0.0; 2 * ROWS]);
+    let compiled = best(|run| {
+        let x = black_box(&points[run % 2]);
+        for i in 0..ROWS {
+            c[i] = value(x[i], x[i + 1]) + x[i];
+        }
+        for i in 0..ROWS {
+            let (first, second) = slopes(x[i], x[i + 1]);
+            (values[2 * i], values[2 * i + 1]) = (first + 1.0, second);
+        }
+        black_box((&c, &values)).0.len() == ROWS
+    });
+    let per_row = |time: Duration| time.as_secs_f64() * 1e9 / ROWS as f64;
+    println!("{name:<34} {:>12.2} {:>14.2} {:>7.1}", per_row(file), per_row(compiled), per_row(file) / per_row(compiled));
+}

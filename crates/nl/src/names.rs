@@ -1,0 +1,38 @@
+//! Names of variables and rows, which AMPL and Pyomo write beside the file when they are asked to.
+
+use std::path::Path;
+
+/// One name a line, in the order of the file: variables in `.col`; constraints, then objectives, in `.row`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    variables: Vec<String>,
+    rows: Vec<String>,
+}
+
+impl Names {
+    /// The names beside a file; none where there is no such file.
+    pub fn beside(path: &Path) -> Self {
+        let lines = |extension: &str| {
+            let bytes = std::fs::read(path.with_extension(extension)).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).lines().map(|line| line.trim_end().to_string()).collect()
+        };
+        Names { variables: lines("col"), rows: lines("row") }
+    }
+
+    pub fn variable(&self, index: usize) -> Option<&str> {
+        self.variables.get(index).map(String::as_str)
+    }
+
+    /// The names of `n` variables and `m` constraints; those of a file that has too few belong to another model and are left out.
+    pub fn fitting(mut self, n: usize, m: usize) -> (Vec<String>, Vec<String>) {
+        let fit = |names: &mut Vec<String>, count: usize| {
+            if names.len() < count {
+                names.clear();
+            }
+            names.truncate(count);
+        };
+        fit(&mut self.variables, n);
+        fit(&mut self.rows, m);
+        (self.variables, self.rows)
+    }
+}

@@ -1,0 +1,238 @@
+//! How far a point and its multipliers are from satisfying the conditions of Karush, Kuhn and Tucker.
+
+use crate::{INFINITE, Meta, MetaError};
+
+/// A point, its multipliers, and the values and derivatives there; all in the user's form, nothing scaled.
+#[derive(Clone, Copy, Debug)]
+pub struct KktPoint<'a> {
+    /// The variables.
+    pub x: &'a [f64],
+    /// The gradient of the objective; zeros when there is none.
+    pub gradient: &'a [f64],
+    /// `c(x)`
+    pub constraints: &'a [f64],
+    /// The Jacobian of `c`, in the order of [`Meta::jacobian`].
+    pub jacobian: &'a [f64],
+    /// Multipliers `y` of the constraints.
+    pub row_multipliers: &'a [f64],
+    /// Multipliers `mu` of the bounds.
+    pub bound_multipliers: &'a [f64],
+}
+
+/// The residuals of a point, 2-norms, in the user's scale and signs.
+///
+/// The conditions are `grad f + J^T y = mu`, with `y >= 0` where a row is held by its upper bound and `y <= 0` where by its lower one,
+/// `mu` the other way round; both turned where the problem is a maximisation.
+///
+/// - A multiplier whose sign asks for a bound that is absent (infinite, or 1e20 and beyond) holds nothing: it counts as zero,
+///   so that what it pretended to balance shows in the stationarity.
+/// - An equality and a fixed variable take a multiplier of either sign and have no complementarity. The multiplier of a fixed
+///   variable may be anything: that variable has no part in the stationarity.
+/// - What is not a number makes the residuals that it enters not a number.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct KktResiduals {
+    /// `|grad f + J^T y - mu|`
+    pub stationarity: f64,
+    /// The violation of constraints and bounds.
+    pub feasibility: f64,
+    /// The sum of |multiplier| times distance to its bound, over constraints and variables.
+    pub complementarity: f64,
+    /// `|x - clip(x - J^T v)|` for the violation `v` of the constraints: zero when no small change reduces it.
+    pub infeasible_stationarity: f64,
+    /// How large the terms are of which the stationarity is the rest, `| |grad f| + |J^T| |y| + |mu| |`: its rounding error is
+    /// relative to this.
+    pub terms: f64,
+}
+
+impl KktResiduals {
+    /// Judges a point. An error says which of its vectors has the wrong length.
+    ///
+    /// ```
+    /// use tangor_problem::{KktPoint, KktResiduals, Meta};
+    ///
+    /// // minimise x^2 for x >= 1: at x = 1 the bound holds with mu = 2
+    /// let meta = Meta::new("square", vec![3.0]).bounds(&[1.0], &[f64::INFINITY]);
+    /// let point =
+    ///     KktPoint { x: &[1.0], gradient: &[2.0], constraints: &[], jacobian: &[], row_multipliers: &[], bound_multipliers: &[2.0] };
+    /// let residuals = KktResiduals::new(&meta, point)?;
+    /// assert_eq!((residuals.stationarity, residuals.feasibility, residuals.complementarity), (0.0, 0.0, 0.0));
+    /// # Ok::<(), tangor_problem::MetaError>(())
+    /// ```
+    pub fn new(meta: &Meta, at: KktPoint<'_>) -> Result<Self, MetaError> {
+        at.check(meta)?;
+        let sense = meta.sense();
+        let rows = Bounds { lower: &meta.c_lower, upper: &meta.c_upper };
+        let bounds = Bounds { lower: &meta.x_lower, upper: &meta.x_upper };
+        // A row at its lower bound has y <= 0, a variable mu >= 0: with the sign turned both follow one rule.
+        let y: Vec<f64> = (0..meta.m()).map(|i| rows.held(i, -sense, at.row_multipliers[i])).collect();
+        let mu: Vec<f64> = (0..meta.n()).map(|i| bounds.held(i, sense, at.bound_multipliers[i])).collect();
+        let of_rows: f64 = (0..meta.m()).map(|i| rows.product(i, at.constraints[i], -sense * y[i])).sum();
+        let of_bounds: f64 = (0..meta.n()).map(|i| bounds.product(i, at.x[i], sense * mu[i])).sum();
+
+        let violation: Vec<f64> = (0..meta.m()).map(|i| rows.violation(i, at.constraints[i])).collect();
+        let (mut lagrangian, mut slope) = (at.gradient.to_vec(), vec![0.0; meta.n()]);
+        let mut terms: Vec<f64> = lagrangian.iter().zip(&mu).map(|(g, mu)| g.abs() + mu.abs()).collect();
+        for (k, value) in at.jacobian.iter().enumerate() {
+            let (row, column) = meta.jacobian.place(k, meta.n());
+            lagrangian[column] += value * y[row];
+            terms[column] += (value * y[row]).abs();
+            slope[column] += value * violation[row];
+        }
+        let free = || (0..meta.n()).filter(|&i| meta.x_lower[i] < meta.x_upper[i]);
+        let outside = (0..meta.n()).map(|i| bounds.violation(i, at.x[i]));
+        Ok(KktResiduals {
+            stationarity: norm(free().map(|i| lagrangian[i] - mu[i])),
+            feasibility: norm(violation.iter().copied().chain(outside)),
+            complementarity: of_rows + of_bounds,
+            infeasible_stationarity: norm((0..meta.n()).map(|i| at.x[i] - bounds.clip(i, at.x[i] - slope[i]))),
+            terms: norm(free().map(|i| terms[i])),
+        })
+    }
+
+    /// The largest of stationarity, feasibility and complementarity; infinite when one is not a number.
+    pub fn worst(&self) -> f64 {
+        let all = [self.stationarity, self.feasibility, self.complementarity];
+        all.into_iter().map(|residual| if residual.is_nan() { f64::INFINITY } else { residual }).fold(0.0, f64::max)
+    }
+}
+
+impl KktPoint<'_> {
+    fn check(&self, meta: &Meta) -> Result<(), MetaError> {
+        let lengths = [
+            ("the point", self.x.len(), meta.n()),
+            ("the gradient", self.gradient.len(), meta.n()),
+            ("the vector of constraint values", self.constraints.len(), meta.m()),
+            ("the vector of Jacobian values", self.jacobian.len(), meta.jacobian_len()),
+            ("the vector of constraint multipliers", self.row_multipliers.len(), meta.m()),
+            ("the vector of bound multipliers", self.bound_multipliers.len(), meta.n()),
+        ];
+        match lengths.into_iter().find(|(_, found, expected)| found != expected) {
+            Some((what, found, expected)) => Err(MetaError::Length { what, found, expected }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Lower and upper bounds of variables or of constraints.
+struct Bounds<'a> {
+    lower: &'a [f64],
+    upper: &'a [f64],
+}
+
+impl Bounds<'_> {
+    /// The multiplier, or zero when the bound that it asks for is absent; `sign` makes it `>= 0` at the lower bound.
+    fn held(&self, i: usize, sign: f64, multiplier: f64) -> f64 {
+        let (lower, upper) = (self.lower[i], self.upper[i]);
+        let bound = if sign * multiplier > 0.0 { lower } else { upper };
+        let absent = bound.abs() >= INFINITE && lower != upper && !multiplier.is_nan();
+        if absent { 0.0 } else { multiplier }
+    }
+
+    /// |multiplier| times distance; the multiplier is `> 0` at the lower bound, and zero or NaN where its bound is absent.
+    fn product(&self, i: usize, value: f64, multiplier: f64) -> f64 {
+        let (lower, upper) = (self.lower[i], self.upper[i]);
+        if multiplier == 0.0 || lower == upper {
+            return 0.0;
+        }
+        multiplier.abs() * (value - if multiplier > 0.0 { lower } else { upper }).abs()
+    }
+
+    fn violation(&self, i: usize, value: f64) -> f64 {
+        value - self.clip(i, value)
+    }
+
+    /// Not `clamp`, which panics on crossed bounds; a NaN stays one.
+    fn clip(&self, i: usize, value: f64) -> f64 {
+        if value < self.lower[i] {
+            self.lower[i]
+        } else if value > self.upper[i] {
+            self.upper[i]
+        } else {
+            value
+        }
+    }
+}
+
+fn norm(values: impl Iterator<Item = f64>) -> f64 {
+    values.map(|value| value * value).sum::<f64>().sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FREE: f64 = f64::INFINITY;
+
+    /// x0 in [1, 3], x1 in the given interval, one row at least 2; `g = (4, 1)`, `J = (5, 2)`, `x = (2, 5)`, `c = 10`.
+    fn judged(x1: [f64; 2], y: f64, mu: [f64; 2], maximise: bool) -> KktResiduals {
+        let mut meta = Meta::new("by hand", vec![1.0, 1.0]).bounds(&[1.0, x1[0]], &[3.0, x1[1]]).at_least(&[2.0]);
+        meta.maximise = maximise;
+        let at = KktPoint {
+            x: &[2.0, 5.0],
+            gradient: &[4.0, 1.0],
+            constraints: &[10.0],
+            jacobian: &[5.0, 2.0],
+            row_multipliers: &[y],
+            bound_multipliers: &mu,
+        };
+        KktResiduals::new(&meta, at).unwrap()
+    }
+
+    #[test]
+    fn residuals_by_hand() {
+        // g + J^T y - mu = (4 - 2.5 - 1, 1 - 1); complementarity: 1/2 |10 - 2| for the row and 1 |2 - 1| for the bound.
+        let residuals = judged([-FREE, FREE], -0.5, [1.0, 0.0], false);
+        assert_eq!((residuals.stationarity, residuals.feasibility, residuals.complementarity), (0.5, 0.0, 5.0));
+        assert_eq!(residuals.infeasible_stationarity, 0.0);
+        // The terms are 4 + 2.5 + 1 and 1 + 1.
+        assert_eq!(residuals.terms, (7.5f64 * 7.5 + 4.0).sqrt());
+    }
+
+    #[test]
+    fn a_multiplier_at_an_absent_bound_holds_nothing() {
+        // y > 0 would need an upper bound, mu[1] a bound of x1: both count as zero, and g = (4, 1) is left.
+        let residuals = judged([-FREE, FREE], 3.0, [0.0, 7.0], false);
+        assert_eq!((residuals.stationarity, residuals.complementarity), (17f64.sqrt(), 0.0));
+        assert_eq!(judged([-1e20, 1e30], 3.0, [0.0, -7.0], false), residuals, "as absent as infinity");
+        // Who maximises has the opposite signs: now y > 0 is held by the lower bound, and mu[0] > 0 by the upper one.
+        let residuals = judged([-FREE, FREE], 0.5, [1.0, 7.0], true);
+        assert_eq!(residuals.stationarity, (5.5f64 * 5.5 + 4.0).sqrt(), "4 + 2.5 - 1 and 1 + 1");
+        assert_eq!(residuals.complementarity, 0.5 * 8.0 + 1.0 * 1.0);
+        assert_eq!(judged([-FREE, FREE], -0.5, [1.0, 0.0], true).stationarity, 10f64.sqrt(), "(4 - 1, 1)");
+    }
+
+    #[test]
+    fn a_fixed_variable_takes_any_multiplier() {
+        for mu in [99.0, -99.0] {
+            let residuals = judged([5.0, 5.0], 0.0, [0.0, mu], false);
+            assert_eq!((residuals.stationarity, residuals.complementarity), (4.0, 0.0));
+        }
+    }
+
+    #[test]
+    fn violation_and_its_slope_by_hand() {
+        // c = 0.5 is short of 2 by 1.5, x0 = 0.5 of 1 by 0.5; J = (1, 0.5), v = -1.5: the slope is (-1.5, -0.75).
+        let meta = Meta::new("by hand", vec![1.0, 1.0]).bounds(&[1.0, -FREE], &[3.0, FREE]).at_least(&[2.0]);
+        let at = KktPoint {
+            x: &[0.5, 1.0],
+            gradient: &[0.0; 2],
+            constraints: &[0.5],
+            jacobian: &[1.0, 0.5],
+            row_multipliers: &[0.0],
+            bound_multipliers: &[0.0; 2],
+        };
+        let residuals = KktResiduals::new(&meta, at).unwrap();
+        assert_eq!(residuals.feasibility, 2.5f64.sqrt());
+        assert_eq!(residuals.infeasible_stationarity, (1.5f64 * 1.5 + 0.75 * 0.75).sqrt());
+        let message = KktResiduals::new(&meta, KktPoint { row_multipliers: &[], ..at }).unwrap_err().to_string();
+        assert_eq!(message, "the vector of constraint multipliers has length 0, expected 1");
+    }
+
+    #[test]
+    fn not_a_number_is_never_good() {
+        let residuals = judged([-FREE, FREE], f64::NAN, [0.0, 0.0], false);
+        assert!(residuals.stationarity.is_nan());
+        assert_eq!(residuals.worst(), f64::INFINITY);
+        assert_eq!(judged([-FREE, FREE], 0.0, [0.0, f64::NAN], false).worst(), f64::INFINITY);
+    }
+}

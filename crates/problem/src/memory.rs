@@ -1,0 +1,91 @@
+//! Memory is computed before it is allocated: what does not fit is refused in a sentence, instead of ending the program.
+
+use std::fmt;
+
+/// How much memory may be used, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryLimit(pub u64);
+
+/// Where the size of the machine is unknown.
+const USUAL: u64 = 8 << 30;
+
+impl MemoryLimit {
+    /// Three quarters of the memory of this machine, or of what the control group of this process may use if that is less. Where neither
+    /// is known, 8 GiB.
+    pub fn of_this_machine() -> Self {
+        let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| total(&text));
+        let groups = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
+        let group = groups.iter().filter_map(|path| std::fs::read_to_string(path).ok()?.trim().parse().ok()).min();
+        MemoryLimit(machine.into_iter().chain(group).min().unwrap_or(USUAL) / 4 * 3)
+    }
+
+    /// Refuses what needs more than the limit; `what` names it when it is too large.
+    pub fn check(self, needed: u128, what: impl FnOnce() -> String) -> Result<(), TooLarge> {
+        match needed <= u128::from(self.0) {
+            true => Ok(()),
+            false => Err(TooLarge { what: what(), needed, limit: self.0 }),
+        }
+    }
+}
+
+/// `MemTotal:   16318480 kB`
+fn total(text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kibibytes| kibibytes.saturating_mul(1024))
+}
+
+/// Something that does not fit into memory.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} would need {}, more than the limit of {} on memory", Bytes(*needed), Bytes(u128::from(*limit)))]
+pub struct TooLarge {
+    /// What it is.
+    pub what: String,
+    /// The bytes that it needs.
+    pub needed: u128,
+    /// The bytes that there may be.
+    pub limit: u64,
+}
+
+/// A number of bytes, as in `1.5 GB`.
+struct Bytes(u128);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = ["kB", "MB", "GB", "TB", "PB", "EB"];
+        let mut size = self.0 as f64;
+        let mut unit = "bytes";
+        for larger in units {
+            if size < 999.5 {
+                break;
+            }
+            size /= 1000.0;
+            unit = larger;
+        }
+        match unit == "bytes" || size >= 99.5 {
+            true => write!(out, "{size:.0} {unit}"),
+            false => write!(out, "{size:.1} {unit}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_readable_and_name_the_limit() {
+        let told = [0, 999, 1000, 1_500_000, 720_000_000_000, 10u128.pow(30)].map(|size| Bytes(size).to_string());
+        assert_eq!(told, ["0 bytes", "999 bytes", "1.0 kB", "1.5 MB", "720 GB", "1000000000000 EB"]);
+        let limit = MemoryLimit(1 << 30);
+        assert_eq!(limit.check(1 << 30, String::new), Ok(()));
+        let error = limit.check(720_000_000_000, || "the Jacobian of X".to_string()).unwrap_err();
+        assert_eq!(error.to_string(), "the Jacobian of X would need 720 GB, more than the limit of 1.1 GB on memory");
+    }
+
+    #[test]
+    fn this_machine_has_some_memory() {
+        assert_eq!(total("MemFree: 1 kB\nMemTotal:       16318480 kB\n"), Some(16_318_480 * 1024));
+        assert_eq!(total("MemTotal: much"), None);
+        assert!(MemoryLimit::of_this_machine().0 > 1 << 26);
+    }
+}

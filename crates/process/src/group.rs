@@ -1,0 +1,71 @@
+//! The processes of an oracle as one group: what the oracle started is stopped with it, even when this program is killed.
+
+use std::io;
+use std::process::{Child, Command};
+
+/// A process group of its own: Ctrl-C reaches only the solver, which can then end in order.
+///
+/// Its leader is a guardian, a shell that waits for the end of its standard input. This program holds the other end of that pipe and
+/// writes nothing, so the end comes when this program is gone, however it went (a second Ctrl-C, an abort, kill -9); the guardian then
+/// kills the group, itself included. As the leader it also keeps the number of the group from being given to others meanwhile.
+#[cfg(unix)]
+pub struct Group {
+    guardian: Option<Child>,
+    leader: Option<rustix::process::Pid>,
+}
+
+#[cfg(unix)]
+impl Group {
+    /// Starts the guardian. Where there is no shell, the oracle leads its own group, and only an end in order stops it.
+    pub fn new() -> Self {
+        use std::os::unix::process::CommandExt;
+        use std::process::Stdio;
+        let mut guardian = Command::new("/bin/sh");
+        guardian.args(["-c", "read line; kill -KILL 0"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let guardian = guardian.process_group(0).spawn().ok();
+        let leader = guardian.as_ref().map(rustix::process::Pid::from_child);
+        Group { guardian, leader }
+    }
+
+    /// Starts a program in the group.
+    pub fn spawn(&mut self, program: &mut Command) -> io::Result<Child> {
+        use std::os::unix::process::CommandExt;
+        let child = program.process_group(self.leader.map_or(0, |leader| leader.as_raw_nonzero().get())).spawn()?;
+        self.leader.get_or_insert(rustix::process::Pid::from_child(&child));
+        Ok(child)
+    }
+
+    /// Kills all that is left of the group. Errors mean that nothing is.
+    pub fn kill(&mut self) {
+        if let Some(leader) = self.leader.take() {
+            let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+        }
+        if let Some(mut guardian) = self.guardian.take() {
+            let _ = guardian.wait();
+        }
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Where there are no process groups, only the process itself is stopped.
+#[cfg(not(unix))]
+pub struct Group;
+
+#[cfg(not(unix))]
+impl Group {
+    pub fn new() -> Self {
+        Group
+    }
+
+    pub fn spawn(&mut self, program: &mut Command) -> io::Result<Child> {
+        program.spawn()
+    }
+
+    pub fn kill(&mut self) {}
+}

@@ -1,0 +1,65 @@
+//! A point with what is known of the functions there. The current one and the trial are swapped, never copied.
+
+use crate::form::standard::Standard;
+use crate::kernel::matrix::Jacobian;
+
+/// `z` with `f`, `h`, `g` and `J`, in the internal scale.
+#[derive(Clone)]
+pub struct Iterate {
+    /// Variables and slacks.
+    pub z: Vec<f64>,
+    /// The objective.
+    pub f: f64,
+    /// The constraints that are kept, scaled, before slack or right-hand side is subtracted.
+    pub c: Vec<f64>,
+    /// The residual.
+    pub h: Vec<f64>,
+    /// The gradient; zero in the slack part.
+    pub g: Vec<f64>,
+    /// The Jacobian of the residual.
+    pub jacobian: Jacobian,
+    /// The same point as the user knows it.
+    pub user: UserPoint,
+}
+
+/// A point in the user's variables, rows and scale, with the values that were evaluated there: they travel together, so that nothing
+/// can be reported of one point that was computed at another.
+#[derive(Clone, Default)]
+pub struct UserPoint {
+    pub x: Vec<f64>,
+    pub objective: f64,
+    pub c: Vec<f64>,
+    /// The gradient's entries of fixed variables, which the internal form leaves out.
+    pub fixed_gradient: Vec<f64>,
+    /// The Jacobian's entries in kept rows and columns of fixed variables.
+    pub fixed_jacobian: Vec<f64>,
+}
+
+impl Iterate {
+    pub fn new(jacobian: Jacobian) -> Self {
+        let (m, columns) = (jacobian.rows(), jacobian.columns());
+        let user = UserPoint::default();
+        Iterate { z: vec![0.0; columns], f: 0.0, c: vec![0.0; m], h: vec![0.0; m], g: vec![0.0; columns], jacobian, user }
+    }
+
+    /// The start of a run, with room for what the user knows of a point. Nothing is evaluated yet.
+    pub fn start(jacobian: Jacobian, standard: &Standard, rows: usize) -> Self {
+        let mut start = Iterate::new(jacobian);
+        for (z, &i) in start.z.iter_mut().zip(&standard.columns) {
+            *z = standard.start[i];
+        }
+        start.user = UserPoint {
+            x: standard.start.clone(),
+            objective: 0.0,
+            c: vec![f64::NAN; rows],
+            fixed_gradient: vec![0.0; standard.fixed_columns.len()],
+            fixed_jacobian: vec![0.0; standard.fixed.len()],
+        };
+        start
+    }
+
+    /// The number of variables without slacks.
+    pub fn n(&self) -> usize {
+        self.jacobian.a.n
+    }
+}

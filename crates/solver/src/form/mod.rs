@@ -1,0 +1,7 @@
+//! The problem as the method sees it: equalities with slacks inside bounds, evaluated and counted.
+
+pub(crate) mod iterate;
+pub(crate) mod oracle;
+pub(crate) mod quantity;
+mod scaling;
+pub(crate) mod standard;

@@ -1,0 +1,213 @@
+//! Evaluates the user's functions in the internal form, counts, and names what is not finite.
+
+use std::sync::Arc;
+
+use tangor_problem::{Counted, Counts, Failure, Function, Meta, Outputs, SampledProblem, Samples, Wanted};
+
+use crate::Sampling;
+use crate::form::iterate::{Iterate, UserPoint};
+use crate::form::quantity::Quantity;
+use crate::form::standard::Standard;
+use crate::judging::residuals::Kkt;
+use crate::noise::estimator::{Estimates, Learning};
+use crate::run::report::EvaluationFailure;
+
+/// The user's problem with the maps to the internal form.
+pub struct Oracle<S> {
+    pub problem: Counted<S>,
+    pub standard: Standard,
+    /// The user's `g`, `c` and `J`: values, or what is estimated of them.
+    pub estimates: Estimates,
+}
+
+/// Why an evaluation has no result.
+#[derive(Debug)]
+pub enum Trouble {
+    /// No value at this point: a NaN, an infinity, or the function says so.
+    Undefined(EvaluationFailure),
+    /// The function is broken: the run must end.
+    Broken(EvaluationFailure),
+}
+
+impl Trouble {
+    pub fn into_failure(self) -> EvaluationFailure {
+        match self {
+            Trouble::Undefined(failure) | Trouble::Broken(failure) => failure,
+        }
+    }
+
+    pub fn is_broken(&self) -> bool {
+        matches!(self, Trouble::Broken(_))
+    }
+}
+
+impl<S: SampledProblem> Oracle<S> {
+    pub fn new(problem: S, standard: Standard, sampling: &Sampling) -> Self {
+        let problem = Counted::new(problem);
+        let estimates = Estimates::new(problem.meta(), problem.accesses(), sampling);
+        Oracle { problem, standard, estimates }
+    }
+
+    pub fn meta(&self) -> &Meta {
+        self.problem.meta()
+    }
+
+    pub fn counts(&self) -> Counts {
+        self.problem.counts()
+    }
+
+    pub fn samples(&self) -> Samples {
+        self.problem.samples()
+    }
+
+    /// Whether any function is sampled.
+    pub fn is_sampled(&self) -> bool {
+        !self.problem.accesses().are_exact()
+    }
+
+    /// The multipliers of the user's bounds at a point, from those of the internal form.
+    pub fn bound_multipliers(&self, kkt: &Kkt, user: &UserPoint, mu: &mut [f64]) {
+        self.standard.fixed_multipliers(user, &kkt.y, mu);
+        for (&i, known) in self.standard.columns.iter().zip(&kkt.mu) {
+            mu[i] = *known;
+        }
+    }
+
+    /// `f` and `c` at the iterate's variables, exactly, and `h` with its slacks; with `reset` the slacks move to where they violate
+    /// least.
+    pub fn values(&mut self, iterate: &mut Iterate, reset: bool) -> Result<(), Trouble> {
+        self.locate(iterate);
+        let f = self.evaluate_exactly(Wanted::VALUES, iterate)?.unwrap_or(0.0);
+        iterate.user.objective = f;
+        iterate.f = self.standard.objective_factor() * f;
+        self.residual(iterate, reset);
+        Ok(())
+    }
+
+    /// `g` and `J` at the iterate's variables, exactly.
+    pub fn derivatives(&mut self, iterate: &mut Iterate) -> Result<(), Trouble> {
+        self.evaluate_exactly(Wanted::DERIVATIVES, iterate)?;
+        self.put_derivatives(iterate);
+        Ok(())
+    }
+
+    /// The wanted functions in one pass; gives the value of the objective.
+    fn evaluate_exactly(&mut self, wanted: Wanted, at: &Iterate) -> Result<Option<f64>, Trouble> {
+        let Oracle { problem, estimates, .. } = self;
+        let wanted = wanted.of(problem.meta());
+        let Estimates { gradient: g, constraints: c, jacobian: j, .. } = estimates;
+        let mut out = Outputs::new(g.values_mut(), c.values_mut(), j.values_mut());
+        problem.evaluate(&at.user.x, &[], wanted, &mut out).map_err(|failed| trouble(failed.function, failed.failure))?;
+        let f = out.objective;
+        check(problem.meta(), Function::Objective, f.as_slice())?;
+        for quantity in Quantity::ALL.into_iter().filter(|quantity| quantity.is_wanted(wanted)) {
+            check(problem.meta(), quantity.function(), estimates.of(quantity).values())?;
+        }
+        Ok(f)
+    }
+
+    /// The iterate's variables as the user knows them.
+    fn locate(&self, iterate: &mut Iterate) {
+        let Iterate { z, user, .. } = iterate;
+        self.standard.to_user(&z[..self.standard.n()], &mut user.x);
+    }
+
+    /// Estimates of `g`, `J` and `h` at the iterate's variables. `learning` tells how the Lipschitz constants stand.
+    pub fn estimate(&mut self, iterate: &mut Iterate, learning: Learning) -> Result<(), Trouble> {
+        self.locate(iterate);
+        let Oracle { problem, estimates, .. } = self;
+        estimates.refresh(problem, &iterate.user.x, learning).map_err(|(function, failure)| trouble(function, failure))?;
+        let mut needed = Quantity::ALL.into_iter().filter(|quantity| quantity.is_needed(problem.meta()));
+        needed.try_for_each(|quantity| check(problem.meta(), quantity.function(), estimates.of(quantity).next()))
+    }
+
+    /// Goes on from the iterate whose estimates were taken last.
+    pub fn accept_estimates(&mut self, iterate: &mut Iterate, reset: bool) {
+        self.estimates.finish(&iterate.user.x);
+        self.put_derivatives(iterate);
+        self.residual(iterate, reset);
+    }
+
+    /// Goes on with estimates that a checkpoint kept, at the iterate's variables and slacks.
+    pub fn take_up_estimates(&mut self, iterate: &mut Iterate) {
+        self.locate(iterate);
+        self.estimates.resume_at(&iterate.user.x);
+        self.put_derivatives(iterate);
+        self.residual(iterate, false);
+    }
+
+    fn put_derivatives(&self, iterate: &mut Iterate) {
+        self.load_derivatives(self.estimates.gradient.values(), self.estimates.jacobian.values(), iterate);
+    }
+
+    fn residual(&self, iterate: &mut Iterate, reset: bool) {
+        self.load_values(self.estimates.constraints.values(), iterate, reset);
+    }
+
+    /// The user's gradient and Jacobian, into an iterate.
+    pub fn load_derivatives(&self, g: &[f64], jacobian: &[f64], iterate: &mut Iterate) {
+        let meta = self.problem.meta();
+        if meta.has_objective {
+            self.standard.gradient(g, &mut iterate.g);
+        }
+        if meta.m() > 0 {
+            self.standard.jacobian(jacobian, &mut iterate.jacobian.a);
+        }
+        self.standard.keep_fixed(g, jacobian, &mut iterate.user);
+    }
+
+    /// The user's constraint values, into an iterate; with `reset` its slacks then violate least.
+    pub fn load_values(&self, c: &[f64], iterate: &mut Iterate, reset: bool) {
+        iterate.user.c.copy_from_slice(c);
+        let standard = &self.standard;
+        for (row, &i) in standard.rows.iter().enumerate() {
+            iterate.c[row] = standard.row_scale[row] * c[i];
+            iterate.h[row] = standard.row_scale[row] * (c[i] - standard.shift[row]);
+        }
+        let n = standard.n();
+        for (k, &row) in standard.slack_rows.iter().enumerate() {
+            let slack = &mut iterate.z[n + k];
+            if reset {
+                *slack = iterate.c[row].max(standard.lower[n + k]).min(standard.upper[n + k]);
+            }
+            iterate.h[row] = iterate.c[row] - *slack;
+        }
+    }
+
+    /// Scales by the derivatives at the start, and puts what was evaluated there into the new scale.
+    pub fn scale(&mut self, iterate: &mut Iterate, balance: bool) {
+        self.standard.scale(&iterate.g[..iterate.n()], &iterate.jacobian.a, balance);
+        iterate.f *= self.standard.objective_scale;
+        iterate.z.iter_mut().zip(&self.standard.units).for_each(|(z, unit)| *z /= unit);
+        self.residual(iterate, true);
+        self.put_derivatives(iterate);
+    }
+}
+
+/// Names the first value that is not finite.
+pub fn check(meta: &Meta, function: Function, values: &[f64]) -> Result<(), Trouble> {
+    // The sum is finite in the usual case, which makes this one pass without branches.
+    if values.iter().sum::<f64>().is_finite() {
+        return Ok(());
+    }
+    let Some(k) = values.iter().position(|value| !value.is_finite()) else { return Ok(()) };
+    let place = match function {
+        Function::Gradient => Some(format!("variable {}", meta.variable_name(k))),
+        Function::Constraints => Some(format!("constraint {}", meta.row_name(k))),
+        Function::Jacobian => {
+            let (row, column) = meta.jacobian.place(k, meta.n());
+            Some(format!("constraint {}, variable {}", meta.row_name(row), meta.variable_name(column)))
+        }
+        Function::Objective | Function::Hessian => None,
+    };
+    let at = place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
+    let message = format!("the {function} gave {}{at}", values[k]);
+    Err(Trouble::Undefined(EvaluationFailure { function, place, message, cause: None }))
+}
+
+pub fn trouble(function: Function, failure: Failure) -> Trouble {
+    let broken = failure.is_broken();
+    let message = format!("the {function} failed: {failure}");
+    let failure = EvaluationFailure { function, place: None, message, cause: Some(Arc::new(failure)) };
+    if broken { Trouble::Broken(failure) } else { Trouble::Undefined(failure) }
+}

@@ -1,0 +1,86 @@
+//! Units of the variables: when they differ by far, the internal variables are `z_i = x_i / d_i`.
+//!
+//! A row of the Jacobian tells by its entries how the units of variables compare, whatever its own unit is. (The gradient tells more of
+//! where the start lies than of units.) Rows and columns are balanced in turns until the largest entry of each is about 1; what the columns were divided by are the units. They are
+//! powers of two, so that going back and forth rounds nothing.
+
+use crate::kernel::matrix::Matrix;
+
+/// Units that differ by less are left alone: at one point derivatives show the units only roughly.
+const SPREAD: f64 = 1e4;
+/// The largest and one over the smallest unit.
+const MOST: f64 = 1e8;
+/// Turns of balancing: each takes the root of what is left.
+const TURNS: usize = 8;
+
+/// The units `d` of the variables, from the Jacobian at the start; all 1 when they do not differ by far.
+pub fn units(jacobian: &Matrix) -> Vec<f64> {
+    let (n, m) = (jacobian.n, jacobian.m);
+    let mut columns = vec![1.0; n];
+    let mut rows = vec![1.0; m];
+    for _ in 0..TURNS {
+        let mut largest_in = vec![0.0f64; n];
+        let mut see = |i: usize, value: f64| largest_in[i] = largest_in[i].max(value);
+        for (row, scale) in rows.iter_mut().enumerate() {
+            let entries = jacobian.row_values(row).iter().enumerate();
+            let mut most = 0.0f64;
+            for (k, value) in entries {
+                let i = jacobian.column(row, k);
+                let entry = (*scale * value * columns[i]).abs();
+                most = most.max(entry);
+                see(i, entry);
+            }
+            *scale /= root(most);
+        }
+        columns.iter_mut().zip(&largest_in).for_each(|(column, most)| *column /= root(*most));
+    }
+    let mut seen = vec![false; n];
+    for row in 0..m {
+        for (k, value) in jacobian.row_values(row).iter().enumerate() {
+            seen[jacobian.column(row, k)] |= *value != 0.0;
+        }
+    }
+    let known: Vec<f64> = (0..n).filter(|&i| seen[i]).map(|i| columns[i]).collect();
+    let (least, most) = known.iter().fold((f64::INFINITY, 0.0f64), |(least, most), d| (least.min(*d), most.max(*d)));
+    if known.is_empty() || !(most > SPREAD * least && most.is_finite() && least > 0.0) {
+        return vec![1.0; n];
+    }
+    // Around their geometric middle, so that the largest are not all there is.
+    let middle = (least.sqrt() * most.sqrt()).max(f64::MIN_POSITIVE);
+    (0..n).map(|i| if seen[i] { power_of_two((columns[i] / middle).clamp(1.0 / MOST, MOST)) } else { 1.0 }).collect()
+}
+
+/// The root, and 1 for a row or column of zeros.
+fn root(most: f64) -> f64 {
+    if most > 0.0 && most.is_finite() { most.sqrt() } else { 1.0 }
+}
+
+fn power_of_two(value: f64) -> f64 {
+    value.log2().round().exp2()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_found_whatever_the_units_of_rows_are() {
+        // x0 is measured in 2^-10, x1 in 2^10; the rows have units of their own.
+        let mut jacobian = Matrix::dense(2, 2);
+        let (a, b) = (1024.0, 1.0 / 1024.0);
+        jacobian.values = vec![3e5 * a, 3e5 * b, 1e-4 * a, -1e-4 * b];
+        assert_eq!(units(&jacobian), [b, a]);
+    }
+
+    #[test]
+    fn units_that_hardly_differ_are_left_alone() {
+        let mut jacobian = Matrix::dense(1, 3);
+        jacobian.values = vec![100.0, 1.0, 0.0];
+        assert_eq!(units(&jacobian), [1.0; 3]);
+        jacobian.values = vec![0.0; 3];
+        assert_eq!(units(&jacobian), [1.0; 3]);
+        jacobian.values = vec![f64::MAX, 1e-300, 1.0];
+        let extreme = units(&jacobian);
+        assert!(extreme.iter().all(|d| (1e-9..1e9).contains(d)), "{extreme:?}");
+    }
+}

@@ -1,0 +1,295 @@
+//! The problem as the method sees it, and the way back:
+//!
+//! ```text
+//! z = (x, t),   h(z) = ( c_E(x) - cl_E ;  c_I(x) - t ) = 0,   lower <= z <= upper
+//! ```
+//!
+//! Fixed variables and free rows are left out, each inequality gets one slack, rows and objective are scaled.
+
+use std::sync::Arc;
+
+use tangor_problem::{INFINITE, Meta, Pattern};
+
+use crate::form::iterate::UserPoint;
+use crate::form::scaling::units;
+use crate::kernel::matrix::{Jacobian, Matrix, Structure};
+
+/// What is left out of the internal form.
+const NOWHERE: usize = usize::MAX;
+
+/// The maps between the user's form and the internal one.
+pub struct Standard {
+    /// The user's index of each internal variable.
+    pub columns: Vec<usize>,
+    /// The user's index of each internal row.
+    pub rows: Vec<usize>,
+    /// The internal row of each slack.
+    pub slack_rows: Arc<[usize]>,
+    /// The right-hand side of an equality, 0 for an inequality, in the user's scale.
+    pub shift: Vec<f64>,
+    /// Bounds of `z`, slacks in their own scale.
+    pub lower: Vec<f64>,
+    pub upper: Vec<f64>,
+    /// Where each value of the user's Jacobian goes.
+    places: Vec<usize>,
+    /// The values of the user's Jacobian in columns of fixed variables: which value, its internal row, the user's column.
+    pub fixed: Vec<(usize, usize, usize)>,
+    /// The user's indices of fixed variables.
+    pub fixed_columns: Vec<usize>,
+    /// The user's point with fixed variables in place and the others projected into their bounds.
+    pub start: Vec<f64>,
+    pub row_scale: Vec<f64>,
+    /// The units of the internal variables: `x_i = d_i z_i`.
+    pub units: Vec<f64>,
+    pub objective_scale: f64,
+    /// 1, or -1 when the user maximises: the method minimises `sense * objective_scale * f`.
+    sense: f64,
+}
+
+impl Standard {
+    /// Sorts out variables and rows. The metadata must be valid.
+    pub fn new(meta: &Meta) -> (Standard, Jacobian) {
+        let columns: Vec<usize> = (0..meta.n()).filter(|&i| meta.x_lower[i] < meta.x_upper[i]).collect();
+        let bounded = |i: &usize| finite(meta.c_lower[*i]).is_finite() || finite(meta.c_upper[*i]).is_finite();
+        let rows: Vec<usize> = (0..meta.m()).filter(bounded).collect();
+        let is_equality = |i: usize| meta.c_lower[i] == meta.c_upper[i];
+        let slack_rows: Vec<usize> = (0..rows.len()).filter(|&row| !is_equality(rows[row])).collect();
+        let shift = rows.iter().map(|&i| if is_equality(i) { meta.c_lower[i] } else { 0.0 }).collect();
+
+        let bounds = |of_x: &[f64], of_c: &[f64]| -> Vec<f64> {
+            let x = columns.iter().map(|&i| finite(of_x[i]));
+            x.chain(slack_rows.iter().map(|&row| finite(of_c[rows[row]]))).collect()
+        };
+        let (lower, upper) = (bounds(&meta.x_lower, &meta.c_lower), bounds(&meta.x_upper, &meta.c_upper));
+        let start = (0..meta.n()).map(|i| meta.x0[i].max(meta.x_lower[i]).min(meta.x_upper[i])).collect();
+        let (matrix, places) = matrix(meta, &columns, &rows);
+        let fixed = fixed_entries(meta, &rows);
+        let fixed_columns = (0..meta.n()).filter(|&i| meta.x_lower[i] >= meta.x_upper[i]).collect();
+        let slack_rows: Arc<[usize]> = slack_rows.into();
+        let jacobian = Jacobian { a: matrix, slack_rows: slack_rows.clone() };
+        let (row_scale, units) = (vec![1.0; rows.len()], vec![1.0; columns.len()]);
+        let standard = Standard {
+            columns,
+            rows,
+            slack_rows,
+            shift,
+            lower,
+            upper,
+            places,
+            fixed,
+            fixed_columns,
+            start,
+            row_scale,
+            units,
+            objective_scale: 1.0,
+            sense: meta.sense(),
+        };
+        (standard, jacobian)
+    }
+
+    /// What the method minimises is this multiple of the user's objective; it is negative where the user maximises.
+    pub fn objective_factor(&self) -> f64 {
+        self.sense * self.objective_scale
+    }
+
+    /// Variables, without slacks.
+    pub fn n(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Whether there are neither bounds nor inequalities.
+    pub fn only_equalities(&self) -> bool {
+        self.lower.iter().chain(&self.upper).all(|bound| bound.is_infinite())
+    }
+
+    /// Scales rows and objective, given their derivatives at the start: none is larger than 100 then. With `balance`, variables get units
+    /// of their own where these differ by far.
+    pub fn scale(&mut self, g: &[f64], jacobian: &Matrix, balance: bool) {
+        let units = if balance { units(jacobian) } else { vec![1.0; self.n()] };
+        let factor = |most: f64| (100.0 / most).clamp(1e-8, 1.0);
+        let largest = |entries: &mut dyn Iterator<Item = (usize, f64)>| {
+            entries.map(|(i, value)| (units[i] * value).abs()).fold(0.0f64, f64::max)
+        };
+        let in_row = |row: usize| jacobian.row_values(row).iter().enumerate().map(move |(k, a)| (jacobian.column(row, k), *a));
+        let rows: Vec<f64> = (0..jacobian.m).map(|row| factor(largest(&mut in_row(row)))).collect();
+        let objective = factor(largest(&mut g.iter().copied().enumerate()));
+        self.rescale(objective, &rows, &units);
+    }
+
+    /// Sets the scale; only once, before the run.
+    pub fn rescale(&mut self, objective: f64, rows: &[f64], units: &[f64]) {
+        self.objective_scale = objective;
+        self.row_scale.copy_from_slice(rows);
+        self.units.copy_from_slice(units);
+        for (i, unit) in units.iter().enumerate() {
+            self.lower[i] /= unit;
+            self.upper[i] /= unit;
+        }
+        for (k, &row) in self.slack_rows.iter().enumerate() {
+            let slack = self.columns.len() + k;
+            self.lower[slack] *= rows[row];
+            self.upper[slack] *= rows[row];
+        }
+    }
+
+    /// Puts internal variables into the user's point.
+    pub fn to_user(&self, z: &[f64], x: &mut [f64]) {
+        for ((&i, z), unit) in self.columns.iter().zip(z).zip(&self.units) {
+            x[i] = unit * z;
+        }
+    }
+
+    /// Keeps of the user's derivatives what belongs to fixed variables.
+    pub fn keep_fixed(&self, g: &[f64], values: &[f64], user: &mut UserPoint) {
+        for (kept, &i) in user.fixed_gradient.iter_mut().zip(&self.fixed_columns) {
+            *kept = g[i];
+        }
+        for (kept, &(k, _, _)) in user.fixed_jacobian.iter_mut().zip(&self.fixed) {
+            *kept = values[k];
+        }
+    }
+
+    /// The multipliers of the bounds on fixed variables, which the method never sees: whatever makes the Lagrangian stationary,
+    /// `grad f + J^T y`.
+    pub fn fixed_multipliers(&self, user: &UserPoint, y: &[f64], mu: &mut [f64]) {
+        for (&i, g) in self.fixed_columns.iter().zip(&user.fixed_gradient) {
+            mu[i] = *g;
+        }
+        for (&(_, row, column), value) in self.fixed.iter().zip(&user.fixed_jacobian) {
+            mu[column] += value * y[row];
+        }
+    }
+
+    /// Puts the user's gradient into the internal one, whose slack part is zero.
+    pub fn gradient(&self, user: &[f64], g: &mut [f64]) {
+        for ((g, &i), unit) in g.iter_mut().zip(&self.columns).zip(&self.units) {
+            *g = self.objective_factor() * unit * user[i];
+        }
+    }
+
+    /// Puts the user's Jacobian values into the internal matrix.
+    pub fn jacobian(&self, user: &[f64], matrix: &mut Matrix) {
+        matrix.values.fill(0.0);
+        for (&place, value) in self.places.iter().zip(user) {
+            if place != NOWHERE {
+                matrix.values[place] += value;
+            }
+        }
+        let structure = matrix.structure.clone();
+        let has_units = self.units.iter().any(|unit| *unit != 1.0);
+        for (i, &scale) in self.row_scale.iter().enumerate().filter(|(_, scale)| has_units || **scale != 1.0) {
+            match &structure {
+                None => {
+                    let row = &mut matrix.values[i * matrix.n..(i + 1) * matrix.n];
+                    row.iter_mut().zip(&self.units).for_each(|(value, unit)| *value *= scale * unit);
+                }
+                Some(structure) => {
+                    let range = structure.row_start[i]..structure.row_start[i + 1];
+                    let columns = &structure.column[range.clone()];
+                    matrix.values[range].iter_mut().zip(columns).for_each(|(value, &j)| *value *= scale * self.units[j]);
+                }
+            }
+        }
+    }
+}
+
+/// The values of the user's Jacobian in kept rows and columns of fixed variables.
+fn fixed_entries(meta: &Meta, rows: &[usize]) -> Vec<(usize, usize, usize)> {
+    let place = |k: usize| {
+        let (row, column) = meta.jacobian.place(k, meta.n());
+        let is_fixed = meta.x_lower[column] >= meta.x_upper[column];
+        rows.binary_search(&row).ok().filter(|_| is_fixed).map(|row| (k, row, column))
+    };
+    (0..meta.jacobian_len()).filter_map(place).collect()
+}
+
+/// A bound of 1e20 or beyond is none.
+fn finite(bound: f64) -> f64 {
+    if bound.abs() >= INFINITE { f64::INFINITY.copysign(bound) } else { bound }
+}
+
+/// The internal matrix, and where each of the user's values goes.
+fn matrix(meta: &Meta, columns: &[usize], rows: &[usize]) -> (Matrix, Vec<usize>) {
+    let inverse = |kept: &[usize], size: usize| {
+        let mut inverse = vec![NOWHERE; size];
+        for (inside, &outside) in kept.iter().enumerate() {
+            inverse[outside] = inside;
+        }
+        inverse
+    };
+    let (column_of, row_of) = (inverse(columns, meta.n()), inverse(rows, meta.m()));
+    let (m, n) = (rows.len(), columns.len());
+    let inside = |(row, column): (usize, usize)| match (row_of[row], column_of[column]) {
+        (NOWHERE, _) | (_, NOWHERE) => None,
+        place => Some(place),
+    };
+    let all = (0..meta.jacobian_len()).map(|k| inside(meta.jacobian.place(k, meta.n())));
+    match &meta.jacobian {
+        Pattern::Dense => {
+            let places = all.map(|place| place.map_or(NOWHERE, |(row, column)| row * n + column)).collect();
+            (Matrix::dense(m, n), places)
+        }
+        Pattern::Sparse { .. } => {
+            let kept: Vec<(usize, usize)> = all.clone().flatten().collect();
+            let (structure, positions) = Structure::new(m, n, &kept);
+            let mut positions = positions.into_iter();
+            let places = all.map(|place| place.and_then(|_| positions.next()).unwrap_or(NOWHERE)).collect();
+            (Matrix::sparse(m, n, Arc::new(structure)), places)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INFINITY: f64 = f64::INFINITY;
+
+    /// Three variables, the second fixed; an equality, a free row, and a range.
+    fn meta() -> Meta {
+        Meta::new("by hand", vec![9.0, 0.0, 1.0])
+            .bounds(&[0.0, 2.0, -1e20], &[4.0, 2.0, INFINITY])
+            .rows(&[5.0, -INFINITY, -1.0], &[5.0, INFINITY, 1.0])
+    }
+
+    #[test]
+    fn variables_and_rows_are_sorted_out() {
+        let (standard, jacobian) = Standard::new(&meta());
+        assert_eq!((standard.columns.as_slice(), standard.rows.as_slice()), (&[0, 2][..], &[0, 2][..]));
+        assert_eq!((&*standard.slack_rows, standard.shift.as_slice()), (&[1][..], &[5.0, 0.0][..]));
+        assert_eq!(standard.lower, [0.0, -INFINITY, -1.0]);
+        assert_eq!(standard.upper, [4.0, INFINITY, 1.0]);
+        assert_eq!(standard.start, [4.0, 2.0, 1.0], "projected into the bounds");
+        assert_eq!((jacobian.rows(), jacobian.columns()), (2, 3));
+        assert!(!standard.only_equalities());
+    }
+
+    #[test]
+    fn derivatives_find_their_places_in_either_pattern() {
+        let dense = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
+        let places = [(2, 2), (2, 1), (0, 0), (0, 1), (0, 2), (2, 0), (2, 2)];
+        let sparse = [4.0, 8.0, 1.0, 2.0, 3.0, 7.0, 5.0];
+        for (meta, values) in [(meta(), &dense[..]), (meta().sparse(places), &sparse)] {
+            let (mut standard, mut jacobian) = Standard::new(&meta);
+            standard.rescale(2.0, &[1.0, 10.0], &[1.0, 1.0]);
+            standard.jacobian(values, &mut jacobian.a);
+            assert_eq!(jacobian.a.values, [1.0, 3.0, 70.0, 90.0]);
+            assert_eq!((standard.lower[2], standard.upper[2]), (-10.0, 10.0), "a slack has the scale of its row");
+            let mut g = [0.0; 3];
+            standard.gradient(&[1.0, 2.0, 3.0], &mut g);
+            assert_eq!(g, [2.0, 6.0, 0.0]);
+            let (mut mu, mut user) = ([0.0; 3], crate::form::iterate::Iterate::start(jacobian, &standard, 3).user);
+            standard.keep_fixed(&[1.0, 2.0, 3.0], values, &mut user);
+            standard.fixed_multipliers(&user, &[10.0, 100.0], &mut mu);
+            assert_eq!(mu, [0.0, 822.0, 0.0], "2 + 2 * 10 + 8 * 100");
+        }
+    }
+
+    #[test]
+    fn large_derivatives_are_scaled_down() {
+        let (mut standard, mut jacobian) = Standard::new(&meta());
+        standard.jacobian(&[1000.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0], &mut jacobian.a);
+        standard.scale(&[200.0, 0.0], &jacobian.a, true);
+        assert_eq!((standard.objective_scale, standard.row_scale), (0.5, vec![0.1, 1.0]));
+    }
+}

@@ -1,0 +1,161 @@
+//! Judging a point with multipliers that come from elsewhere, such as a report that was read from a file.
+
+use tangor_problem::{Access, Accesses, Counted, Draw, INFINITE, Meta, SampledProblem};
+
+use crate::form::oracle::{check, trouble};
+use crate::form::quantity::Quantity;
+use crate::judging::confidence;
+use crate::judging::sample_mean::SampleMean;
+use crate::kernel::vector::norm;
+use crate::noise::random::Stream;
+use crate::{Bounded, Error, Sampling, Verdict};
+
+/// The first of the three streams of draws that no run uses.
+const FRESH: u64 = 6;
+
+/// A point with multipliers, in the signs of a [`Report`](crate::Report).
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'a> {
+    /// The point.
+    pub x: &'a [f64],
+    /// Multipliers of the constraints.
+    pub row_multipliers: &'a [f64],
+    /// Multipliers of the bounds; those of fixed variables do not matter.
+    pub bound_multipliers: &'a [f64],
+}
+
+/// Judges a point on `sampling.judge.samples` samples of each function that no run with the same seed has seen. Where all functions are
+/// exact, so is the verdict: each bound is its residual.
+pub fn judge_point<S: SampledProblem>(problem: S, candidate: Candidate, sampling: &Sampling) -> Result<Verdict, Error> {
+    sampling.validate()?;
+    let meta = problem.meta().clone();
+    meta.validate().map_err(|source| Error::Problem { name: meta.name.clone(), source })?;
+    candidate.fits(&meta).map_err(|reason| Error::Point { reason })?;
+    let batches = sampling.judge.batches;
+    let size = sampling.judge.samples.div_ceil(batches);
+    let mut sampler = Sampler::new(problem, &meta, sampling);
+    let (mut errors, mut values) = (SampleMean::new(meta.n()), SampleMean::new(meta.m()));
+    let mut jacobian = SampleMean::new(meta.jacobian_len());
+    for batch in 0..batches {
+        sampler.sample(&meta, candidate.x, size, batch == 0)?;
+        errors.add(&candidate.error(&meta, &sampler.batch[0], &sampler.batch[2]));
+        values.add(&sampler.batch[1]);
+        jacobian.add(&sampler.batch[2]);
+    }
+    let k = confidence::factor(sampling.judge.confidence, batches);
+    let noise = k * values.standard_error();
+    let violation = violation(&meta, &values.mean);
+    let is_inequality = |i: &usize| meta.c_lower[*i] < meta.c_upper[*i];
+    let inequalities: Vec<f64> = (0..meta.m()).filter(is_inequality).map(|i| candidate.row_multipliers[i]).collect();
+    let upper = |value: f64, noise: f64| Bounded { value, upper: value + noise };
+    Ok(Verdict {
+        stationarity: upper(norm(&errors.mean), k * errors.standard_error()),
+        feasibility: upper(norm(&violation), noise),
+        complementarity: upper(candidate.complementarity(&meta, &values.mean), norm(&inequalities) * noise),
+        infeasible: upper(
+            candidate.slope_of_violation(&meta, &jacobian.mean, &violation),
+            norm(&jacobian.mean) * noise + norm(&violation) * k * jacobian.standard_error(),
+        ),
+        confidence: sampling.judge.confidence,
+        samples: sampler.problem.samples().total(),
+        iteration: 0,
+    })
+}
+
+impl Candidate<'_> {
+    fn fits(&self, meta: &Meta) -> Result<(), String> {
+        let lengths = [
+            ("the point has", self.x, meta.n(), "variables"),
+            ("the multipliers of the bounds are", self.bound_multipliers, meta.n(), "variables"),
+            ("the multipliers of the constraints are", self.row_multipliers, meta.m(), "constraints"),
+        ];
+        for (subject, values, expected, what) in lengths {
+            if values.len() != expected {
+                return Err(format!("{subject} {} numbers, but {} has {expected} {what}", values.len(), meta.name));
+            }
+        }
+        match (0..meta.n()).find(|&i| !(meta.x_lower[i]..=meta.x_upper[i]).contains(&self.x[i])) {
+            Some(i) => Err(format!("variable {} is {}, outside of its bounds", meta.variable_name(i), self.x[i])),
+            None => Ok(()),
+        }
+    }
+
+    /// `g + J^T y - mu`; nothing is asked of a fixed variable.
+    fn error(&self, meta: &Meta, g: &[f64], values: &[f64]) -> Vec<f64> {
+        let mut error = g.to_vec();
+        for (k, value) in values.iter().enumerate() {
+            let (row, column) = meta.jacobian.place(k, meta.n());
+            error[column] += value * self.row_multipliers[row];
+        }
+        for (i, error) in error.iter_mut().enumerate() {
+            *error = if meta.x_lower[i] == meta.x_upper[i] { 0.0 } else { *error - self.bound_multipliers[i] };
+        }
+        error
+    }
+
+    /// A multiplier of a row is `<= 0` at its lower bound, one of a variable is `>= 0` there.
+    fn complementarity(&self, meta: &Meta, c: &[f64]) -> f64 {
+        let rows = (0..meta.m()).map(|i| product(self.row_multipliers[i], c[i], meta.c_upper[i], meta.c_lower[i]));
+        let variables = (0..meta.n()).map(|i| product(self.bound_multipliers[i], self.x[i], meta.x_lower[i], meta.x_upper[i]));
+        rows.chain(variables).sum()
+    }
+
+    /// `|x - clip(x - J^T v)|` for the violation `v`.
+    fn slope_of_violation(&self, meta: &Meta, values: &[f64], violation: &[f64]) -> f64 {
+        let mut slope = vec![0.0; meta.n()];
+        for (k, value) in values.iter().enumerate() {
+            let (row, column) = meta.jacobian.place(k, meta.n());
+            slope[column] += value * violation[row];
+        }
+        for (i, slope) in slope.iter_mut().enumerate() {
+            *slope = self.x[i] - (self.x[i] - *slope).max(meta.x_lower[i]).min(meta.x_upper[i]);
+        }
+        norm(&slope)
+    }
+}
+
+/// |multiplier| times the distance to the bound that its sign names. Nothing can push from a bound that is not there.
+fn product(multiplier: f64, value: f64, if_positive: f64, if_negative: f64) -> f64 {
+    let bound = if multiplier > 0.0 { if_positive } else { if_negative };
+    match multiplier == 0.0 || if_positive == if_negative {
+        true => 0.0,
+        false if bound.abs() >= INFINITE => f64::INFINITY,
+        false => multiplier.abs() * (value - bound).abs(),
+    }
+}
+
+fn violation(meta: &Meta, c: &[f64]) -> Vec<f64> {
+    c.iter().enumerate().map(|(i, c)| c - c.max(meta.c_lower[i]).min(meta.c_upper[i])).collect()
+}
+
+/// Batches of all three functions.
+struct Sampler<S> {
+    problem: Counted<S>,
+    streams: [Stream; 3],
+    draws: Vec<Draw>,
+    batch: [Vec<f64>; 3],
+}
+
+impl<S: SampledProblem> Sampler<S> {
+    fn new(problem: S, meta: &Meta, sampling: &Sampling) -> Self {
+        let batch = [meta.n(), meta.m(), meta.jacobian_len()].map(|length| vec![0.0; length]);
+        let streams = [0, 1, 2].map(|number| Stream::new(sampling.seed, FRESH + number, sampling.replacement));
+        Sampler { problem: Counted::new(problem), streams, draws: Vec::new(), batch }
+    }
+
+    /// What is exact is evaluated once.
+    fn sample(&mut self, meta: &Meta, x: &[f64], size: usize, first: bool) -> Result<(), Error> {
+        let Accesses { gradient, constraints, jacobian } = SampledProblem::accesses(&self.problem);
+        for (k, (source, access)) in Quantity::ALL.into_iter().zip([gradient, constraints, jacobian]).enumerate() {
+            if !source.is_needed(meta) || (access == Access::Exact && !first) {
+                continue;
+            }
+            self.streams[k].draw(access, if access.is_sampled() { size } else { 0 }, &mut self.draws);
+            let done = source.evaluate(&mut self.problem, x, &self.draws, &mut self.batch[k]);
+            let done = done.map_err(|failure| trouble(source.function(), failure));
+            let done = done.and_then(|()| check(meta, source.function(), &self.batch[k]));
+            done.map_err(|trouble| Error::Point { reason: trouble.into_failure().message })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,28 @@
+//! What a point is: residuals, multipliers that fit it, and in a noisy run a certificate on fresh samples.
+
+pub(crate) mod confidence;
+pub(crate) mod judge;
+pub(crate) mod judge_point;
+pub(crate) mod multipliers;
+pub(crate) mod residuals;
+pub(crate) mod sample_mean;
+pub(crate) mod verdict;
+
+use crate::Settings;
+use crate::kernel::matrix::Jacobian;
+
+/// Residuals and multipliers of a point, with their memory.
+pub struct Judging {
+    pub kkt: residuals::Kkt,
+    /// Multipliers that fit a point better than those of a step.
+    pub fit: multipliers::MultiplierFit,
+}
+
+impl Judging {
+    pub fn new(jacobian: &Jacobian, settings: &Settings) -> Self {
+        Judging {
+            kkt: residuals::Kkt::new(jacobian.rows(), jacobian.a.n),
+            fit: multipliers::MultiplierFit::new(jacobian, &settings.kernel),
+        }
+    }
+}

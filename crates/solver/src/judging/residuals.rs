@@ -1,0 +1,226 @@
+//! The residuals of a point, unscaled, as a user would check them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Tolerance;
+use crate::form::iterate::Iterate;
+use crate::form::standard::Standard;
+use crate::kernel::vector::norm;
+use crate::run::number;
+use crate::steps::tangent_step::TangentStep;
+
+/// The residuals of Definitions 1 and 2 of the paper, in the user's scale.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Residuals {
+    /// `|g + J^T y - mu|`
+    #[serde(with = "number")]
+    pub stationarity: f64,
+    /// The violation of the constraints.
+    #[serde(with = "number")]
+    pub feasibility: f64,
+    /// The sum of |multiplier| times distance to the bound.
+    #[serde(with = "number")]
+    pub complementarity: f64,
+    /// The projected gradient of half the squared violation.
+    #[serde(with = "number")]
+    pub infeasible: f64,
+    /// The same relative to the terms that it is the sum of, each row's gradient at its largest so far: free of the scale of rows.
+    #[serde(with = "number")]
+    pub relative_infeasible: f64,
+}
+
+impl Residuals {
+    /// Of a point where nothing could be evaluated.
+    pub fn unknown() -> Self {
+        let none = f64::NAN;
+        Residuals { stationarity: none, feasibility: none, complementarity: none, infeasible: none, relative_infeasible: none }
+    }
+
+    /// The worse of the two residuals that multipliers decide on, relative to its tolerance.
+    pub fn score(&self, tolerance: &Tolerance) -> f64 {
+        (self.stationarity / tolerance.stationarity).max(self.complementarity / tolerance.complementarity)
+    }
+}
+
+/// Multipliers with the right signs, and the residuals that they give.
+pub struct Kkt {
+    pub residuals: Residuals,
+    /// Multipliers of the internal rows, in the user's scale.
+    pub y: Vec<f64>,
+    /// Multipliers of the bounds on internal variables, in the user's scale.
+    pub mu: Vec<f64>,
+    violation: Vec<f64>,
+    work: Vec<f64>,
+    scaled: Vec<f64>,
+    signed: Vec<f64>,
+}
+
+impl Kkt {
+    pub fn new(m: usize, n: usize) -> Self {
+        Kkt {
+            residuals: Residuals::default(),
+            y: vec![0.0; m],
+            mu: vec![0.0; n],
+            violation: vec![0.0; m],
+            work: vec![0.0; n],
+            scaled: vec![0.0; m],
+            signed: vec![0.0; m],
+        }
+    }
+
+    /// Judges the point with the multipliers of the tangent step.
+    pub fn judge(&mut self, at: &Iterate, tangent: &TangentStep, standard: &Standard) {
+        let n = at.n();
+        self.find_violation(at, standard);
+        let slack_complementarity = self.find_row_multipliers(at, tangent, standard);
+        self.work.copy_from_slice(&at.g[..n]);
+        at.jacobian.a.add_transposed(&self.signed, &mut self.work);
+        let mut complementarity = slack_complementarity;
+        for i in 0..n {
+            let mu = tangent.mu[i];
+            let bound = if mu > 0.0 { standard.lower[i] } else { standard.upper[i] };
+            if mu != 0.0 {
+                complementarity += mu.abs() * (at.z[i] - bound).abs();
+            }
+            self.work[i] = (self.work[i] - mu) / standard.units[i];
+            self.mu[i] = mu / standard.units[i] / standard.objective_factor();
+        }
+        self.residuals.stationarity = norm(&self.work) / standard.objective_scale;
+        self.residuals.complementarity = complementarity / standard.objective_scale;
+        self.residuals.feasibility = self.violation();
+    }
+
+    /// The multipliers of the internal rows with the right signs, in the internal scale, after [`Kkt::judge`].
+    pub fn signed(&self) -> &[f64] {
+        &self.signed
+    }
+
+    /// The violation of the constraints that was found last.
+    pub fn violation(&self) -> f64 {
+        norm(&self.violation)
+    }
+
+    /// By how much each row is violated, with its sign, in the user's scale.
+    pub fn find_violation(&mut self, at: &Iterate, standard: &Standard) {
+        self.violation.copy_from_slice(&at.h);
+        for (k, &row) in standard.slack_rows.iter().enumerate() {
+            let slack = standard.n() + k;
+            self.violation[row] = at.c[row] - at.c[row].max(standard.lower[slack]).min(standard.upper[slack]);
+        }
+        for (violation, scale) in self.violation.iter_mut().zip(&standard.row_scale) {
+            *violation /= scale;
+        }
+    }
+
+    /// `y`, with multipliers of inequalities at infinite bounds set to zero; gives the complementarity of the inequalities.
+    fn find_row_multipliers(&mut self, at: &Iterate, tangent: &TangentStep, standard: &Standard) -> f64 {
+        self.signed.copy_from_slice(&tangent.lambda);
+        let mut complementarity = 0.0;
+        for (k, &row) in standard.slack_rows.iter().enumerate() {
+            let slack = standard.n() + k;
+            let lambda = self.signed[row];
+            let bound = if lambda < 0.0 { standard.lower[slack] } else { standard.upper[slack] };
+            if bound.is_finite() {
+                complementarity += lambda.abs() * (at.c[row] - bound).abs();
+            } else {
+                self.signed[row] = 0.0;
+            }
+        }
+        for (row, y) in self.y.iter_mut().enumerate() {
+            *y = self.signed[row] * standard.row_scale[row] / standard.objective_factor();
+        }
+        complementarity
+    }
+
+    /// `|x - clip(x - J^T v)|` for the violation `v`: zero when, to first order, no small change reduces it.
+    ///
+    /// `row_sizes` are the largest norms that the rows of the Jacobian have had: a gradient that is small because its row always was says
+    /// nothing, one that is small because the row's own gradient has vanished, or because rows pull against each other, does.
+    pub fn judge_infeasibility(&mut self, at: &Iterate, standard: &Standard, row_sizes: &mut [f64]) {
+        let mut terms = 0.0;
+        for (row, scaled) in self.scaled.iter_mut().enumerate() {
+            *scaled = self.violation[row] / standard.row_scale[row];
+            row_sizes[row] = row_sizes[row].max(norm(at.jacobian.a.row_values(row)) / standard.row_scale[row]);
+            terms += self.violation[row].abs() * row_sizes[row];
+        }
+        self.work.fill(0.0);
+        at.jacobian.a.add_transposed(&self.scaled, &mut self.work);
+        let mut square = 0.0;
+        for (i, work) in self.work.iter_mut().enumerate() {
+            // The distances first: `x - (x - g)` would lose a small gradient at a large `x`.
+            let (x, gradient) = (at.z[i], *work);
+            let unit = standard.units[i];
+            *work = (gradient / unit).min(unit * (x - standard.lower[i])).max(unit * (x - standard.upper[i]));
+            // A bound within reach holds the variable, whatever its unit is.
+            let held = (gradient > 0.0 && x == standard.lower[i]) || (gradient < 0.0 && x == standard.upper[i]);
+            square += if held { 0.0 } else { gradient * gradient };
+        }
+        self.residuals.infeasible = norm(&self.work);
+        self.residuals.relative_infeasible = if square > 0.0 { square.sqrt() / terms } else { 0.0 };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tangor_problem::Meta;
+
+    use super::*;
+    use crate::kernel::matrix::Jacobian;
+    use crate::metric::CurrentMetric;
+    use crate::{Kernel, Metric};
+
+    fn multipliers(jacobian: &Jacobian, lambda: &[f64], mu: &[f64]) -> TangentStep {
+        let metric = CurrentMetric::new(2, jacobian.columns(), &Metric { largest_dense: 0, ..Metric::default() });
+        let mut tangent = TangentStep::new(jacobian, &metric, &Kernel::default());
+        tangent.lambda.copy_from_slice(lambda);
+        tangent.mu[..mu.len()].copy_from_slice(mu);
+        tangent
+    }
+
+    #[test]
+    fn residuals_by_hand() {
+        // c1 = 5 where 3 is wanted, c2 = 4 in [0, 3]; x = (1, 2) in [0, 4] x [0, 4].
+        let meta = Meta::new("by hand", vec![1.0, 2.0]).bounds(&[0.0; 2], &[4.0; 2]).rows(&[3.0, 0.0], &[3.0, 3.0]);
+        let (mut standard, jacobian) = Standard::new(&meta);
+        // All is given in the internal scale: the objective is doubled, the second row halved.
+        standard.rescale(2.0, &[1.0, 0.5], &[1.0, 1.0]);
+        let mut at = Iterate::new(jacobian);
+        at.z = vec![1.0, 2.0, 1.5];
+        at.c = vec![5.0, 2.0];
+        at.h = vec![2.0, 0.5];
+        at.g = vec![6.0, 2.0, 0.0];
+        at.jacobian.a.values = vec![1.0, 1.0, 0.5, -0.5];
+        let tangent = multipliers(&at.jacobian, &[-2.0, 4.0], &[4.0, -3.0]);
+        let mut kkt = Kkt::new(2, 2);
+        kkt.judge(&at, &tangent, &standard);
+        assert_eq!(kkt.y, [-1.0, 1.0]);
+        assert_eq!(kkt.mu, [2.0, -1.5]);
+        // (6, 2) + (-2 + 2, -2 - 2) - (4, -3) = (2, 1), divided by 2.
+        assert_eq!(kkt.residuals.stationarity, 5f64.sqrt() / 2.0);
+        // The violations are 2 and 1.
+        assert_eq!(kkt.residuals.feasibility, 5f64.sqrt());
+        // The row: 1 * |4 - 3|; the bounds: 2 * (1 - 0) + 1.5 * (4 - 2).
+        assert_eq!(kkt.residuals.complementarity, 1.0 + 2.0 + 3.0);
+        // J^T v = (1, 1) * 2 + (1, -1) * 1 = (3, 1): x moves to (0, 1).
+        let mut row_sizes = [0.0, 2.0];
+        kkt.judge_infeasibility(&at, &standard, &mut row_sizes);
+        assert_eq!(kkt.residuals.infeasible, 2f64.sqrt());
+        // Both rows have the norm root 2; the second one was larger once. |(3, 1)| / (2 root 2 + 1 * 2)
+        assert_eq!(row_sizes, [2f64.sqrt(), 2.0]);
+        assert!((kkt.residuals.relative_infeasible - 10f64.sqrt() / (8f64.sqrt() + 2.0)).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_multiplier_without_a_bound_is_none() {
+        let meta = Meta::new("by hand", vec![0.0, 0.0]).at_most(&[1.0]);
+        let (standard, jacobian) = Standard::new(&meta);
+        let mut at = Iterate::new(jacobian);
+        at.jacobian.a.values = vec![1.0, 0.0];
+        at.g = vec![-3.0, 0.0, 0.0];
+        let mut kkt = Kkt::new(1, 2);
+        kkt.judge(&at, &multipliers(&at.jacobian, &[-1.0], &[]), &standard);
+        assert_eq!((kkt.y[0], kkt.residuals.stationarity), (0.0, 3.0), "it could only push from below");
+        kkt.judge(&at, &multipliers(&at.jacobian, &[1.0], &[]), &standard);
+        assert_eq!((kkt.y[0], kkt.residuals.stationarity, kkt.residuals.complementarity), (1.0, 2.0, 1.0));
+    }
+}

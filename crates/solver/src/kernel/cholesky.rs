@@ -1,0 +1,59 @@
+//! Dense Cholesky factorisation on slices, with memory that is allocated once.
+
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt;
+use faer::linalg::matmul::triangular::{self, BlockStructure};
+use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
+use faer::{Accum, MatMut, MatRef, Par, Spec};
+
+/// What a factorisation works in.
+pub type Memory = MemBuffer;
+
+/// The memory that a factorisation of this size needs.
+pub fn memory(size: usize) -> Memory {
+    MemBuffer::new(llt::factor::cholesky_in_place_scratch::<f64>(size, Par::Seq, Spec::default()))
+}
+
+/// Factorises the lower triangle (column after column) in place. False: it is not positive definite.
+pub fn factorise(size: usize, matrix: &mut [f64], memory: &mut MemBuffer) -> bool {
+    let matrix = MatMut::from_column_major_slice_mut(matrix, size, size);
+    let regularization = llt::factor::LltRegularization::default();
+    llt::factor::cholesky_in_place(matrix, regularization, Par::Seq, MemStack::new(memory), Spec::default()).is_ok()
+}
+
+/// Solves with the factor, in place.
+pub fn solve(size: usize, factor: &[f64], b: &mut [f64], memory: &mut MemBuffer) {
+    let factor = MatRef::from_column_major_slice(factor, size, size);
+    let b = MatMut::from_column_major_slice_mut(b, size, 1);
+    llt::solve::solve_in_place(factor, b, Par::Seq, MemStack::new(memory));
+}
+
+/// Solves `L x = b` in place, for each column of `b`.
+pub fn solve_lower(size: usize, factor: &[f64], b: &mut [f64]) {
+    let columns = b.len() / size;
+    let factor = MatRef::from_column_major_slice(factor, size, size);
+    solve_lower_triangular_in_place(factor, MatMut::from_column_major_slice_mut(b, size, columns), Par::Seq);
+}
+
+/// Solves `L^T x = b` in place.
+pub fn solve_lower_transposed(size: usize, factor: &[f64], b: &mut [f64]) {
+    let factor = MatRef::from_column_major_slice(factor, size, size).transpose();
+    solve_upper_triangular_in_place(factor, MatMut::from_column_major_slice_mut(b, size, 1), Par::Seq);
+}
+
+/// Adds `B B^T` to a lower triangle; `B` has `size` rows and stands column after column.
+pub fn add_outer(size: usize, b: &[f64], out: &mut [f64]) {
+    let b = MatRef::from_column_major_slice(b, size, b.len() / size);
+    let (lower, full) = (BlockStructure::TriangularLower, BlockStructure::Rectangular);
+    let out = MatMut::from_column_major_slice_mut(out, size, size);
+    triangular::matmul(out, lower, Accum::Add, b, full, b.transpose(), full, 1.0, Par::Seq);
+}
+
+/// The lower triangle of `Z^T Z`; `Z` has `size` rows and stands column after column.
+pub fn set_inner(size: usize, z: &[f64], out: &mut [f64]) {
+    let columns = z.len() / size.max(1);
+    let z = MatRef::from_column_major_slice(z, size, columns);
+    let (lower, full) = (BlockStructure::TriangularLower, BlockStructure::Rectangular);
+    let out = MatMut::from_column_major_slice_mut(out, columns, columns);
+    triangular::matmul(out, lower, Accum::Replace, z.transpose(), full, z, full, 1.0, Par::Seq);
+}

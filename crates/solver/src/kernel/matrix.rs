@@ -1,0 +1,240 @@
+//! The Jacobian of the constraints, dense or sparse: its products, and the pattern behind it.
+
+use std::sync::Arc;
+
+use crate::kernel::vector::{add, dot};
+
+/// A matrix of `m` rows and `n` columns, stored row after row.
+#[derive(Clone, Debug)]
+pub struct Matrix {
+    pub m: usize,
+    pub n: usize,
+    /// The values: all `m * n`, or those of the sparse structure.
+    pub values: Vec<f64>,
+    /// Where the values are, when the matrix is sparse.
+    pub structure: Option<Arc<Structure>>,
+}
+
+/// The places of a sparse matrix, by rows and by columns.
+#[derive(Debug, Default)]
+pub struct Structure {
+    pub row_start: Vec<usize>,
+    pub column: Vec<usize>,
+    pub column_start: Vec<usize>,
+    /// For each column its rows ...
+    pub row: Vec<usize>,
+    /// ... and where their values are.
+    pub position: Vec<usize>,
+}
+
+impl Structure {
+    /// Sorts places (row, column) and joins equal ones. Also gives the position of each place.
+    pub fn new(m: usize, n: usize, places: &[(usize, usize)]) -> (Structure, Vec<usize>) {
+        let mut order: Vec<usize> = (0..places.len()).collect();
+        order.sort_by_key(|&k| places[k]);
+        let mut structure = Structure { row_start: vec![0; m + 1], column_start: vec![0; n + 1], ..Structure::default() };
+        let mut positions = vec![0; places.len()];
+        let mut last = None;
+        for k in order {
+            if last != Some(places[k]) {
+                last = Some(places[k]);
+                structure.column.push(places[k].1);
+                structure.row_start[places[k].0 + 1] += 1;
+                structure.column_start[places[k].1 + 1] += 1;
+            }
+            positions[k] = structure.column.len() - 1;
+        }
+        accumulate(&mut structure.row_start);
+        accumulate(&mut structure.column_start);
+        structure.fill_columns(m);
+        (structure, positions)
+    }
+
+    fn fill_columns(&mut self, m: usize) {
+        let mut next = self.column_start.clone();
+        self.row = vec![0; self.column.len()];
+        self.position = vec![0; self.column.len()];
+        for i in 0..m {
+            for k in self.row_start[i]..self.row_start[i + 1] {
+                let place = &mut next[self.column[k]];
+                self.row[*place] = i;
+                self.position[*place] = k;
+                *place += 1;
+            }
+        }
+    }
+}
+
+fn accumulate(counts: &mut [usize]) {
+    for i in 1..counts.len() {
+        counts[i] += counts[i - 1];
+    }
+}
+
+impl Matrix {
+    pub fn dense(m: usize, n: usize) -> Self {
+        Matrix { m, n, values: vec![0.0; m * n], structure: None }
+    }
+
+    pub fn sparse(m: usize, n: usize, structure: Arc<Structure>) -> Self {
+        Matrix { m, n, values: vec![0.0; structure.column.len()], structure: Some(structure) }
+    }
+
+    /// `out = A v`
+    pub fn apply(&self, v: &[f64], out: &mut [f64]) {
+        match &self.structure {
+            None => {
+                for (i, out) in out.iter_mut().enumerate() {
+                    *out = dot(&self.values[i * self.n..(i + 1) * self.n], v);
+                }
+            }
+            Some(structure) => {
+                for (i, out) in out.iter_mut().enumerate() {
+                    let range = structure.row_start[i]..structure.row_start[i + 1];
+                    let entries = structure.column[range.clone()].iter().zip(&self.values[range]);
+                    *out = entries.map(|(&j, value)| value * v[j]).sum();
+                }
+            }
+        }
+    }
+
+    /// `out += A v`
+    pub fn add_product(&self, v: &[f64], out: &mut [f64]) {
+        match &self.structure {
+            None => {
+                for (i, out) in out.iter_mut().enumerate() {
+                    *out += dot(&self.values[i * self.n..(i + 1) * self.n], v);
+                }
+            }
+            Some(structure) => {
+                for (i, out) in out.iter_mut().enumerate() {
+                    let range = structure.row_start[i]..structure.row_start[i + 1];
+                    let entries = structure.column[range.clone()].iter().zip(&self.values[range]);
+                    *out += entries.map(|(&j, value)| value * v[j]).sum::<f64>();
+                }
+            }
+        }
+    }
+
+    /// `out += A^T y`
+    pub fn add_transposed(&self, y: &[f64], out: &mut [f64]) {
+        match &self.structure {
+            None => {
+                // In blocks of columns, so that `out` stays in the cache while the rows go by.
+                const BLOCK: usize = 2048;
+                for (block, out) in out.chunks_mut(BLOCK).enumerate() {
+                    let first = block * BLOCK;
+                    for (i, &y) in y.iter().enumerate().filter(|(_, y)| **y != 0.0) {
+                        let start = i * self.n + first;
+                        add(y, &self.values[start..start + out.len()], out);
+                    }
+                }
+            }
+            Some(structure) => {
+                for (i, &y) in y.iter().enumerate().filter(|(_, y)| **y != 0.0) {
+                    for k in structure.row_start[i]..structure.row_start[i + 1] {
+                        out[structure.column[k]] += y * self.values[k];
+                    }
+                }
+            }
+        }
+    }
+
+    /// The column of value `k` of row `i`.
+    pub fn column(&self, i: usize, k: usize) -> usize {
+        self.structure.as_ref().map_or(k, |structure| structure.column[structure.row_start[i] + k])
+    }
+
+    /// `sum_j a_ij^2 / h_j`
+    pub fn weighted_square(&self, i: usize, h: &[f64]) -> f64 {
+        let values = self.row_values(i);
+        match &self.structure {
+            None => values.iter().zip(h).map(|(value, h)| value * value / h).sum(),
+            Some(structure) => {
+                let columns = &structure.column[structure.row_start[i]..structure.row_start[i + 1]];
+                values.iter().zip(columns).map(|(value, &j)| value * value / h[j]).sum()
+            }
+        }
+    }
+
+    /// The values of row `i`.
+    pub fn row_values(&self, i: usize) -> &[f64] {
+        match &self.structure {
+            None => &self.values[i * self.n..(i + 1) * self.n],
+            Some(structure) => &self.values[structure.row_start[i]..structure.row_start[i + 1]],
+        }
+    }
+}
+
+/// The Jacobian of `h(x, t)`: that of the constraints, and `-1` for each slack, which is never stored.
+#[derive(Clone, Debug)]
+pub struct Jacobian {
+    pub a: Matrix,
+    /// The row of each slack.
+    pub slack_rows: Arc<[usize]>,
+}
+
+impl Jacobian {
+    pub fn rows(&self) -> usize {
+        self.a.m
+    }
+
+    /// Variables and slacks together.
+    pub fn columns(&self) -> usize {
+        self.a.n + self.slack_rows.len()
+    }
+
+    /// `out = J v`
+    pub fn apply(&self, v: &[f64], out: &mut [f64]) {
+        let (x, t) = v.split_at(self.a.n);
+        self.a.apply(x, out);
+        for (&row, t) in self.slack_rows.iter().zip(t) {
+            out[row] -= t;
+        }
+    }
+
+    /// `out += J^T y`
+    pub fn add_transposed(&self, y: &[f64], out: &mut [f64]) {
+        let (x, t) = out.split_at_mut(self.a.n);
+        self.a.add_transposed(y, x);
+        for (&row, t) in self.slack_rows.iter().zip(t) {
+            *t -= y[row];
+        }
+    }
+
+    /// The Frobenius norm.
+    pub fn norm(&self) -> f64 {
+        (dot(&self.a.values, &self.a.values) + self.slack_rows.len() as f64).sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A = [1 0 2; 0 3 0], with a slack on the second row.
+    fn both() -> [Jacobian; 2] {
+        let mut dense = Matrix::dense(2, 3);
+        dense.values = vec![1.0, 0.0, 2.0, 0.0, 3.0, 0.0];
+        // Out of order, and (1, 1) twice: 3 = 1 + 2.
+        let (structure, positions) = Structure::new(2, 3, &[(1, 1), (0, 2), (0, 0), (1, 1)]);
+        let mut sparse = Matrix::sparse(2, 3, Arc::new(structure));
+        for (value, position) in [1.0, 2.0, 1.0, 2.0].into_iter().zip(positions) {
+            sparse.values[position] += value;
+        }
+        [dense, sparse].map(|a| Jacobian { a, slack_rows: Arc::from([1]) })
+    }
+
+    #[test]
+    fn products_by_hand() {
+        for jacobian in both() {
+            let mut out = [0.0; 2];
+            jacobian.apply(&[1.0, 2.0, 3.0, 4.0], &mut out);
+            assert_eq!(out, [7.0, 2.0]);
+            let mut out = [1.0; 4];
+            jacobian.add_transposed(&[10.0, 100.0], &mut out);
+            assert_eq!(out, [11.0, 301.0, 21.0, -99.0]);
+            assert_eq!(jacobian.norm(), (1.0f64 + 4.0 + 9.0 + 1.0).sqrt());
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The QP solver behind both steps, with its linear algebra.
+
+pub(crate) mod cholesky;
+pub(crate) mod cone;
+pub(crate) mod dense_system;
+pub(crate) mod gram;
+pub(crate) mod interior;
+pub(crate) mod matrix;
+pub(crate) mod projection;
+pub(crate) mod settle;
+pub(crate) mod sparse_gram;
+pub(crate) mod subproblem;
+pub(crate) mod system;
+pub(crate) mod vector;
+pub(crate) mod woodbury;

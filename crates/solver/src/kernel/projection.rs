@@ -1,0 +1,386 @@
+//! The solver of the subproblem, an active-set method that moves many columns at a time.
+//!
+//! For a guess of the bounds that hold, the conditions of optimality are one linear system. Columns between their bounds that come out
+//! beyond them, and held columns whose multiplier has the wrong sign, show where the guess was wrong. All of them change over as long as
+//! their number falls. Where it does not, a dual method settles the rest one by one ([`settle`](super::settle)), or, where much is wrong, an
+//! interior-point method tells the bounds that hold ([`interior`](super::interior)). A proximal term on the multipliers, `J s - r - kappa y =
+//! kappa' (y - y')`, keeps every system regular, whatever rows depend on each other; then `y'` follows `y` until the rows hold. Near a
+//! solution the first guess is right, and one system is all.
+
+use crate::kernel::cone;
+use crate::kernel::interior::Interior;
+use crate::kernel::matrix::Jacobian;
+use crate::kernel::subproblem::{Side, Subproblem};
+use crate::kernel::system::{Beside, System};
+use crate::kernel::vector::{add, largest, norm};
+use crate::run::clock::Clock;
+use crate::{Event, Kernel, Unusual};
+
+/// The proximal term `kappa'`, relative to the size of a row: the first, the least and the most.
+const PROXIMAL: f64 = 1e-9;
+const LEAST_PROXIMAL: f64 = 1e-14;
+const MOST_PROXIMAL: f64 = 1e-5;
+
+/// So often all columns may change over although their number does not fall.
+const TRIES: u32 = 1;
+
+/// How many systems the search may take before columns are settled one by one.
+const PATIENCE: u32 = 12;
+
+/// So often one system may serve.
+const REFINEMENTS: u32 = 5;
+
+/// So many wrong columns are settled one by one, and with so many systems for each of them.
+const FEW: usize = 25;
+const SYSTEMS_EACH: u32 = 3;
+
+/// How well a subproblem was solved.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Projected {
+    /// Factorisations.
+    pub iterations: u32,
+    /// Of these, in the interior-point method.
+    pub interior: u32,
+    /// `|r - J s + kappa y|`
+    pub residual: f64,
+    /// Whether the residual is within the tolerance.
+    pub converged: bool,
+    /// Whether rows depend on each other.
+    pub dependent: bool,
+}
+
+/// The kernel with its memory.
+pub struct Projection {
+    pub(super) system: System,
+    settings: Kernel,
+    pub(super) sides: Vec<Side>,
+    /// The sides with the fewest wrong columns.
+    best: Vec<Side>,
+    /// What holds the columns that are not free: infinite there.
+    extra: Vec<f64>,
+    /// The size of each row, and `kappa'` and `kappa + kappa'`.
+    sizes: Vec<f64>,
+    proximal: Vec<f64>,
+    softness: Vec<f64>,
+    /// `y'`
+    centre: Vec<f64>,
+    /// `H s + g + J^T y`, and its change along a direction
+    pub(super) q: Vec<f64>,
+    pub(super) dq: Vec<f64>,
+    residual: Vec<f64>,
+    /// The multipliers at the start.
+    start: Vec<f64>,
+    pub(super) ds: Vec<f64>,
+    pub(super) dy: Vec<f64>,
+    interior: Option<Box<Interior>>,
+}
+
+/// What a search found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    Done,
+    /// The active set did not settle.
+    Unsettled,
+    /// Nothing more can be done.
+    Stuck,
+}
+
+impl Projection {
+    /// For subproblems with a diagonal `H`.
+    pub fn new(jacobian: &Jacobian, settings: &Kernel) -> Self {
+        Projection::with(jacobian, settings, Beside::Nothing)
+    }
+
+    /// For subproblems with more than that.
+    pub fn with(jacobian: &Jacobian, settings: &Kernel, beside: Beside) -> Self {
+        let (m, columns) = (jacobian.rows(), jacobian.columns());
+        Projection {
+            system: System::new(jacobian, settings.factorisation, beside),
+            settings: settings.clone(),
+            sides: vec![Side::Free; columns],
+            best: vec![Side::Free; columns],
+            extra: vec![0.0; columns],
+            sizes: vec![0.0; m],
+            proximal: vec![0.0; m],
+            softness: vec![0.0; m],
+            centre: vec![0.0; m],
+            q: vec![0.0; columns],
+            dq: vec![0.0; columns],
+            residual: vec![0.0; m],
+            start: vec![0.0; m],
+            ds: vec![0.0; columns],
+            dy: vec![0.0; m],
+            interior: Some(Box::new(Interior::new(m, columns))),
+        }
+    }
+
+    /// Solves from the multipliers `y`, which are improved in place; `s` is the solution.
+    pub fn solve(&mut self, problem: &Subproblem, y: &mut [f64], s: &mut [f64], clock: &Clock) -> Projected {
+        let mut done = Projected::default();
+        problem.find_row_sizes(&mut self.sizes);
+        // Multipliers that went astray once must not stay.
+        if !norm(y).is_finite() {
+            y.fill(0.0);
+        }
+        self.guess(problem, y, s);
+        self.start.copy_from_slice(y);
+        if self.search(problem, y, s, clock, &mut done) != Search::Done {
+            y.copy_from_slice(&self.start);
+            self.go_inside(problem, y, s, clock, &mut done);
+        }
+        for (i, s) in s.iter_mut().enumerate() {
+            *s = if s.is_finite() { *s } else { 0.0 };
+            *s = s.max(problem.lower[i]).min(problem.upper[i]);
+        }
+        done
+    }
+
+    /// The same, and what the kernel could not solve is handed to Clarabel, if the settings allow it. All of this is recorded.
+    pub fn solve_or_hand_over(
+        &mut self,
+        problem: &Subproblem,
+        y: &mut [f64],
+        s: &mut [f64],
+        clock: &Clock,
+        unusual: &mut Unusual,
+    ) -> Projected {
+        let mut done = self.solve(problem, y, s, clock);
+        if done.dependent {
+            unusual.insert(Event::RankDeficient);
+        }
+        if !done.converged && !clock.is_over() {
+            done.converged = self.settings.fallback && cone::quadratic(problem, s, y, clock);
+            unusual.insert(if done.converged { Event::Fallback } else { Event::Inexact });
+        }
+        done
+    }
+
+    /// The interior-point method, and the active set from where it ends.
+    fn go_inside(&mut self, problem: &Subproblem, y: &mut [f64], s: &mut [f64], clock: &Clock, done: &mut Projected) {
+        if done.iterations >= self.settings.iterations {
+            return;
+        }
+        let Some(mut interior) = self.interior.take() else { return };
+        let steps = interior.solve(problem, &self.sizes, &mut self.system, y, s, clock);
+        done.iterations += steps;
+        done.interior += steps;
+        interior.tell_sides(problem, s, &mut self.sides);
+        interior.keep(s, y);
+        if self.search(problem, y, s, clock, done) != Search::Done {
+            // The point inside is near enough, or nothing is.
+            interior.give_back(s, y);
+            // Columns that are next to a bound are on it.
+            let near = 1e-9 * largest(s);
+            for (i, s) in s.iter_mut().enumerate() {
+                let nearest = if *s - problem.lower[i] <= problem.upper[i] - *s { problem.lower[i] } else { problem.upper[i] };
+                *s = if (*s - nearest).abs() <= near { nearest } else { *s };
+            }
+            problem.find_residual(s, y, &mut self.residual);
+            done.residual = norm(&self.residual);
+            done.converged = interior.is_solved() && done.residual <= 1e3 * self.allowed(problem, y, s);
+        }
+        self.interior = Some(interior);
+    }
+
+    /// The bounds that hold, were `H` diagonal and `y` right; the others start there, too.
+    fn guess(&mut self, problem: &Subproblem, y: &[f64], s: &mut [f64]) {
+        match problem.gradient {
+            Some(g) => self.q.copy_from_slice(g),
+            None => self.q.fill(0.0),
+        }
+        problem.jacobian.add_transposed(y, &mut self.q);
+        for i in 0..s.len() {
+            let unclipped = -self.q[i] / problem.metric[i];
+            let (lower, upper) = (problem.lower[i], problem.upper[i]);
+            self.sides[i] = match (unclipped <= lower, unclipped >= upper) {
+                (true, _) => Side::Lower,
+                (_, true) => Side::Upper,
+                _ => Side::Free,
+            };
+            s[i] = unclipped.max(lower).min(upper);
+        }
+    }
+
+    fn set_proximal(&mut self, problem: &Subproblem, relative: f64) {
+        for i in 0..self.sizes.len() {
+            // The multiplier of a row of zeros changes nothing: any positive number keeps the matrix definite.
+            self.proximal[i] = if self.sizes[i] > 0.0 { relative * self.sizes[i] } else { 1.0 };
+            self.softness[i] = problem.softness[i] + self.proximal[i];
+        }
+    }
+
+    fn allowed(&self, problem: &Subproblem, y: &[f64], s: &[f64]) -> f64 {
+        let size = norm(problem.target) + problem.jacobian.norm() * norm(s) + problem.softened(y);
+        (self.settings.tolerance * size).max(self.settings.floor)
+    }
+
+    /// Searches for the active set from the guess in `sides`.
+    fn search(&mut self, problem: &Subproblem, y: &mut [f64], s: &mut [f64], clock: &Clock, done: &mut Projected) -> Search {
+        let mut proximal = PROXIMAL;
+        self.set_proximal(problem, proximal);
+        self.centre.copy_from_slice(y);
+        let (mut fewest, mut tries, mut stale) = (usize::MAX, TRIES, true);
+        let (mut best, mut refined, first) = (f64::INFINITY, 0, done.iterations);
+        loop {
+            if stale && !self.factorise(problem, clock, done) {
+                if proximal > MOST_PROXIMAL || done.iterations >= self.settings.iterations || clock.is_over() {
+                    return Search::Unsettled;
+                }
+                proximal *= 1e3;
+                self.set_proximal(problem, proximal);
+                continue;
+            }
+            self.correct(problem, y, s);
+            let wrong = self.count_wrong(problem, y, s);
+            done.residual = norm(&self.residual);
+            if !done.residual.is_finite() {
+                return Search::Unsettled;
+            }
+            if wrong == 0 {
+                let allowed = self.allowed(problem, y, s);
+                let refines = done.residual <= 0.5 * best && refined < REFINEMENTS;
+                if done.residual <= allowed && (self.is_stationary(problem, y) || !refines) || !refines && best <= 1e3 * allowed
+                {
+                    done.converged = true;
+                    return Search::Done;
+                }
+                // Far from holding after a step, the rows need a smaller proximal term; else the same system serves again.
+                refined += 1;
+                stale = !refines || done.residual > 0.1 * best;
+                if stale && proximal <= LEAST_PROXIMAL {
+                    return Search::Stuck;
+                }
+                if stale {
+                    refined = 0;
+                    proximal *= 1e-2;
+                    self.set_proximal(problem, proximal);
+                }
+                best = done.residual;
+                (fewest, tries) = (usize::MAX, TRIES);
+                self.centre.copy_from_slice(y);
+                continue;
+            }
+            stale = true;
+            (best, refined) = (f64::INFINITY, 0);
+            if wrong < fewest {
+                (fewest, tries) = (wrong, TRIES);
+                self.best.copy_from_slice(&self.sides);
+            } else if tries > 0 {
+                tries -= 1;
+            } else if fewest > FEW {
+                return Search::Unsettled;
+            } else {
+                tries = u32::MAX;
+            }
+            if tries == u32::MAX || done.iterations - first >= PATIENCE {
+                self.sides.copy_from_slice(&self.best);
+                let most = done.iterations + SYSTEMS_EACH * fewest as u32 + 4;
+                if fewest > FEW || !self.settle(problem, y, s, most, clock, done) {
+                    return Search::Unsettled;
+                }
+                (stale, fewest, tries) = (false, usize::MAX, TRIES);
+            } else {
+                self.change_over(problem, s);
+            }
+        }
+    }
+
+    /// Factorises for the sides. False: no more systems may be formed, or this one is not regular.
+    pub(super) fn factorise(&mut self, problem: &Subproblem, clock: &Clock, done: &mut Projected) -> bool {
+        if done.iterations > 0 && clock.is_over() || done.iterations >= self.settings.iterations {
+            return false;
+        }
+        self.hold();
+        done.iterations += 1;
+        let factorised = self.system.factorise(problem, &self.extra, &self.softness);
+        done.dependent |= matches!(factorised, Ok(true));
+        factorised.is_ok()
+    }
+
+    fn hold(&mut self) {
+        for (extra, side) in self.extra.iter_mut().zip(&self.sides) {
+            *extra = if *side == Side::Free { 0.0 } else { f64::INFINITY };
+        }
+    }
+
+    /// Moves held columns to their bounds.
+    fn place_held(&self, problem: &Subproblem, s: &mut [f64]) {
+        for (i, s) in s.iter_mut().enumerate() {
+            match self.sides[i] {
+                Side::Free => {}
+                Side::Lower => *s = problem.lower[i],
+                Side::Upper => *s = problem.upper[i],
+            }
+        }
+    }
+
+    /// Solves the system for these sides, as a correction of `s` and `y`.
+    pub(super) fn correct(&mut self, problem: &Subproblem, y: &mut [f64], s: &mut [f64]) {
+        self.place_held(problem, s);
+        problem.find_reduced_gradient(s, y, &mut self.q);
+        problem.find_residual(s, y, &mut self.residual);
+        for (i, ds) in self.ds.iter_mut().enumerate() {
+            *ds = if self.sides[i] == Side::Free { -self.q[i] } else { 0.0 };
+        }
+        for i in 0..y.len() {
+            self.dy[i] = self.residual[i] + self.proximal[i] * (y[i] - self.centre[i]);
+        }
+        self.system.solve(problem, &mut self.ds, &mut self.dy);
+        add(1.0, &self.ds, s);
+        add(1.0, &self.dy, y);
+        problem.find_reduced_gradient(s, y, &mut self.q);
+        problem.find_residual(s, y, &mut self.residual);
+    }
+
+    /// How large the terms of `H s + g + J^T y` are.
+    fn size_of_terms(&self, problem: &Subproblem, y: &[f64]) -> f64 {
+        let g = problem.gradient.map_or(0.0, largest);
+        g + problem.jacobian.norm() * norm(y)
+    }
+
+    /// Whether what is left of `H s + g + J^T y` in the free columns is rounding.
+    fn is_stationary(&self, problem: &Subproblem, y: &[f64]) -> bool {
+        let free = self.q.iter().zip(&self.sides).filter(|(_, side)| **side == Side::Free);
+        let left = free.map(|(q, _)| q * q).sum::<f64>().sqrt();
+        left <= 1e-10 * self.size_of_terms(problem, y) + self.settings.floor
+    }
+
+    /// How far `s` may be beyond a bound, and a multiplier beyond zero, by rounding.
+    pub(super) fn rounding(&self, problem: &Subproblem, y: &[f64], s: &[f64]) -> (f64, f64) {
+        (1e-13 * largest(s), 1e-13 * self.size_of_terms(problem, y))
+    }
+
+    /// Whether the guess is wrong in a column.
+    pub(super) fn is_wrong(&self, problem: &Subproblem, s: &[f64], (beyond, sign): (f64, f64), i: usize) -> bool {
+        let (lower, upper) = (problem.lower[i], problem.upper[i]);
+        let allowed = beyond + 1e-12 * s[i].abs();
+        match self.sides[i] {
+            Side::Free => s[i] < lower - allowed || s[i] > upper + allowed,
+            Side::Lower => self.q[i] < -sign && lower < upper,
+            Side::Upper => self.q[i] > sign && lower < upper,
+        }
+    }
+
+    /// In how many columns the guess was wrong; these are marked in `ds`.
+    fn count_wrong(&mut self, problem: &Subproblem, y: &[f64], s: &[f64]) -> usize {
+        let rounding = self.rounding(problem, y, s);
+        let mut wrong = 0;
+        for i in 0..s.len() {
+            let is_wrong = self.is_wrong(problem, s, rounding, i);
+            self.ds[i] = f64::from(u8::from(is_wrong));
+            wrong += usize::from(is_wrong);
+        }
+        wrong
+    }
+
+    /// Changes the columns that are wrong over.
+    fn change_over(&mut self, problem: &Subproblem, s: &[f64]) {
+        for i in (0..s.len()).filter(|&i| self.ds[i] != 0.0) {
+            self.sides[i] = match self.sides[i] {
+                Side::Free if s[i] < problem.lower[i] => Side::Lower,
+                Side::Free => Side::Upper,
+                _ => Side::Free,
+            };
+        }
+    }
+}

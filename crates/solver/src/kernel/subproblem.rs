@@ -1,0 +1,160 @@
+//! The one subproblem behind both steps:
+//!
+//! ```text
+//! min  g^T s + 1/2 s^T H s + sum_i (J s - r)_i^2 / (2 kappa_i)     s.t.  lower <= s <= upper,
+//! ```
+//!
+//! with a positive definite `H`; `kappa_i = 0` means `(J s - r)_i = 0`. With multipliers `y` of the rows its conditions are
+//! `H s + g + J^T y = mu` and `J s - kappa y = r`, where `mu` is 0 for a column between its bounds, `>= 0` at the lower and `<= 0` at the
+//! upper one.
+
+use crate::kernel::matrix::Jacobian;
+use crate::kernel::vector::{add, dot};
+
+/// The data of one subproblem. Columns are variables and slacks together.
+#[derive(Clone, Copy)]
+pub struct Subproblem<'a> {
+    pub jacobian: &'a Jacobian,
+    /// The diagonal of `H`, or of its diagonal part where the rest has low rank.
+    pub metric: &'a [f64],
+    /// What `H` is besides.
+    pub block: Block<'a>,
+    /// `g`; none means zero.
+    pub gradient: Option<&'a [f64]>,
+    /// `r`
+    pub target: &'a [f64],
+    pub lower: &'a [f64],
+    pub upper: &'a [f64],
+    /// `kappa` of each row.
+    pub softness: &'a [f64],
+}
+
+/// The block of `H` that belongs to the variables; that of the slacks is diagonal.
+#[derive(Clone, Copy)]
+pub enum Block<'a> {
+    /// Diagonal as well.
+    Diagonal,
+    /// The whole symmetric matrix, row after row.
+    Dense(&'a [f64]),
+    /// The diagonal, and this.
+    LowRank(&'a LowRank),
+}
+
+/// `sum_k sign_k v_k v_k^T` over the variables.
+#[derive(Clone, Debug)]
+pub struct LowRank {
+    n: usize,
+    signs: Vec<f64>,
+    vectors: Vec<f64>,
+}
+
+impl LowRank {
+    /// Nothing, with room for so many vectors.
+    pub fn new(n: usize, most: usize) -> Self {
+        LowRank { n, signs: Vec::with_capacity(most), vectors: Vec::with_capacity(n * most) }
+    }
+
+    pub fn clear(&mut self) {
+        self.signs.clear();
+        self.vectors.clear();
+    }
+
+    /// Adds `sign v v^T` with `v = scale` times the vector.
+    pub fn push(&mut self, sign: f64, scale: f64, vector: &[f64]) {
+        self.signs.push(sign);
+        self.vectors.extend(vector.iter().map(|value| scale * value));
+    }
+
+    pub fn signs(&self) -> &[f64] {
+        &self.signs
+    }
+
+    pub fn vector(&self, k: usize) -> &[f64] {
+        &self.vectors[k * self.n..(k + 1) * self.n]
+    }
+
+    /// How many vectors there is room for.
+    pub fn most(&self) -> usize {
+        self.signs.capacity()
+    }
+
+    /// Adds its product with `s` to `out`.
+    pub fn add_product(&self, s: &[f64], out: &mut [f64]) {
+        for (k, sign) in self.signs.iter().enumerate() {
+            let vector = self.vector(k);
+            add(sign * dot(vector, &s[..self.n]), vector, &mut out[..self.n]);
+        }
+    }
+
+    /// `s^T ... s`
+    pub fn square(&self, s: &[f64]) -> f64 {
+        self.signs.iter().enumerate().map(|(k, sign)| sign * dot(self.vector(k), &s[..self.n]).powi(2)).sum()
+    }
+}
+
+/// Which bound holds a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Free,
+    Lower,
+    Upper,
+}
+
+impl Subproblem<'_> {
+    /// `out = H s`
+    pub fn apply_hessian(&self, s: &[f64], out: &mut [f64]) {
+        let n = self.jacobian.a.n;
+        for ((out, h), s) in out.iter_mut().zip(self.metric).zip(s) {
+            *out = h * s;
+        }
+        match self.block {
+            Block::Diagonal => {}
+            Block::Dense(matrix) => {
+                for (out, row) in out[..n].iter_mut().zip(matrix.chunks_exact(n.max(1))) {
+                    *out = dot(row, &s[..n]);
+                }
+            }
+            Block::LowRank(low_rank) => low_rank.add_product(s, out),
+        }
+    }
+
+    /// `out = H s + g + J^T y`: the multipliers of the bounds.
+    pub fn find_reduced_gradient(&self, s: &[f64], y: &[f64], out: &mut [f64]) {
+        self.apply_hessian(s, out);
+        if let Some(g) = self.gradient {
+            out.iter_mut().zip(g).for_each(|(out, g)| *out += g);
+        }
+        self.jacobian.add_transposed(y, out);
+    }
+
+    /// `out = r - J s + kappa y`
+    pub fn find_residual(&self, s: &[f64], y: &[f64], out: &mut [f64]) {
+        self.jacobian.apply(s, out);
+        for (i, out) in out.iter_mut().enumerate() {
+            *out = self.target[i] - *out + self.softness[i] * y[i];
+        }
+    }
+
+    /// For each row the size of its part of `J H^-1 J^T`, were `H` its diagonal: between that with all variables free and that with the
+    /// stiffest of them alone, since flat ones may be held. A slack counts only where there is nothing else.
+    pub fn find_row_sizes(&self, out: &mut [f64]) {
+        let n = self.jacobian.a.n;
+        for (i, out) in out.iter_mut().enumerate() {
+            let a = &self.jacobian.a;
+            let values = a.row_values(i);
+            let stiffest = (0..values.len()).map(|k| self.metric[a.column(i, k)]).fold(0.0, f64::max);
+            let least = dot(values, values) / stiffest.max(f64::MIN_POSITIVE);
+            *out = self.softness[i] + (least * a.weighted_square(i, &self.metric[..n])).sqrt();
+        }
+        for (&row, metric) in self.jacobian.slack_rows.iter().zip(&self.metric[n..]) {
+            if out[row] == 0.0 {
+                out[row] = 1.0 / metric;
+            }
+        }
+    }
+
+    /// `|kappa y|`
+    pub fn softened(&self, y: &[f64]) -> f64 {
+        self.softness.iter().zip(y).map(|(kappa, y)| (kappa * y).powi(2)).sum::<f64>().sqrt()
+    }
+}

@@ -1,0 +1,180 @@
+//! A quasi-Newton matrix from the last steps alone: `B = D + sum_k (b_k b_k^T - a_k a_k^T)` over a diagonal `D`, by damped BFGS updates
+//! with `b_k = y_k / sqrt(s_k^T y_k)` and `a_k = B_k s_k / sqrt(s_k^T B_k s_k)`.
+//!
+//! Steps and changes are kept, the vectors are formed anew after each step, since the diagonal changes: `O(p^2 n)` with `p` steps.
+
+use serde::{Deserialize, Serialize};
+
+use crate::kernel::subproblem::LowRank;
+use crate::kernel::vector::{add, dot};
+use crate::metric::Curvature;
+
+/// `B` with the memory of its update.
+pub struct LimitedMemory {
+    pub learnt: Pairs,
+    n: usize,
+    most: usize,
+    /// `b_1 .. b_p`, then `a_1 .. a_p`.
+    low_rank: LowRank,
+    bs: Vec<f64>,
+    y: Vec<f64>,
+    /// Below the smallest eigenvalue of `B`.
+    pub smallest: f64,
+}
+
+/// What was learnt so far.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Pairs {
+    /// Steps and changes of the Lagrangian's gradient, the latest last.
+    s: Vec<f64>,
+    y: Vec<f64>,
+    /// `D`
+    pub diagonal: Vec<f64>,
+}
+
+impl Pairs {
+    pub fn is_of_size(&self, n: usize, most: usize) -> bool {
+        self.diagonal.len() == n
+            && self.s.len() == self.y.len()
+            && self.s.len() <= n * most
+            && self.s.len().is_multiple_of(n.max(1))
+    }
+}
+
+impl LimitedMemory {
+    /// `B = I`, and room for so many steps.
+    pub fn new(n: usize, most: usize) -> Self {
+        let pairs = || Vec::with_capacity(n * most);
+        LimitedMemory {
+            learnt: Pairs { s: pairs(), y: pairs(), diagonal: vec![1.0; n] },
+            n,
+            most,
+            low_rank: LowRank::new(n, 2 * most),
+            bs: vec![0.0; n],
+            y: vec![0.0; n],
+            smallest: 1.0,
+        }
+    }
+
+    pub fn size(&self) -> usize {
+        self.n
+    }
+
+    pub fn most(&self) -> usize {
+        self.most
+    }
+
+    pub fn low_rank(&self) -> &LowRank {
+        &self.low_rank
+    }
+
+    /// Back to the diagonal. False: it is one.
+    pub fn reset(&mut self) -> bool {
+        let forgot = !self.learnt.s.is_empty();
+        self.learnt.s.clear();
+        self.learnt.y.clear();
+        self.form();
+        forgot
+    }
+
+    pub fn restore(&mut self, learnt: &Pairs) {
+        self.reset();
+        self.learnt.s.extend_from_slice(&learnt.s);
+        self.learnt.y.extend_from_slice(&learnt.y);
+        self.learnt.diagonal.copy_from_slice(&learnt.diagonal);
+        self.form();
+    }
+
+    /// Learns from a step, over a new diagonal. What noise explains is not learnt, and negative curvature is damped, as in the dense
+    /// matrix.
+    pub fn update(&mut self, curvature: Curvature, diagonal: impl Fn(&mut [f64])) {
+        let s = curvature.dz;
+        diagonal(&mut self.learnt.diagonal);
+        self.form();
+        self.find_product(s);
+        let (sbs, sy) = (dot(s, &self.bs), dot(s, curvature.dl));
+        if !(sbs > 0.0 && sbs.is_finite() && sy.is_finite()) {
+            return;
+        }
+        let c = sy / sbs;
+        self.y.copy_from_slice(curvature.dl);
+        if curvature.noise > 0.0 {
+            add(-c, &self.bs, &mut self.y);
+            let share = (1.0 - curvature.noise / dot(&self.y, &self.y)).max(0.0);
+            self.y.iter_mut().zip(&self.bs).for_each(|(y, bs)| *y = share * *y + c * bs);
+        }
+        let share = if sy >= 0.2 * sbs { 1.0 } else { 0.8 * sbs / (sbs - sy) };
+        self.y.iter_mut().zip(&self.bs).for_each(|(y, bs)| *y = share * *y + (1.0 - share) * bs);
+        if self.learnt.s.len() == self.n * self.most {
+            self.learnt.s.drain(..self.n);
+            self.learnt.y.drain(..self.n);
+        }
+        self.learnt.s.extend_from_slice(s);
+        self.learnt.y.extend_from_slice(&self.y);
+        self.form();
+    }
+
+    /// `B s`, in `bs`.
+    fn find_product(&mut self, s: &[f64]) {
+        for ((bs, d), s) in self.bs.iter_mut().zip(&self.learnt.diagonal).zip(s) {
+            *bs = d * s;
+        }
+        self.low_rank.add_product(s, &mut self.bs);
+    }
+
+    /// Forms the vectors, oldest step first.
+    fn form(&mut self) {
+        let n = self.n;
+        let Pairs { s, y, diagonal } = &self.learnt;
+        self.low_rank.clear();
+        self.smallest = diagonal.iter().copied().fold(f64::INFINITY, f64::min);
+        for (s, y) in s.chunks_exact(n.max(1)).zip(y.chunks_exact(n.max(1))) {
+            for ((bs, d), s) in self.bs.iter_mut().zip(diagonal).zip(s) {
+                *bs = d * s;
+            }
+            self.low_rank.add_product(s, &mut self.bs);
+            let (sbs, sy) = (dot(s, &self.bs), dot(s, y));
+            if sbs > 0.0 && sy > 0.0 && sbs.is_finite() && sy.is_finite() {
+                self.low_rank.push(1.0, 1.0 / sy.sqrt(), y);
+                self.low_rank.push(-1.0, 1.0 / sbs.sqrt(), &self.bs);
+                // |B^-1| grows to at most (1 + |s| |y| / s^T y)^2 |B^-1| + s^T s / s^T y.
+                let (ss, yy) = (dot(s, s), dot(y, y));
+                let inverse = (1.0 + (ss * yy).sqrt() / sy).powi(2) / self.smallest + ss / sy;
+                self.smallest = 1.0 / inverse;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn product(metric: &mut LimitedMemory, s: &[f64]) -> Vec<f64> {
+        metric.find_product(s);
+        metric.bs.clone()
+    }
+
+    #[test]
+    fn the_secant_equation_holds_and_the_oldest_step_is_forgotten() {
+        let mut metric = LimitedMemory::new(2, 1);
+        let fill = |d: &mut [f64]| d.fill(2.0);
+        metric.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.0 }, fill);
+        assert_eq!(product(&mut metric, &[1.0, 0.0]), [4.0, 1.0]);
+        metric.update(Curvature { dz: &[0.0, 1.0], dl: &[1.0, 3.0], noise: 0.0 }, fill);
+        // D = 2 I with s = e2 alone: B = diag(2, 0) + y y^T / 3.
+        let b = product(&mut metric, &[1.0, 0.0]);
+        assert!((b[0] - (2.0 + 1.0 / 3.0)).abs() < 1e-15 && (b[1] - 1.0).abs() < 1e-15, "{b:?}");
+        assert!(metric.smallest > 0.0 && metric.smallest <= 2.0);
+    }
+
+    #[test]
+    fn negative_curvature_is_damped() {
+        let mut metric = LimitedMemory::new(1, 2);
+        metric.update(Curvature { dz: &[1.0], dl: &[-3.0], noise: 0.0 }, |d| d.fill(2.0));
+        // B = 2, s^T B s = 2: damped to 0.2 * 2.
+        assert!((product(&mut metric, &[1.0])[0] - 0.4).abs() < 1e-15);
+        assert!(metric.reset() && !metric.reset());
+        assert_eq!(product(&mut metric, &[1.0]), [2.0]);
+    }
+}

@@ -1,0 +1,236 @@
+//! The metric `H` in which the tangent step is short: diagonal, with a dense block for the variables, or with a part of low rank.
+
+mod diagonal;
+mod limited_memory;
+mod quasi_newton;
+
+use serde::{Deserialize, Serialize};
+
+use crate::form::iterate::Iterate;
+use crate::kernel::subproblem::Block;
+use crate::kernel::system::Beside;
+use crate::kernel::vector::{dot, norm};
+use crate::metric::diagonal::AdaptiveDiagonal;
+use crate::metric::limited_memory::{LimitedMemory, Pairs};
+use crate::metric::quasi_newton::{Learnt, QuasiNewton};
+use crate::{Metric, MetricKind};
+
+/// What is left of the metric after a step without curvature: as much as damping leaves of a quasi-Newton matrix along it.
+const FALL: f64 = 0.2;
+
+/// The metric with its memory.
+pub struct CurrentMetric {
+    settings: Metric,
+    /// The entries of variables are all this scalar, unless there are moments: then this is their size. Below the smallest eigenvalue of a
+    /// dense block.
+    scalar: f64,
+    moments: Option<AdaptiveDiagonal>,
+    /// The diagonal of `H`, variables and slacks.
+    pub diagonal: Vec<f64>,
+    /// The metric of the normal step: 1 for a variable.
+    pub normal: Vec<f64>,
+    quasi_newton: Option<QuasiNewton>,
+    limited: Option<LimitedMemory>,
+}
+
+/// The curvature of the Lagrangian along a step, multipliers fixed.
+#[derive(Clone, Copy, Debug)]
+pub struct Curvature<'a> {
+    /// The step.
+    pub dz: &'a [f64],
+    /// The change of the Lagrangian's gradient under it.
+    pub dl: &'a [f64],
+    /// The mean square of the noise in `dl`.
+    pub noise: f64,
+}
+
+impl Curvature<'_> {
+    /// `|dl|` without its noise: at least what it shows along the step.
+    pub fn size(&self) -> f64 {
+        let along = dot(self.dl, self.dz) / norm(self.dz);
+        (dot(self.dl, self.dl) - self.noise).max(along * along).sqrt()
+    }
+}
+
+/// What a checkpoint keeps of the metric.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SavedMetric {
+    scalar: f64,
+    moments: Option<AdaptiveDiagonal>,
+    quasi_newton: Option<Learnt>,
+    limited: Option<Pairs>,
+}
+
+impl CurrentMetric {
+    pub fn new(n: usize, columns: usize, settings: &Metric) -> Self {
+        let dense = settings.kind == MetricKind::QuasiNewton && n <= settings.largest_dense;
+        let quasi_newton = dense.then(|| QuasiNewton::new(n));
+        let limited = (settings.kind == MetricKind::LimitedMemory).then(|| LimitedMemory::new(n, settings.memory));
+        let moments = (settings.kind == MetricKind::Diagonal).then(|| AdaptiveDiagonal::new(n));
+        let (diagonal, normal) = (vec![1.0; columns], vec![1.0; columns]);
+        CurrentMetric { settings: settings.clone(), scalar: 1.0, moments, diagonal, normal, quasi_newton, limited }
+    }
+
+    /// A multiple of the identity that learns nothing.
+    pub fn constant(columns: usize) -> Self {
+        CurrentMetric::new(0, columns, &Metric { kind: MetricKind::Spectral, ..Metric::default() })
+    }
+
+    pub fn set_scalar(&mut self, scalar: f64) {
+        self.scalar = scalar;
+    }
+
+    /// The block of the variables.
+    pub fn block(&self) -> Block<'_> {
+        match (&self.quasi_newton, &self.limited) {
+            (Some(quasi_newton), _) => Block::Dense(&quasi_newton.learnt.b),
+            (None, Some(limited)) => Block::LowRank(limited.low_rank()),
+            (None, None) => Block::Diagonal,
+        }
+    }
+
+    /// What a kernel for this metric must be made for.
+    pub fn beside(&self) -> Beside {
+        match self.block() {
+            Block::Diagonal => Beside::Nothing,
+            Block::Dense(_) => Beside::Dense,
+            Block::LowRank(low_rank) => Beside::LowRank(low_rank.most()),
+        }
+    }
+
+    /// The smallest eigenvalue, or a bound below it.
+    pub fn scalar(&self) -> f64 {
+        match (&self.moments, &self.limited) {
+            (_, Some(limited)) => limited.smallest,
+            (Some(moments), None) => self.diagonal[..moments.size()].iter().fold(self.scalar, |least, h| least.min(*h)),
+            (None, None) => self.scalar,
+        }
+    }
+
+    /// Fills the entries at this iterate. A slack is measured relative to the size of its row, so that scaling a constraint changes
+    /// nothing; the paper has 1.
+    pub fn fill(&mut self, at: &Iterate) {
+        let n = at.n();
+        match (&self.quasi_newton, &self.moments) {
+            (Some(quasi_newton), _) => quasi_newton.write_diagonal(&mut self.diagonal[..n]),
+            (None, None) => self.diagonal[..n].fill(self.scalar),
+            _ => {}
+        }
+        if let Some(limited) = &self.limited {
+            self.diagonal[..n].copy_from_slice(&limited.learnt.diagonal);
+        }
+        for (k, &row) in at.jacobian.slack_rows.iter().enumerate() {
+            let values = at.jacobian.a.row_values(row);
+            let weight = match self.settings.kind {
+                MetricKind::Identity => 1.0,
+                _ => self.settings.slack_weight / dot(values, values).max(1e-8),
+            };
+            self.normal[n + k] = weight;
+            self.diagonal[n + k] = self.scalar * weight;
+        }
+    }
+
+    /// `out = H s`
+    pub fn apply(&self, s: &[f64], out: &mut [f64]) {
+        for ((out, h), s) in out.iter_mut().zip(&self.diagonal).zip(s) {
+            *out = h * s;
+        }
+        if let Some(quasi_newton) = &self.quasi_newton {
+            quasi_newton.apply(s, out);
+        }
+        if let Some(limited) = &self.limited {
+            limited.low_rank().add_product(s, out);
+        }
+    }
+
+    /// `s^T H s`
+    pub fn square(&self, s: &[f64]) -> f64 {
+        let first = self.quasi_newton.as_ref().map_or(0, QuasiNewton::size);
+        let diagonal: f64 = self.diagonal[first..].iter().zip(&s[first..]).map(|(h, s)| h * s * s).sum();
+        let limited = self.limited.as_ref().map_or(0.0, |limited| limited.low_rank().square(s));
+        diagonal + limited + self.quasi_newton.as_ref().map_or(0.0, |quasi_newton| quasi_newton.square(s))
+    }
+
+    /// Follows the curvature of the Lagrangian along the last step. Gives the factor by which the norm changed, for a metric that is a
+    /// scalar.
+    pub fn learn(&mut self, curvature: Curvature) -> f64 {
+        let mut sigma = curvature.size() / norm(curvature.dz);
+        if self.settings.kind == MetricKind::Identity || !sigma.is_finite() {
+            return 1.0;
+        }
+        // No curvature at all is no reason to stay as cautious as before: where all is linear, steps may grow.
+        if sigma == 0.0 {
+            sigma = FALL * self.scalar;
+        }
+        let range = (self.settings.smallest, self.settings.largest);
+        if let Some(moments) = &mut self.moments {
+            moments.add(curvature);
+            moments.write(range, &mut self.diagonal[..curvature.dz.len()]);
+            self.scalar = moments.size_of_entries().clamp(range.0, range.1);
+            return 1.0;
+        }
+        let sigma = sigma.clamp(range.0, range.1);
+        if let Some(limited) = &mut self.limited {
+            self.scalar = sigma;
+            limited.update(curvature, |diagonal| diagonal.fill(sigma));
+            return 1.0;
+        }
+        match &mut self.quasi_newton {
+            Some(quasi_newton) => {
+                quasi_newton.update(curvature, sigma);
+                self.scalar = quasi_newton.learnt.delta;
+                1.0
+            }
+            None => {
+                let old = std::mem::replace(&mut self.scalar, sigma);
+                sigma / old
+            }
+        }
+    }
+
+    /// Whether there is something to forget.
+    pub fn has_learnt(&self) -> bool {
+        self.quasi_newton.as_ref().is_some_and(|quasi_newton| quasi_newton.has_learnt())
+    }
+
+    /// Forgets what was learnt. False: there was nothing to forget.
+    pub fn reset(&mut self) -> bool {
+        if let Some(limited) = &mut self.limited {
+            return limited.reset();
+        }
+        let Some(quasi_newton) = &mut self.quasi_newton else { return false };
+        let forgot = quasi_newton.reset();
+        self.scalar = quasi_newton.learnt.delta;
+        forgot
+    }
+
+    pub fn save(&self) -> SavedMetric {
+        let quasi_newton = self.quasi_newton.as_ref().map(|quasi_newton| quasi_newton.learnt.clone());
+        let limited = self.limited.as_ref().map(|limited| limited.learnt.clone());
+        SavedMetric { scalar: self.scalar, moments: self.moments.clone(), quasi_newton, limited }
+    }
+
+    /// False: what was saved does not fit.
+    pub fn restore(&mut self, saved: &SavedMetric) -> bool {
+        self.scalar = saved.scalar;
+        match (&mut self.moments, &saved.moments) {
+            (Some(here), Some(saved)) if saved.size() == here.size() => {
+                here.clone_from(saved);
+                here.write((self.settings.smallest, self.settings.largest), &mut self.diagonal);
+            }
+            (None, None) => {}
+            _ => return false,
+        }
+        match (&mut self.quasi_newton, &saved.quasi_newton) {
+            (Some(here), Some(saved)) if saved.is_of_size(here.size()) => here.restore(saved),
+            (None, None) => {}
+            _ => return false,
+        }
+        match (&mut self.limited, &saved.limited) {
+            (Some(here), Some(saved)) if saved.is_of_size(here.size(), here.most()) => here.restore(saved),
+            (None, None) => {}
+            _ => return false,
+        }
+        true
+    }
+}

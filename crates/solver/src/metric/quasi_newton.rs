@@ -1,0 +1,215 @@
+//! A dense quasi-Newton matrix `B` of the Lagrangian (damped BFGS), kept away from being singular.
+
+use faer::dyn_stack::MemBuffer;
+use serde::{Deserialize, Serialize};
+
+use crate::kernel::cholesky;
+use crate::kernel::vector::{add, dot};
+use crate::metric::Curvature;
+
+/// The smallest eigenvalue of `B`, relative to its largest entry.
+const FLATTEST: f64 = 1e-8;
+/// The same where gradients are noisy: a direction that looks flatter may only be one that noise hides, and steps along it would be long.
+const FLATTEST_UNDER_NOISE: f64 = 1e-4;
+
+/// `B` with the memory of its update.
+pub struct QuasiNewton {
+    pub learnt: Learnt,
+    n: usize,
+    factor: Vec<f64>,
+    bs: Vec<f64>,
+    y: Vec<f64>,
+    memory: MemBuffer,
+}
+
+/// What was learnt so far.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Learnt {
+    /// `B`, symmetric, row after row.
+    pub b: Vec<f64>,
+    /// Below the smallest eigenvalue of `B`.
+    pub delta: f64,
+    /// From how many steps.
+    steps: u64,
+}
+
+impl Learnt {
+    pub fn is_of_size(&self, n: usize) -> bool {
+        self.b.len() == n * n
+    }
+}
+
+impl QuasiNewton {
+    /// `B = I`.
+    pub fn new(n: usize) -> Self {
+        let mut new = QuasiNewton {
+            learnt: Learnt { b: vec![0.0; n * n], delta: 0.5, steps: 0 },
+            n,
+            factor: vec![0.0; n * n],
+            bs: vec![0.0; n],
+            y: vec![0.0; n],
+            memory: cholesky::memory(n),
+        };
+        new.start(1.0);
+        new
+    }
+
+    pub fn size(&self) -> usize {
+        self.n
+    }
+
+    pub fn write_diagonal(&self, out: &mut [f64]) {
+        out.iter_mut().enumerate().for_each(|(i, out)| *out = self.learnt.b[i * self.n + i]);
+    }
+
+    /// `out = B s`, over the variables.
+    pub fn apply(&self, s: &[f64], out: &mut [f64]) {
+        for (out, row) in out.iter_mut().zip(self.learnt.b.chunks_exact(self.n.max(1))) {
+            *out = dot(row, &s[..self.n]);
+        }
+    }
+
+    /// `s^T B s`
+    pub fn square(&self, s: &[f64]) -> f64 {
+        self.learnt.b.chunks_exact(self.n.max(1)).zip(s).map(|(row, value)| value * dot(row, &s[..self.n])).sum()
+    }
+
+    pub fn restore(&mut self, learnt: &Learnt) {
+        self.learnt = learnt.clone();
+    }
+
+    /// `B = sigma I`
+    fn start(&mut self, sigma: f64) {
+        let n = self.size();
+        self.learnt.b.fill(0.0);
+        (0..n).for_each(|i| self.learnt.b[i * n + i] = sigma);
+        self.learnt.delta = 0.5 * sigma;
+        self.find_delta(FLATTEST);
+    }
+
+    /// Whether it is more than a multiple of the identity.
+    pub fn has_learnt(&self) -> bool {
+        self.learnt.steps > 0
+    }
+
+    /// Back to a multiple of the identity. False: it is one.
+    pub fn reset(&mut self) -> bool {
+        let forgot = self.learnt.steps > 0;
+        self.learnt.steps = 0;
+        let n = self.size();
+        let trace: f64 = (0..n).map(|i| self.learnt.b[i * n + i]).sum();
+        self.start(trace / n as f64);
+        forgot
+    }
+
+    /// Learns from a step `s` and the change `y` of the Lagrangian's gradient along it, in two corrections.
+    ///
+    /// What noise explains is not learnt: `y = c B s + r` with `c = s^T y / s^T B s` keeps the curvature along the step, which noise
+    /// hardly touches, and the share `1 - noise / |r|^2` of the rest. Then Powell's damping keeps `B` positive definite where the
+    /// curvature is not: `y` is moved towards `B s` until `s^T y = 0.2 s^T B s`.
+    pub fn update(&mut self, curvature: Curvature, sigma: f64) {
+        if self.learnt.steps == 0 {
+            self.start(sigma);
+        }
+        let (n, s) = (self.size(), curvature.dz);
+        let flattest = if curvature.noise > 0.0 { FLATTEST_UNDER_NOISE } else { FLATTEST };
+        let b = &mut self.learnt.b;
+        for (i, bs) in self.bs.iter_mut().enumerate() {
+            *bs = dot(&b[i * n..(i + 1) * n], s);
+        }
+        let (sbs, sy) = (dot(s, &self.bs), dot(s, curvature.dl));
+        if !(sbs > 0.0 && sbs.is_finite() && sy.is_finite()) {
+            return;
+        }
+        let c = sy / sbs;
+        self.y.copy_from_slice(curvature.dl);
+        if curvature.noise > 0.0 {
+            add(-c, &self.bs, &mut self.y);
+            let share = (1.0 - curvature.noise / dot(&self.y, &self.y)).max(0.0);
+            self.y.iter_mut().zip(&self.bs).for_each(|(y, bs)| *y = share * *y + c * bs);
+        }
+        let share = if sy >= 0.2 * sbs { 1.0 } else { 0.8 * sbs / (sbs - sy) };
+        self.y.iter_mut().zip(&self.bs).for_each(|(y, bs)| *y = share * *y + (1.0 - share) * bs);
+        let curvature = share * sy + (1.0 - share) * sbs;
+        for i in 0..n {
+            let (yi, bsi) = (self.y[i] / curvature, self.bs[i] / sbs);
+            for j in 0..n {
+                b[i * n + j] += yi * self.y[j] - bsi * self.bs[j];
+            }
+        }
+        self.learnt.steps += 1;
+        self.find_delta(flattest);
+    }
+
+    /// Finds `delta`: the largest that a few trials give for which `B - delta I` is positive definite.
+    fn find_delta(&mut self, flattest: f64) {
+        let n = self.size();
+        let diagonal = (0..n).map(|i| self.learnt.b[i * n + i]);
+        let (least, most) = diagonal.fold((f64::INFINITY, 0.0f64), |(least, most), b| (least.min(b), most.max(b)));
+        self.learnt.delta = (4.0 * self.learnt.delta).min(0.5 * least).max(flattest * most);
+        for _ in 0..40 {
+            if self.is_definite() {
+                return;
+            }
+            // The smallest eigenvalue is kept above a share of the largest entry: a flat direction must not spoil the others.
+            if self.learnt.delta < 4.0 * flattest * most {
+                (0..n).for_each(|i| self.learnt.b[i * n + i] += 4.0 * flattest * most);
+            }
+            self.learnt.delta = (0.25 * self.learnt.delta).max(flattest * most);
+        }
+        // Rounding has made nonsense of it.
+        self.learnt.steps = 0;
+        let sigma = if most.is_finite() && most > 0.0 { most } else { 1.0 };
+        self.learnt.b.fill(0.0);
+        (0..n).for_each(|i| self.learnt.b[i * n + i] = sigma);
+        self.learnt.delta = 0.5 * sigma;
+    }
+
+    /// Whether `B - delta I` has a Cholesky factor.
+    fn is_definite(&mut self) -> bool {
+        let n = self.size();
+        self.factor.copy_from_slice(&self.learnt.b);
+        (0..n).for_each(|i| self.factor[i * n + i] -= self.learnt.delta);
+        self.learnt.delta > 0.0 && cholesky::factorise(n, &mut self.factor, &mut self.memory)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_secant_equation_holds_and_delta_is_below_all_eigenvalues() {
+        let mut quasi_newton = QuasiNewton::new(2);
+        quasi_newton.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.0 }, 4.0);
+        quasi_newton.update(Curvature { dz: &[0.0, 1.0], dl: &[1.0, 3.0], noise: 0.0 }, 4.0);
+        let Learnt { b, delta, .. } = &quasi_newton.learnt;
+        assert!((b[1] - 1.0).abs() < 1e-14 && (b[3] - 3.0).abs() < 1e-14, "{b:?}");
+        // The trace of a symmetric matrix is the sum, its determinant the product of both eigenvalues.
+        let (half, determinant) = (0.5 * (b[0] + b[3]), b[0] * b[3] - b[1] * b[2]);
+        let smallest = half - (half * half - determinant).sqrt();
+        assert!(*delta > 0.0 && *delta < smallest, "{delta} is not below {smallest}");
+    }
+
+    #[test]
+    fn negative_curvature_is_damped() {
+        let mut quasi_newton = QuasiNewton::new(1);
+        quasi_newton.update(Curvature { dz: &[1.0], dl: &[-3.0], noise: 0.0 }, 2.0);
+        // B = 2, s^T B s = 2: damped to 0.2 * 2.
+        assert!((quasi_newton.learnt.b[0] - 0.4).abs() < 1e-15);
+    }
+
+    #[test]
+    fn what_noise_explains_is_not_learnt() {
+        // B = 2 I, s = e1, y = (4, 1): c = 2 and r = (0, 1). All of r is noise: B becomes diag(4, 2).
+        let mut quasi_newton = QuasiNewton::new(2);
+        quasi_newton.start(2.0);
+        quasi_newton.learnt.steps = 1;
+        quasi_newton.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 1.5 }, 2.0);
+        assert_eq!(quasi_newton.learnt.b, [4.0, 0.0, 0.0, 2.0]);
+        // Half of it is: r becomes (0, 1/2).
+        quasi_newton.start(2.0);
+        quasi_newton.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.5 }, 2.0);
+        assert_eq!(quasi_newton.learnt.b, [4.0, 0.5, 0.5, 2.0 + 0.25 / 4.0]);
+    }
+}

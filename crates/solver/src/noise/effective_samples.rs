@@ -1,0 +1,139 @@
+//! How many draws an estimate is worth, and the momentum that makes the most of it.
+//!
+//! Recursive momentum has the error `e_k = (1 - a) e_{k-1} + a n_k + d_k`, where `n_k` is the error of the batch at the previous point and
+//! `d_k` that of the difference between both points. A batch of `B` draws has `E |n|^2 = S / B` and `E |d|^2 = K |x_k - x_{k-1}|^2 / B`.
+//! If the estimate is worth `N` draws, `E |e|^2 = S / N`, the best momentum is `a = B / (N + B)`, and then
+//!
+//! ```text
+//! 1 / N_k = 1 / (N_{k-1} + B) + (K / S) |x_k - x_{k-1}|^2 / B
+//! ```
+//!
+//! Where differences have no noise this is the plain average over all draws; where points are far apart it is the mini-batch. Only the
+//! ratio `K / S` must be known: two halves of one batch show it.
+
+use serde::{Deserialize, Serialize};
+
+/// The share of the spread that a new comparison of halves replaces.
+const FORGET: f64 = 0.1;
+
+/// What one estimate is worth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EffectiveSamples {
+    /// `N`
+    draws: f64,
+    /// `B` of the last batch
+    batch: f64,
+    /// `S` and `K`: weighted sums over the comparisons so far, with the same weights.
+    spread: f64,
+    drift: f64,
+    /// The sum of the weights.
+    weight: f64,
+}
+
+impl EffectiveSamples {
+    /// `N`
+    pub fn draws(&self) -> f64 {
+        self.draws
+    }
+
+    /// `B` of the last batch.
+    pub fn batch(&self) -> f64 {
+        self.batch
+    }
+
+    /// A batch alone.
+    pub fn start(&mut self, batch: usize) {
+        self.batch = batch as f64;
+        self.draws = self.batch;
+    }
+
+    /// The best momentum for a batch.
+    pub fn momentum(&self, batch: usize) -> f64 {
+        let batch = batch as f64;
+        batch / (self.draws + batch)
+    }
+
+    /// Two halves of a batch, of these sizes, differed by `spread` (square of the norm) at a point, and their differences to a point that
+    /// is `moved` away by `drift`.
+    pub fn compare(&mut self, sizes: [usize; 2], spread: f64, drift: f64, moved: f64) {
+        let per_draw = 1.0 / (1.0 / sizes[0] as f64 + 1.0 / sizes[1] as f64);
+        let (spread, drift) = (per_draw * spread, per_draw * drift / (moved * moved));
+        if spread.is_finite() && drift.is_finite() {
+            self.spread = (1.0 - FORGET) * self.spread + spread;
+            self.drift = (1.0 - FORGET) * self.drift + drift;
+            self.weight = (1.0 - FORGET) * self.weight + 1.0;
+        }
+    }
+
+    /// The mean square error of the last batch's difference, per square of the distance: `K / B`.
+    pub fn noise_of_difference(&self) -> f64 {
+        if self.weight > 0.0 { self.drift / self.weight / self.batch.max(1.0) } else { 0.0 }
+    }
+
+    /// The mean square error of the estimate, `S / N`.
+    pub fn error(&self) -> f64 {
+        if self.weight > 0.0 { self.spread / self.weight / self.draws } else { 0.0 }
+    }
+
+    /// How far a point may move without the estimate losing more than a quarter of what the next batch gives, which is
+    /// `1 / N - 1 / (N + B)` or about `B / N^2`: so the estimate goes on getting better.
+    pub fn reach(&self) -> f64 {
+        let ratio = if self.drift > 0.0 { self.drift / self.spread } else { 0.0 };
+        0.5 * self.batch / (self.draws * ratio.sqrt())
+    }
+
+    /// A batch was taken in with the momentum `a`, after the point had `moved`.
+    pub fn advance(&mut self, a: f64, batch: usize, moved: f64) {
+        let batch = batch as f64;
+        self.batch = batch;
+        let ratio = if self.drift > 0.0 { self.drift / self.spread } else { 0.0 };
+        let kept = if a < 1.0 { (1.0 - a).powi(2) / self.draws } else { 0.0 };
+        self.draws = 1.0 / (kept + a * a / batch + ratio * moved * moved / batch);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_drift_it_is_the_plain_average() {
+        let mut worth = EffectiveSamples::default();
+        worth.start(16);
+        for k in 0..10 {
+            let a = worth.momentum(4);
+            assert!((a - 4.0 / (16.0 + 4.0 * f64::from(k) + 4.0)).abs() < 1e-15);
+            worth.advance(a, 4, 1.0);
+        }
+        assert!((worth.draws - 56.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn drift_makes_old_draws_worth_less() {
+        let mut worth = EffectiveSamples::default();
+        worth.start(6);
+        // Halves of 2 and 2: 1 / (1/2 + 1/2) = 1, so S = 8 and K = 3 / 0.5^2 = 12.
+        worth.compare([2, 2], 8.0, 3.0, 0.5);
+        assert_eq!(worth.noise_of_difference(), 12.0 / 6.0);
+        assert!((worth.error() - 8.0 / 6.0).abs() < 1e-15);
+        // K / S = 3/2 and B = N = 6: 3/2 reach^2 / 6 = 1/4 * 6 / 6^2
+        assert!((1.5 * worth.reach().powi(2) / 6.0 - 0.25 * 6.0 / 36.0).abs() < 1e-15);
+        let a = worth.momentum(2);
+        assert_eq!(a, 0.25);
+        // 1/N = 1/8 + 12/8 * 0.5^2 / 2 = 1/8 + 3/16
+        worth.advance(a, 2, 0.5);
+        assert!((worth.draws - 16.0 / 5.0).abs() < 1e-14);
+        // With a momentum of 1 only the batch counts.
+        worth.advance(1.0, 2, 0.0);
+        assert!((worth.draws - 2.0).abs() < 1e-14);
+    }
+
+    #[test]
+    fn points_without_noise_whose_difference_is_noisy_count_for_nothing() {
+        let mut worth = EffectiveSamples::default();
+        worth.start(6);
+        worth.compare([1, 1], 0.0, 1.0, 1.0);
+        worth.advance(worth.momentum(2), 2, 1.0);
+        assert_eq!((worth.draws, worth.momentum(2)), (0.0, 1.0));
+    }
+}

@@ -1,0 +1,122 @@
+//! Draws from one seed. A draw depends only on the seed, its stream and its number, so a checkpoint keeps a counter and nothing else.
+
+use serde::{Deserialize, Serialize};
+use tangor_problem::{Access, Draw, INCREMENT, mixed};
+
+/// A stream of draws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stream {
+    key: u64,
+    next: u64,
+    replacement: bool,
+}
+
+impl Stream {
+    /// Streams of one seed are independent of each other. Without `replacement`, every member of a finite population is drawn once
+    /// before any is drawn twice.
+    pub fn new(seed: u64, stream: u64, replacement: bool) -> Self {
+        Stream { key: mix(mix(seed) ^ stream), next: 0, replacement }
+    }
+
+    /// Fills the list with `count` draws.
+    pub fn draw(&mut self, access: Access, count: usize, draws: &mut Vec<Draw>) {
+        draws.clear();
+        for _ in 0..count {
+            draws.push(Draw(match access {
+                Access::Finite(size) if !self.replacement && size > 0 => {
+                    let round = mix(self.key.wrapping_add(self.next / size));
+                    shuffled(self.next % size, size, round)
+                }
+                // The high half of the product is uniform below `size`, up to a bias of size / 2^64.
+                Access::Finite(size) => ((u128::from(self.number()) * u128::from(size)) >> 64) as u64,
+                Access::Endless | Access::Exact => self.number(),
+            }));
+            self.next += 1;
+        }
+    }
+
+    fn number(&self) -> u64 {
+        mix(self.key.wrapping_add(mix(self.next)))
+    }
+}
+
+/// The member at a position of a random order of `0..size`, which `key` determines. No list is kept: a Feistel network permutes the
+/// numbers of an even number of bits, and is applied until it gives a member.
+fn shuffled(position: u64, size: u64, key: u64) -> u64 {
+    let bits = (u64::BITS - (size - 1).leading_zeros()).div_ceil(2).max(1);
+    let mask = (1u64 << bits) - 1;
+    let mut number = position;
+    loop {
+        let (mut left, mut right) = (number >> bits, number & mask);
+        for round in 0..6 {
+            (left, right) = (right, left ^ (mix(key ^ mix(right ^ (round << 40))) & mask));
+        }
+        number = (left << bits) | right;
+        if number < size {
+            return number;
+        }
+    }
+}
+
+/// One step of SplitMix64: a bijection that looks random.
+fn mix(value: u64) -> u64 {
+    mixed(value.wrapping_add(INCREMENT))
+}
+
+/// A number between -1 and 1 for each pair of a seed and a place.
+pub fn uniform(seed: u64, place: u64) -> f64 {
+    let bits = mix(mix(seed) ^ place) >> 11;
+    2.0 * (bits as f64 / (1u64 << 53) as f64) - 1.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draws_are_reproducible_uniform_and_independent_of_batching() {
+        let (mut one, mut other, mut both, mut part) = (Stream::new(7, 0, true), Stream::new(7, 0, true), vec![], vec![]);
+        one.draw(Access::Finite(10), 10_000, &mut both);
+        other.draw(Access::Finite(10), 4_000, &mut part);
+        assert_eq!(both[..4_000], part[..]);
+        other.draw(Access::Finite(10), 6_000, &mut part);
+        assert_eq!(both[4_000..], part[..]);
+        for value in 0..10 {
+            let count = both.iter().filter(|draw| draw.0 == value).count() as f64;
+            assert!((count - 1000.0).abs() < 5.0 * 30.0, "{value} was drawn {count} times");
+        }
+        let mut third = vec![];
+        Stream::new(7, 1, true).draw(Access::Finite(10), 10_000, &mut third);
+        let equal = both.iter().zip(&third).filter(|(a, b)| a == b).count() as f64;
+        assert!((equal - 1000.0).abs() < 5.0 * 30.0, "streams agree {equal} times");
+    }
+
+    #[test]
+    fn without_replacement_every_member_comes_once_per_round_in_another_order() {
+        for size in [1, 2, 3, 10, 64, 1000, 4097] {
+            let (mut stream, mut first, mut second) = (Stream::new(3, 0, false), vec![], vec![]);
+            stream.draw(Access::Finite(size), size as usize, &mut first);
+            stream.draw(Access::Finite(size), size as usize, &mut second);
+            let equal = first.iter().zip(&second).filter(|(a, b)| a == b).count();
+            assert!(size < 10 || equal < 8, "{equal} of {size} members are at the same place");
+            for order in [first, second] {
+                let mut sorted: Vec<u64> = order.iter().map(|draw| draw.0).collect();
+                sorted.sort_unstable();
+                assert!(sorted.into_iter().eq(0..size), "{size}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_order_is_as_likely() {
+        // Over many rounds of three members, each of the six orders comes up about as often.
+        let mut counts = [0f64; 27];
+        let (mut stream, mut draws) = (Stream::new(5, 0, false), vec![]);
+        for _ in 0..6000 {
+            stream.draw(Access::Finite(3), 3, &mut draws);
+            counts[(9 * draws[0].0 + 3 * draws[1].0 + draws[2].0) as usize] += 1.0;
+        }
+        let seen: Vec<f64> = counts.into_iter().filter(|count| *count > 0.0).collect();
+        assert!(seen.len() == 6 && seen.iter().all(|count| (count - 1000.0).abs() < 5.0 * 29.0), "{seen:?}");
+    }
+}

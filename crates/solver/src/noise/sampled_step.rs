@@ -1,0 +1,205 @@
+//! The step of the stochastic method: the same directions from estimates, a stepsize without a merit test, and estimates at the new
+//! point. Values of the objective are never needed.
+
+use tangor_problem::SampledProblem;
+
+use crate::form::oracle::Trouble;
+use crate::form::quantity::Quantity;
+use crate::judging::judge::Judge;
+use crate::kernel::vector::norm;
+use crate::noise::common_samples::CommonSamples;
+use crate::noise::estimator::Learning;
+use crate::solver::Solver;
+use crate::{Error, Event, Settings, Stop, Unusual};
+
+/// Attempts at a step that descends; after that it is as short as matters.
+const MOST_ATTEMPTS: u32 = 12;
+
+/// How much longer than the last step that was compared at both of its ends another one may be without that.
+const LONGEST_UNSEEN: f64 = 2.0;
+
+/// What only a noisy run has: the memory of its step and of its judge.
+pub struct Noisy {
+    pub common: CommonSamples,
+    pub average: Average,
+    pub judge: Judge,
+}
+
+/// The average of the last iterates, in blocks: one complete, one growing.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct Average {
+    pub complete: Option<Vec<f64>>,
+    growing: Vec<f64>,
+    count: u64,
+    /// The memory of the block that is complete first.
+    #[serde(skip)]
+    spare: Vec<f64>,
+}
+
+impl Average {
+    /// All memory that averages over `n` variables need, and none where none are asked for.
+    fn new(n: usize, length: u64) -> Self {
+        let n = if length > 0 { n } else { 0 };
+        Average { complete: None, growing: vec![0.0; n], count: 0, spare: vec![0.0; n] }
+    }
+
+    fn add(&mut self, x: &[f64], length: u64) {
+        self.growing.resize(x.len(), 0.0);
+        if self.complete.is_none() {
+            self.spare.resize(x.len(), 0.0);
+        }
+        self.count += 1;
+        for (mean, x) in self.growing.iter_mut().zip(x) {
+            *mean += (x - *mean) / self.count as f64;
+        }
+        if self.count >= length {
+            std::mem::swap(self.complete.get_or_insert_with(|| std::mem::take(&mut self.spare)), &mut self.growing);
+            self.count = 0;
+            self.growing.fill(0.0);
+        }
+    }
+}
+
+impl<S: SampledProblem> Solver<S> {
+    /// A run on a problem whose functions, or some of them, can only be sampled.
+    pub fn sampled(problem: S, settings: Settings) -> Result<Self, Error> {
+        let mut solver = Solver::unstarted(problem, settings, None)?;
+        solver.prepare_sampling();
+        if let Err(trouble) = solver.evaluate_start() {
+            solver.fail(trouble);
+        }
+        Ok(solver)
+    }
+
+    pub(crate) fn prepare_sampling(&mut self) {
+        if !self.oracle.is_sampled() {
+            return;
+        }
+        let meta = self.oracle.meta();
+        let lengths = [meta.n(), meta.m(), meta.jacobian_len()];
+        self.noisy = Some(Noisy {
+            common: CommonSamples::new(&self.state.current),
+            average: Average::new(lengths[0], self.settings.sampling.average),
+            judge: Judge::new(&self.state.current, lengths, &self.settings),
+        });
+    }
+
+    /// Estimates at the start, from the first batches.
+    pub(crate) fn estimate_start(&mut self) -> Result<(), Trouble> {
+        let learning =
+            Learning { iteration: 0, objective: 1.0, constraints: 1.0, slope: 1.0, moved: 0.0, probe: false, compare: false };
+        self.oracle.estimate(&mut self.state.current, learning)?;
+        self.oracle.accept_estimates(&mut self.state.current, true);
+        Ok(())
+    }
+
+    /// `z + eta s` with estimates there; shorter where a function has no value, or where the merit function of the draws does not
+    /// descend. It moves by no more than `longest`.
+    pub(crate) fn take_sampled_step(&mut self, longest: f64, unusual: &mut Unusual) -> Result<f64, Stop> {
+        let (tau, probe) = (self.settings.sampling.tau, self.settings.sampling.probe);
+        let mut eta = self.state.progress.lipschitz.sampled_stepsize(
+            self.state.progress.rho,
+            tau,
+            self.steps.normal.cap,
+            self.state.metric.scalar(),
+        );
+        let tested = self.settings.sampling.merit_test && !self.state.progress.lipschitz.are_given();
+        if tested {
+            let length = norm(&self.steps.tangent.s[..self.state.current.n()]);
+            eta = eta.min(longest / length.max(f64::MIN_POSITIVE));
+        }
+        for attempt in 0.. {
+            self.check_limits(eta)?;
+            self.place_trial(eta, false);
+            let moved = eta * norm(&self.steps.tangent.s[..self.state.current.n()]);
+            let learning = Learning {
+                iteration: self.state.progress.iteration + 1,
+                objective: self.state.progress.lipschitz.objective,
+                constraints: self.state.progress.lipschitz.constraints,
+                slope: self.state.current.jacobian.norm(),
+                moved,
+                probe: probe > 0
+                    && (self.state.progress.iteration < probe || self.state.progress.iteration.is_multiple_of(probe)),
+                // Mini-batches see curvature only where they are compared: no step goes far beyond that unseen.
+                compare: probe > 0 && tested && moved > LONGEST_UNSEEN * self.state.progress.lipschitz.compared,
+            };
+            let done = self.oracle.estimate(&mut self.trial, learning);
+            if !self.is_defined(done, unusual)? {
+                eta *= 0.25;
+                continue;
+            }
+            if attempt >= MOST_ATTEMPTS || self.descends_on_same_draws(eta) {
+                break;
+            }
+            unusual.insert(Event::Shortened);
+            eta *= 0.25;
+            self.state.progress.lipschitz.shorten(tau, eta);
+        }
+        self.learn_from_same_draws();
+        self.oracle.accept_estimates(&mut self.trial, self.settings.stepsize.slack_reset);
+        if self.settings.sampling.average > 0
+            && let Some(noisy) = &mut self.noisy
+        {
+            noisy.average.add(&self.trial.user.x, self.settings.sampling.average);
+        }
+        Ok(eta)
+    }
+
+    /// Judges the point when its time has come. Gives the reason when the run should end.
+    pub(crate) fn judge_if_due(&mut self, last: bool, unusual: &mut Unusual) -> Option<Stop> {
+        let settings = self.settings.sampling.judge.clone();
+        if !(last || self.judge_is_due()) || self.state.progress.judged.at == Some(self.state.progress.iteration) {
+            return None;
+        }
+        self.state.progress.judged.at = Some(self.state.progress.iteration);
+        self.beginning.keep(&self.outcome.best);
+        let verdict = match self.judge(last, unusual) {
+            Ok(Some(verdict)) => verdict,
+            // The step that comes next ends the run.
+            Ok(None) => return None,
+            Err(trouble) => {
+                return Some(self.fail(trouble));
+            }
+        };
+        let tolerance = self.settings.tolerance.clone();
+        let (score, noise) = verdict.score(&tolerance);
+        let least = self.outcome.best.least.unwrap_or(f64::INFINITY);
+        let found = verdict.holds(&tolerance) || verdict.is_infeasible_stationary(&tolerance);
+        // What the run was after is kept. So is a later point that cannot be told from the best: of many equal ones, the luckiest is
+        // not the best.
+        if found || self.outcome.best.verdict.is_none() || score <= least + noise {
+            let objective = self.judged_objective();
+            if let Some(noisy) = &self.noisy {
+                self.outcome.best.keep_judged(verdict, objective, &noisy.judge.judged, &self.judging.kkt, &self.oracle);
+            }
+        }
+        self.outcome.best.least = Some(score.min(least)).filter(|least| least.is_finite());
+        self.state.progress.judged.stale = if score < least - noise { 0 } else { self.state.progress.judged.stale + 1 };
+        if found {
+            return Some(Stop::Tolerance);
+        }
+        // Estimates that still gain accuracy get twice the patience: the judge may not see it yet.
+        let worth = self.oracle.estimates.worth();
+        let growing = worth > 1.1 * std::mem::replace(&mut self.state.progress.judged.worth, worth);
+        let patience = if growing { 2 * settings.patience } else { settings.patience };
+        (patience > 0 && self.state.progress.judged.stale >= patience).then_some(Stop::NoiseFloor)
+    }
+
+    /// Whether another iteration and the last judgement would take more samples than there may be, of one function or of all.
+    pub(crate) fn samples_are_spent(&self) -> bool {
+        let limits = &self.settings.limits;
+        let then = Quantity::ALL.map(|source| {
+            let judgement = if self.noisy.is_some() { self.samples_of_judgement(source, true) } else { 0 };
+            source.samples(self.oracle.samples()) + judgement as u64 + self.oracle.estimates.next_samples(source)
+        });
+        let each = [limits.gradient_samples, limits.constraint_samples, limits.jacobian_samples];
+        let is_over = |(most, then): (Option<u64>, u64)| most.is_some_and(|most| then > most);
+        is_over((limits.samples, then.iter().sum())) || each.into_iter().zip(then).any(is_over)
+    }
+
+    /// Whether the time for a judgement has come.
+    pub(crate) fn judge_is_due(&self) -> bool {
+        let (every, last) = (self.settings.sampling.judge.every, self.state.progress.judged.at.unwrap_or(0));
+        every > 0 && self.state.progress.iteration >= last + every.max(last / 4)
+    }
+}

@@ -1,0 +1,107 @@
+//! The best point so far, by the merit function with its present parameter: what an interrupted run gives back.
+
+use serde::{Deserialize, Serialize};
+use tangor_problem::{Meta, SampledProblem};
+
+use crate::form::iterate::{Iterate, UserPoint};
+use crate::form::oracle::Oracle;
+use crate::form::standard::Standard;
+use crate::judging::residuals::{Kkt, Residuals};
+use crate::judging::verdict::Verdict;
+use crate::kernel::vector::norm;
+use crate::run::number;
+
+/// A point with its residuals and multipliers, in the user's variables where not said otherwise.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Best {
+    pub x: Vec<f64>,
+    /// NaN until a point was judged.
+    #[serde(with = "number::vector")]
+    pub c: Vec<f64>,
+    /// Multipliers of the internal rows.
+    pub y: Vec<f64>,
+    /// Multipliers of the bounds on the user's variables, fixed ones too.
+    pub mu: Vec<f64>,
+    /// `None` until a point was judged.
+    pub values: Option<Values>,
+    /// The verdict on it, in a noisy run.
+    pub verdict: Option<Verdict>,
+    /// The least score of all verdicts.
+    pub least: Option<f64>,
+}
+
+/// The numbers of a point.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Values {
+    #[serde(with = "crate::run::number")]
+    pub objective: f64,
+    /// `f` and `|h|` in the internal scale.
+    f: f64,
+    h: f64,
+    pub residuals: Residuals,
+}
+
+impl Best {
+    pub fn new(standard: &Standard, meta: &Meta) -> Self {
+        Best {
+            x: standard.start.clone(),
+            c: vec![f64::NAN; meta.m()],
+            y: vec![0.0; standard.rows.len()],
+            mu: vec![0.0; meta.n()],
+            values: None,
+            verdict: None,
+            least: None,
+        }
+    }
+
+    /// Becomes the same, without allocating.
+    pub fn copy_from(&mut self, other: &Best) {
+        self.x.copy_from_slice(&other.x);
+        self.c.copy_from_slice(&other.c);
+        self.y.copy_from_slice(&other.y);
+        self.mu.copy_from_slice(&other.mu);
+        (self.values, self.verdict, self.least) = (other.values, other.verdict, other.least);
+    }
+
+    /// Keeps the point if it is better than the best so far, or `certain` to be what the run was after.
+    pub fn offer<S: SampledProblem>(&mut self, at: &Iterate, kkt: &Kkt, oracle: &Oracle<S>, rho: f64, certain: bool) {
+        let (f, h) = (at.f, norm(&at.h));
+        if !certain && self.values.is_some_and(|best| best.f + rho * best.h < f + rho * h) {
+            return;
+        }
+        self.take(&at.user, kkt, oracle);
+        self.values = Some(Values { objective: at.user.objective, f, h, residuals: kkt.residuals });
+    }
+
+    /// Other multipliers for the same point, the residual of the constraints being the same.
+    pub fn refit<S: SampledProblem>(&mut self, at: &Iterate, kkt: &Kkt, oracle: &Oracle<S>) {
+        self.take(&at.user, kkt, oracle);
+        if let Some(values) = &mut self.values {
+            values.residuals.stationarity = kkt.residuals.stationarity;
+            values.residuals.complementarity = kkt.residuals.complementarity;
+        }
+    }
+
+    /// Keeps the latest point of a noisy run, which fresh samples judged better than the best so far, with the averages that the verdict
+    /// rests on: those of the run would flatter it.
+    pub fn keep_judged<S: SampledProblem>(
+        &mut self,
+        verdict: Verdict,
+        objective: f64,
+        judged: &Iterate,
+        kkt: &Kkt,
+        oracle: &Oracle<S>,
+    ) {
+        self.take(&judged.user, kkt, oracle);
+        self.values = Some(Values { objective, f: 0.0, h: 0.0, residuals: verdict.values() });
+        self.verdict = Some(verdict);
+    }
+
+    /// A point with its constraint values and multipliers.
+    fn take<S: SampledProblem>(&mut self, user: &UserPoint, kkt: &Kkt, oracle: &Oracle<S>) {
+        self.x.copy_from_slice(&user.x);
+        self.c.copy_from_slice(&user.c);
+        self.y.copy_from_slice(&kkt.y);
+        oracle.bound_multipliers(kkt, user, &mut self.mu);
+    }
+}

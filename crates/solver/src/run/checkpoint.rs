@@ -1,0 +1,287 @@
+//! A run on disk: everything that the next iteration depends on, so that a resumed run equals an uninterrupted one bit for bit.
+
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use tangor_problem::{Counts, Exact, Problem, SampledProblem, Samples};
+
+use crate::form::quantity::Quantity;
+use crate::metric::SavedMetric;
+use crate::noise::estimate::{Estimate, SavedEstimate};
+use crate::noise::sampled_step::Average;
+use crate::run::best::Best;
+use crate::run::clock::Clock;
+use crate::run::state::Progress;
+use crate::run::whole_file;
+use crate::solver::Solver;
+use crate::{Error, Settings};
+
+/// The version of the checkpoint's form.
+const VERSION: u32 = 3;
+
+/// The state of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Checkpoint {
+    version: u32,
+    /// The name of the problem.
+    pub problem: String,
+    n: usize,
+    m: usize,
+    /// The settings; limits may be changed before the run is resumed.
+    pub settings: Settings,
+    counts: Counts,
+    samples: Samples,
+    seconds: f64,
+    z: Vec<f64>,
+    objective_scale: f64,
+    row_scale: Vec<f64>,
+    units: Vec<f64>,
+    normal_multipliers: Vec<f64>,
+    tangent_multipliers: Vec<f64>,
+    metric: SavedMetric,
+    row_sizes: Vec<f64>,
+    progress: Progress,
+    best: Best,
+    noisy: Option<SavedNoise>,
+    /// What the caller wants to find again, such as where the problem comes from; the solver does not look at it.
+    #[serde(default)]
+    pub note: serde_json::Value,
+}
+
+/// What a noisy run depends on besides.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SavedNoise {
+    estimates: [SavedEstimate; 3],
+    average: Average,
+}
+
+/// What an iteration changes before its step is taken. A run that ends within an iteration is saved as it was when that iteration
+/// began, so that the resumed run can do it again exactly.
+pub struct Beginning {
+    /// None: before the first iteration.
+    progress: Option<Progress>,
+    counts: Counts,
+    samples: Samples,
+    normal_multipliers: Vec<f64>,
+    tangent_multipliers: Vec<f64>,
+    /// The best point before it was judged, or before its multipliers were fitted anew: both may be done because the run ends, and a
+    /// resumed run must not know of it.
+    best: Best,
+    /// Whether the best point was judged or fitted since.
+    best_changed: bool,
+}
+
+impl Beginning {
+    pub fn new(m: usize, best: Best) -> Self {
+        Beginning {
+            progress: None,
+            counts: Counts::default(),
+            samples: Samples::default(),
+            normal_multipliers: vec![0.0; m],
+            tangent_multipliers: vec![0.0; m],
+            best,
+            best_changed: false,
+        }
+    }
+
+    /// Keeps the best point before it is judged or fitted anew in this iteration.
+    pub fn keep(&mut self, best: &Best) {
+        if !self.best_changed {
+            self.best.copy_from(best);
+            self.best_changed = true;
+        }
+    }
+}
+
+/// What every version has: it is read first, since the rest may have changed.
+#[derive(Deserialize)]
+struct Header {
+    version: u32,
+}
+
+impl Checkpoint {
+    /// Iterations done.
+    pub fn iteration(&self) -> u64 {
+        self.progress.iteration
+    }
+
+    /// Writes the file whole or not at all: a kill at any moment leaves the old one or the new one.
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
+        let fail = |error: std::io::Error| Error::Checkpoint { file: path.display().to_string(), reason: error.to_string() };
+        let text = serde_json::to_vec(self).map_err(|error| fail(error.into()))?;
+        whole_file::write(path, &text).map_err(fail)
+    }
+
+    /// The wall time that the run has taken so far.
+    pub fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
+    /// Reads a file.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let fail = |reason: String| Error::Checkpoint { file: path.display().to_string(), reason };
+        let text = fs::read(path).map_err(|error| fail(error.to_string()))?;
+        let header: Header = serde_json::from_slice(&text).map_err(|error| fail(error.to_string()))?;
+        if header.version != VERSION {
+            return Err(fail(format!("its version is {}, this program reads version {VERSION}", header.version)));
+        }
+        serde_json::from_slice(&text).map_err(|error| fail(error.to_string()))
+    }
+}
+
+impl<S: SampledProblem> Solver<S> {
+    /// Keeps what this iteration will change before its step is taken.
+    pub(crate) fn remember_beginning(&mut self) {
+        let beginning = &mut self.beginning;
+        beginning.progress = Some(self.state.progress);
+        beginning.counts = self.oracle.counts();
+        beginning.samples = self.oracle.samples();
+        beginning.normal_multipliers.copy_from_slice(&self.steps.normal.y);
+        beginning.tangent_multipliers.copy_from_slice(&self.steps.tangent.lambda);
+        beginning.best_changed = false;
+    }
+
+    /// The state between two iterations; after a run has ended, that before the iteration in which it did.
+    pub fn checkpoint(&self) -> Checkpoint {
+        let meta = self.oracle.meta();
+        let (standard, progress) = (&self.oracle.standard, self.state.progress);
+        let mut checkpoint = Checkpoint {
+            version: VERSION,
+            problem: meta.name.clone(),
+            n: meta.n(),
+            m: meta.m(),
+            settings: self.settings.clone(),
+            counts: self.oracle.counts(),
+            samples: self.oracle.samples(),
+            seconds: self.clock.seconds(),
+            z: self.state.current.z.clone(),
+            objective_scale: standard.objective_scale,
+            row_scale: standard.row_scale.clone(),
+            units: standard.units.clone(),
+            normal_multipliers: self.steps.normal.y.clone(),
+            tangent_multipliers: self.steps.tangent.lambda.clone(),
+            metric: self.state.metric.save(),
+            row_sizes: self.state.row_sizes.clone(),
+            progress,
+            best: self.outcome.best.clone(),
+            noisy: self.save_noise(),
+            note: serde_json::Value::Null,
+        };
+        let beginning = &self.beginning;
+        if let Some(before) = beginning.progress.filter(|before| before.iteration == progress.iteration) {
+            checkpoint.progress = before;
+            checkpoint.counts = beginning.counts;
+            checkpoint.samples = beginning.samples;
+            checkpoint.normal_multipliers.clone_from(&beginning.normal_multipliers);
+            checkpoint.tangent_multipliers.clone_from(&beginning.tangent_multipliers);
+            if beginning.best_changed {
+                checkpoint.best = beginning.best.clone();
+            }
+        }
+        checkpoint
+    }
+
+    /// Goes on where a checkpoint was taken; exact functions are evaluated there again, which is not counted.
+    pub fn resume_sampled(problem: S, checkpoint: Checkpoint) -> Result<Self, Error> {
+        let meta = problem.meta();
+        if (&checkpoint.problem, checkpoint.n, checkpoint.m) != (&meta.name, meta.n(), meta.m()) {
+            return Err(Error::OtherProblem {
+                found: checkpoint.problem,
+                found_n: checkpoint.n,
+                found_m: checkpoint.m,
+                name: meta.name.clone(),
+                n: meta.n(),
+                m: meta.m(),
+            });
+        }
+        let mut solver = Solver::unstarted(problem, checkpoint.settings.clone(), None)?;
+        solver.prepare_sampling();
+        solver.restore(&checkpoint)?;
+        Ok(solver)
+    }
+
+    fn restore(&mut self, saved: &Checkpoint) -> Result<(), Error> {
+        let lengths = [
+            (saved.z.len(), self.state.current.z.len()),
+            (saved.row_scale.len(), self.state.current.h.len()),
+            (saved.units.len(), self.state.current.n()),
+            (saved.row_sizes.len(), self.state.current.h.len()),
+            (saved.normal_multipliers.len(), self.state.current.h.len()),
+            (saved.tangent_multipliers.len(), self.state.current.h.len()),
+            (saved.best.x.len(), self.outcome.best.x.len()),
+            (saved.best.c.len(), self.outcome.best.c.len()),
+            (saved.best.y.len(), self.outcome.best.y.len()),
+            (saved.best.mu.len(), self.outcome.best.mu.len()),
+        ];
+        let refuse = |reason: &str| Error::Checkpoint { file: format!("of {}", saved.problem), reason: reason.to_string() };
+        match (saved.noisy.is_some(), self.noisy.is_some()) {
+            (true, false) => return Err(refuse("it is of a run with noise, but the functions given are exact")),
+            (false, true) => return Err(refuse("it is of a run without noise, but the functions given are sampled")),
+            _ => {}
+        }
+        if lengths.iter().any(|(found, expected)| found != expected) || !self.state.metric.restore(&saved.metric) {
+            return Err(refuse("the lengths of its vectors do not fit the problem"));
+        }
+        let is_scale = |scale: &f64| *scale > 0.0 && scale.is_finite();
+        if !saved.row_scale.iter().chain(&saved.units).chain([&saved.objective_scale, &saved.progress.rho]).all(is_scale) {
+            return Err(refuse("its scales and its merit parameter are not all positive and finite"));
+        }
+        let standard = &mut self.oracle.standard;
+        standard.rescale(saved.objective_scale, &saved.row_scale, &saved.units);
+        if saved.z.iter().zip(&standard.lower).zip(&standard.upper).any(|((z, lower), upper)| !(lower..=upper).contains(&z)) {
+            return Err(refuse("its point lies outside of the bounds"));
+        }
+        self.state.current.z.copy_from_slice(&saved.z);
+        let evaluated = match &saved.noisy {
+            Some(noisy) => {
+                if !self.restore_noise(noisy) {
+                    return Err(refuse("the lengths of its estimates do not fit the problem"));
+                }
+                self.oracle.take_up_estimates(&mut self.state.current);
+                Ok(())
+            }
+            None => self
+                .oracle
+                .values(&mut self.state.current, false)
+                .and_then(|()| self.oracle.derivatives(&mut self.state.current)),
+        };
+        if let Err(trouble) = evaluated {
+            self.fail(trouble);
+        }
+        self.oracle.problem.set_counts(saved.counts, saved.samples);
+        self.clock = Clock::new(self.settings.limits.seconds, saved.seconds);
+        self.steps.normal.y.copy_from_slice(&saved.normal_multipliers);
+        self.steps.tangent.lambda.copy_from_slice(&saved.tangent_multipliers);
+        self.state.row_sizes.copy_from_slice(&saved.row_sizes);
+        self.state.progress = saved.progress;
+        self.outcome.best = saved.best.clone();
+        Ok(())
+    }
+
+    fn save_noise(&self) -> Option<SavedNoise> {
+        let noisy = self.noisy.as_ref()?;
+        let estimates = &self.oracle.estimates;
+        Some(SavedNoise {
+            estimates: [&estimates.gradient, &estimates.constraints, &estimates.jacobian].map(Estimate::save),
+            average: noisy.average.clone(),
+        })
+    }
+
+    /// False: what was saved does not fit.
+    fn restore_noise(&mut self, saved: &SavedNoise) -> bool {
+        if let Some(noisy) = &mut self.noisy {
+            noisy.average = saved.average.clone();
+        }
+        let mut each = Quantity::ALL.into_iter().zip(&saved.estimates);
+        each.all(|(quantity, saved)| self.oracle.estimates.of(quantity).restore(saved))
+    }
+}
+
+impl<P: Problem> Solver<Exact<P>> {
+    /// Goes on where a checkpoint was taken; the functions are evaluated there again, which is not counted.
+    pub fn resume(problem: P, checkpoint: Checkpoint) -> Result<Self, Error> {
+        Solver::resume_sampled(Exact(problem), checkpoint)
+    }
+}

@@ -1,0 +1,86 @@
+//! The end of an exact run: the functions are evaluated once more at the point that is reported, and what is reported of it, residuals
+//! included, is what they say there. These evaluations are not counted.
+
+use tangor_problem::{KktPoint, KktResiduals, SampledProblem};
+
+use crate::form::quantity::Quantity;
+use crate::solver::Solver;
+use crate::{Event, Stop, Unusual};
+
+impl<S: SampledProblem> Solver<S> {
+    /// False: the run was about to claim what is not so when it is computed in the user's own scale.
+    pub(crate) fn confirms(&mut self) -> bool {
+        let claimed = self.outcome.stop == Some(Stop::Tolerance);
+        self.confirm();
+        let (tolerance, best) = (&self.settings.tolerance, &self.outcome.best);
+        let holds = best
+            .values
+            .is_some_and(|best| tolerance.is_kkt(&best.residuals) || tolerance.is_infeasible_stationary(&best.residuals));
+        !claimed || holds
+    }
+
+    /// Evaluates the functions at the best point, unless the run ends because there is no time for it or because they fail.
+    fn confirm(&mut self) {
+        let has_time = !matches!(self.outcome.stop, Some(Stop::WallTime | Stop::User | Stop::EvaluationFailed));
+        if self.noisy.is_some() || !has_time || self.outcome.best.values.is_none() {
+            return;
+        }
+        // A run that goes on from here knows nothing of this end.
+        self.beginning.keep(&self.outcome.best);
+        let (counts, samples) = (self.oracle.counts(), self.oracle.samples());
+        self.outcome.confirmed = self.evaluate_best();
+        self.oracle.problem.set_counts(counts, samples);
+    }
+
+    /// Whether the functions gave the same values again; none where they did not give any. What was reported is replaced.
+    fn evaluate_best(&mut self) -> Option<bool> {
+        let (best, oracle) = (&mut self.outcome.best, &mut self.oracle);
+        let (meta, estimates) = (oracle.problem.meta().clone(), &mut oracle.estimates);
+        let objective = match meta.has_objective {
+            true => oracle.problem.objective(&best.x, &[])?.ok()?,
+            false => 0.0,
+        };
+        for quantity in Quantity::ALL.into_iter().filter(|quantity| quantity.is_needed(&meta)) {
+            let values = estimates.of(quantity).values_mut();
+            quantity.evaluate(&mut oracle.problem, &best.x, &[], values).ok()?;
+            values.iter().all(|value| value.is_finite()).then_some(())?;
+        }
+        let mut row_multipliers = vec![0.0; meta.m()];
+        oracle.standard.rows.iter().zip(&best.y).for_each(|(&i, y)| row_multipliers[i] = *y);
+        let zeros = vec![0.0; meta.n()];
+        let point = KktPoint {
+            x: &best.x,
+            gradient: if meta.has_objective { estimates.gradient.values() } else { &zeros },
+            constraints: estimates.constraints.values(),
+            jacobian: estimates.jacobian.values(),
+            row_multipliers: &row_multipliers,
+            bound_multipliers: &best.mu,
+        };
+        let found = KktResiduals::new(&meta, point).ok()?;
+        let values = best.values.as_mut()?;
+        let same = values.objective == objective && best.c == estimates.constraints.values();
+        values.objective = objective;
+        best.c.copy_from_slice(estimates.constraints.values());
+        let residuals = &mut values.residuals;
+        residuals.stationarity = found.stationarity;
+        residuals.feasibility = found.feasibility;
+        residuals.complementarity = found.complementarity;
+        if residuals.infeasible > 0.0 {
+            residuals.infeasible = found.infeasible_stationarity;
+        }
+        Some(same)
+    }
+
+    /// At the end of a run, whatever the reason, and only there: confirms, and says so where the functions give other values than before.
+    pub(crate) fn conclude(&mut self, unusual: &mut Unusual) {
+        if self.outcome.stop.is_none() {
+            return;
+        }
+        if !self.confirms() {
+            self.outcome.stop = None;
+        }
+        if self.outcome.confirmed == Some(false) {
+            unusual.insert(Event::Unrepeatable);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! A way out of a point where the violation is stationary, before the run calls it infeasible.
+//!
+//! A saddle of the violation, or a place where a constraint's gradient vanishes, looks stationary to first order although feasible points
+//! are near. So the run starts again from random points around it, each time farther away, and only when none of these starts leads to
+//! a smaller violation is the claim made.
+
+use serde::{Deserialize, Serialize};
+use tangor_problem::SampledProblem;
+
+use crate::noise::random::uniform;
+use crate::solver::Solver;
+use crate::steps::lipschitz::Estimates;
+use crate::{Event, Stop, Unusual};
+
+/// How far a new start lies from the point, relative to `1 + |z_i|`, attempt by attempt; later ones are as far as the last.
+const RADII: [f64; 3] = [1e-2, 1e-1, 1.0];
+
+/// A violation is smaller if it is so by this share.
+const CLEARLY: f64 = 1e-3;
+
+/// Starts that are tried in all, as a multiple of those that must fail in a row.
+const ALL_STARTS: u32 = 5;
+
+/// Points that are tried for one start where functions have no values.
+const MOST_TRIALS: u32 = 20;
+
+/// How the attempts stand.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Escapes {
+    /// Starts since the violation last became smaller.
+    in_vain: u32,
+    /// All starts.
+    pub starts: u32,
+    /// The least violation at which the run was stuck, while it looks for a way out.
+    violation: Option<f64>,
+}
+
+impl Escapes {
+    /// Whether another start may be tried.
+    pub fn may_go_on(&self, most: u32) -> bool {
+        self.in_vain < most && self.starts < ALL_STARTS * most
+    }
+
+    /// Whether a point with this violation is no better than the one that the run was stuck at.
+    pub fn is_behind(&self, violation: f64) -> bool {
+        self.violation.is_some_and(|least| violation >= (1.0 - CLEARLY) * least)
+    }
+
+    /// Whether a point with this violation is about as good as the one that the run was stuck at.
+    pub fn is_level(&self, violation: f64) -> bool {
+        self.violation.is_some_and(|least| violation <= (1.0 + CLEARLY) * least)
+    }
+
+    /// The run is at a point with this violation. One that is clearly smaller means that a way out was found.
+    pub fn pass(&mut self, violation: f64) {
+        if self.violation.is_some() && !self.is_behind(violation) {
+            (self.violation, self.in_vain) = (None, 0);
+        }
+    }
+
+    /// The run is stuck at a point with this violation.
+    pub fn stuck(&mut self, violation: f64) {
+        self.violation = Some(self.violation.map_or(violation, |least| least.min(violation)));
+    }
+}
+
+impl<S: SampledProblem> Solver<S> {
+    /// Whether the violation is stationary here and another start may still lead out of it.
+    pub(crate) fn looks_for_a_way_out(&self) -> bool {
+        self.settings.tolerance.is_infeasible_stationary(&self.judging.kkt.residuals) && self.may_start_elsewhere()
+    }
+
+    /// Whether the constraints are violated and another start may still be tried.
+    pub(crate) fn may_start_elsewhere(&self) -> bool {
+        let violated = self.judging.kkt.residuals.feasibility > self.settings.tolerance.feasibility;
+        self.noisy.is_none() && violated && self.state.progress.escapes.may_go_on(self.settings.limits.escapes)
+    }
+
+    /// After a step that was too small: forgets metric and Lipschitz constants. False: there is nothing to forget.
+    pub(crate) fn forget(&mut self) -> bool {
+        let forgot = self.state.metric.reset();
+        if forgot {
+            let progress = &mut self.state.progress;
+            progress.lipschitz = Estimates::new(self.settings.stepsize.lipschitz, progress.rho);
+        }
+        forgot
+    }
+
+    /// A step that is too small to move a violated point, with nothing left to forget, leaves another start to be tried.
+    pub(crate) fn or_elsewhere(&mut self, step: Result<f64, Stop>, unusual: &mut Unusual) -> Result<f64, Stop> {
+        let hopeless = step == Err(Stop::StepTooSmall) && !self.normal_step_was_bold() && !self.state.metric.has_learnt();
+        if !(hopeless && self.may_start_elsewhere()) {
+            return step;
+        }
+        self.state.progress.escapes.stuck(self.judging.kkt.residuals.feasibility);
+        self.start_elsewhere(unusual)
+    }
+
+    /// Starts again from a random point around the current one, inside the bounds: it becomes the trial. What was learnt on the way here
+    /// is forgotten, `rho` too: a new start is a new run.
+    pub(crate) fn start_elsewhere(&mut self, unusual: &mut Unusual) -> Result<f64, Stop> {
+        let escapes = &mut self.state.progress.escapes;
+        let mut radius = RADII[(escapes.in_vain as usize).min(RADII.len() - 1)];
+        let seed = self.settings.sampling.seed.wrapping_add(u64::from(escapes.starts));
+        escapes.in_vain += 1;
+        escapes.starts += 1;
+        unusual.insert(Event::Elsewhere);
+        let mut defined = false;
+        for _ in 0..MOST_TRIALS {
+            self.check_clock()?;
+            self.scatter(radius, seed);
+            defined = self.evaluate_trial(unusual)? && self.evaluate_derivatives(unusual)?;
+            if defined {
+                break;
+            }
+            radius *= 0.25;
+        }
+        if !defined {
+            return Err(Stop::StepTooSmall);
+        }
+        self.state.progress.rho = self.settings.merit.rho0;
+        if !self.forget() {
+            self.state.progress.lipschitz = Estimates::new(self.settings.stepsize.lipschitz, self.state.progress.rho);
+        }
+        self.steps.normal.y.fill(0.0);
+        self.steps.tangent.lambda.fill(0.0);
+        Ok(0.0)
+    }
+
+    fn scatter(&mut self, radius: f64, seed: u64) {
+        let (standard, z) = (&self.oracle.standard, &self.state.current.z);
+        for (i, trial) in self.trial.z.iter_mut().enumerate() {
+            let moved = z[i] + radius * (1.0 + z[i].abs()) * uniform(seed, i as u64);
+            *trial = moved.max(standard.lower[i]).min(standard.upper[i]);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What a run allocates, computed before it does.
+
+use tangor_problem::{MemoryLimit, Meta, Pattern, TooLarge};
+
+use crate::{Batch, Factorisation, Settings};
+
+/// Bytes of a number.
+const NUMBER: u128 = 8;
+
+/// Vectors of the length of the variables and rows: iterates, steps, multipliers, the kernel's work, what is best.
+const VECTORS: u128 = 40;
+
+/// Jacobians: current, trial, judged, the user's form and its estimates.
+const JACOBIANS: u128 = 4;
+
+/// Refuses a run whose data do not fit into memory. What the run needs at least is counted, so that nothing is refused that would fit.
+pub fn check(meta: &Meta, settings: &Settings) -> Result<(), TooLarge> {
+    let limit = settings.limits.memory.map_or_else(MemoryLimit::of_this_machine, MemoryLimit);
+    let (n, m) = (meta.n() as u128, meta.m() as u128);
+    let entries = meta.jacobian_len() as u128;
+    let per_entry = if matches!(meta.jacobian, Pattern::Dense) { NUMBER } else { 3 * NUMBER };
+    let jacobian = JACOBIANS * per_entry * entries + VECTORS * NUMBER * (n + m);
+    limit.check(jacobian, || {
+        format!("problem {} with {n} variables, {m} constraints and {entries} entries of its Jacobian", meta.name)
+    })?;
+    let (side, what) = match settings.kernel.factorisation {
+        Factorisation::Dense => (m, "kernel.factorisation=dense"),
+        Factorisation::Primal => (n, "kernel.factorisation=primal"),
+        Factorisation::Automatic if m > 100 && m > 3 * n => (n, "kernel.factorisation=automatic"),
+        Factorisation::Automatic | Factorisation::Sparse => (0, "kernel.factorisation"),
+    };
+    limit.check(jacobian + NUMBER * side * side, || format!("a matrix of {side} rows and columns ({what})"))?;
+    let judge = &settings.sampling.judge;
+    limit.check(jacobian + NUMBER * judge.samples as u128, || format!("sampling.judge.samples={}", judge.samples))?;
+    for estimation in [&settings.sampling.gradient, &settings.sampling.constraints, &settings.sampling.jacobian] {
+        if let Batch::Constant { size } = estimation.batch {
+            limit.check(jacobian + NUMBER * size as u128, || format!("a batch of {size} samples"))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(meta: &Meta, settings: &Settings) -> String {
+        check(meta, settings).expect_err("too large").to_string()
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        let meta = Meta::new("large", vec![0.0; 3000]).equalities(&vec![0.0; 2000]);
+        let mut settings = Settings::default();
+        assert_eq!(check(&meta, &settings), Ok(()));
+        settings.limits.memory = Some(100_000_000);
+        assert_eq!(
+            refused(&meta, &settings),
+            "problem large with 3000 variables, 2000 constraints and 6000000 entries of its Jacobian would need 194 MB, more than the \
+             limit of 100 MB on memory"
+        );
+        settings.limits.memory = Some(200_000_000);
+        assert_eq!(check(&meta, &settings), Ok(()));
+        settings.kernel.factorisation = Factorisation::Dense;
+        assert!(refused(&meta, &settings).starts_with("a matrix of 2000 rows and columns (kernel.factorisation=dense)"));
+        settings.kernel.factorisation = Factorisation::Automatic;
+        settings.sampling.judge.samples = 100_000_000;
+        assert!(refused(&meta, &settings).starts_with("sampling.judge.samples=100000000 would need 994 MB"));
+        settings.sampling.judge.samples = 1000;
+        settings.sampling.gradient.batch = Batch::Constant { size: 1 << 40 };
+        assert!(refused(&meta, &settings).starts_with("a batch of 1099511627776 samples would need 8.8 TB"));
+    }
+}

@@ -1,0 +1,32 @@
+//! What surrounds the iterations: clock, best point, observer, checkpoint, report.
+
+pub(crate) mod best;
+pub(crate) mod checkpoint;
+pub(crate) mod clock;
+mod confirmation;
+pub(crate) mod display;
+mod divergence;
+pub(crate) mod escape;
+mod memory;
+pub(crate) mod number;
+pub(crate) mod observer;
+pub(crate) mod report;
+pub(crate) mod result;
+mod start;
+pub(crate) mod state;
+pub(crate) mod status;
+mod stopping;
+mod whole_file;
+
+use crate::{EvaluationFailure, Stop};
+
+/// What was found, and why the run ended.
+pub struct Outcome {
+    pub best: best::Best,
+    /// None while the run goes on.
+    pub stop: Option<Stop>,
+    /// The latest evaluation that failed.
+    pub failure: Option<EvaluationFailure>,
+    /// Whether the functions gave the same values when they were evaluated once more at the best point.
+    pub confirmed: Option<bool>,
+}

@@ -1,0 +1,216 @@
+//! What the solver tells while it runs: one row per iteration.
+
+use std::fmt;
+use std::ops::ControlFlow;
+
+use serde::{Deserialize, Serialize, Serializer};
+use tangor_problem::{Counts, Samples};
+
+use crate::judging::residuals::Residuals;
+use crate::run::number;
+
+/// One iteration, as seen before its step was taken (residuals, directions) and while it was (stepsize, events).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Counted from 0.
+    pub iteration: u64,
+    /// `f` at the iterate.
+    #[serde(with = "number")]
+    pub objective: f64,
+    /// `|g + J^T y - mu|`, unscaled.
+    #[serde(with = "number")]
+    pub stationarity: f64,
+    /// Violation of the constraints, unscaled.
+    #[serde(with = "number")]
+    pub feasibility: f64,
+    /// Sum of multiplier times distance, unscaled.
+    #[serde(with = "number")]
+    pub complementarity: f64,
+    /// Length of the normal step `u`.
+    #[serde(with = "number")]
+    pub normal: f64,
+    /// Length of the whole step `s` less its normal part.
+    #[serde(with = "number")]
+    pub tangent: f64,
+    /// Merit parameter.
+    #[serde(with = "number")]
+    pub rho: f64,
+    /// Stepsize; 0 in the last row, from which no step was taken.
+    #[serde(with = "number")]
+    pub eta: f64,
+    /// Share of the residual that the linearised constraints can remove.
+    #[serde(with = "number")]
+    pub theta: f64,
+    /// Lipschitz estimate of the gradient.
+    #[serde(with = "number")]
+    pub lipschitz_objective: f64,
+    /// Lipschitz estimate of the Jacobian.
+    #[serde(with = "number")]
+    pub lipschitz_constraints: f64,
+    /// The scalar of the metric.
+    #[serde(with = "number")]
+    pub metric: f64,
+    /// Newton steps of the kernel in this iteration.
+    pub kernel_iterations: u32,
+    /// Evaluations so far.
+    pub evaluations: Counts,
+    /// Samples so far, of a noisy run.
+    pub samples: Samples,
+    /// The residuals with exact functions, of a noisy run that was asked to tell them.
+    pub true_residuals: Option<TrueResiduals>,
+    /// Seconds since the start.
+    #[serde(with = "number")]
+    pub seconds: f64,
+    /// What was unusual.
+    pub unusual: Unusual,
+}
+
+/// The residuals with exact functions, multipliers fitted to them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrueResiduals {
+    /// `|g + J^T y - mu|`
+    pub stationarity: f64,
+    /// The violation of the constraints.
+    pub feasibility: f64,
+    /// The sum of |multiplier| times distance.
+    pub complementarity: f64,
+}
+
+impl From<Residuals> for TrueResiduals {
+    fn from(residuals: Residuals) -> Self {
+        let Residuals { stationarity, feasibility, complementarity, .. } = residuals;
+        TrueResiduals { stationarity, feasibility, complementarity }
+    }
+}
+
+/// Something worth telling about an iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// The Jacobian of the free variables has dependent rows; the kernel regularised.
+    RankDeficient,
+    /// The kernel did not converge and Clarabel solved the subproblem.
+    Fallback,
+    /// Neither the kernel nor the fallback met its tolerance; the best step was used.
+    Inexact,
+    /// A function had no value at a trial point; the step was shortened.
+    Undefined,
+    /// The merit test failed at first; the step was shortened.
+    Shortened,
+    /// A second-order correction was taken.
+    Corrected,
+    /// The normal step was solved as a cone program.
+    Cone,
+    /// The step was too small to move, and the metric forgot what it had learnt.
+    Forgotten,
+    /// The violation was stationary; the run started again from a random point near by.
+    Elsewhere,
+    /// The merit parameter was far larger than what any recent step needed, and fell.
+    Lowered,
+    /// Evaluated once more at the point that is reported, the functions gave other values than before: they are not deterministic. The
+    /// later values are reported.
+    Unrepeatable,
+}
+
+impl Event {
+    /// All of them, in the order of their bits.
+    pub const ALL: [Event; 11] = [
+        Event::RankDeficient,
+        Event::Fallback,
+        Event::Inexact,
+        Event::Undefined,
+        Event::Shortened,
+        Event::Corrected,
+        Event::Cone,
+        Event::Forgotten,
+        Event::Elsewhere,
+        Event::Lowered,
+        Event::Unrepeatable,
+    ];
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Event::RankDeficient => "dependent rows",
+            Event::Fallback => "fallback",
+            Event::Inexact => "inexact",
+            Event::Undefined => "undefined",
+            Event::Shortened => "shortened",
+            Event::Corrected => "corrected",
+            Event::Cone => "cone program",
+            Event::Forgotten => "metric forgotten",
+            Event::Elsewhere => "started elsewhere",
+            Event::Lowered => "rho lowered",
+            Event::Unrepeatable => "values not repeatable",
+        })
+    }
+}
+
+/// A set of events, small enough to be copied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unusual(u16);
+
+impl Unusual {
+    /// Adds an event.
+    pub fn insert(&mut self, event: Event) {
+        self.0 |= 1 << event as u16;
+    }
+
+    /// Whether the event is in the set.
+    pub fn contains(&self, event: Event) -> bool {
+        self.0 & (1 << event as u16) != 0
+    }
+
+    /// The events in the set.
+    pub fn iter(&self) -> impl Iterator<Item = Event> + '_ {
+        Event::ALL.into_iter().filter(|&event| self.contains(event))
+    }
+
+    /// True when nothing was unusual.
+    pub fn is_empty(&self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl fmt::Display for Unusual {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (k, event) in self.iter().enumerate() {
+            if k > 0 {
+                out.write_str(", ")?;
+            }
+            write!(out, "{event}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for Unusual {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Unusual {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut unusual = Unusual::default();
+        for event in Vec::<Event>::deserialize(deserializer)? {
+            unusual.insert(event);
+        }
+        Ok(unusual)
+    }
+}
+
+/// Somebody who watches a run and may end it.
+///
+/// A closure `|row: &Row, x: &[f64]| -> ControlFlow<()>` is one.
+pub trait Observer {
+    /// Called once per iteration with the row and the user's variables; `Break` ends the run.
+    fn observe(&mut self, row: &Row, x: &[f64]) -> ControlFlow<()>;
+}
+
+impl<F: FnMut(&Row, &[f64]) -> ControlFlow<()>> Observer for F {
+    fn observe(&mut self, row: &Row, x: &[f64]) -> ControlFlow<()> {
+        self(row, x)
+    }
+}

@@ -1,0 +1,119 @@
+//! From the solver's state to the report: the way back to the user's variables, rows and signs.
+
+use tangor_problem::{Meta, SampledProblem};
+
+use crate::judging::residuals::Residuals;
+use crate::run::report::{REPORT_VERSION, Report, WorstRow};
+use crate::solver::Solver;
+use crate::{Event, Point, Stop, Tolerance, Verdict};
+
+impl Tolerance {
+    pub(crate) fn is_kkt(&self, residuals: &Residuals) -> bool {
+        residuals.stationarity <= self.stationarity
+            && residuals.feasibility <= self.feasibility
+            && residuals.complementarity <= self.complementarity
+    }
+
+    /// Stricter than the paper's Definition 2 when the violation is small: otherwise a slow approach to a feasible point would pass. And
+    /// the gradient must be small relative to the terms that it is the sum of: otherwise any row with small coefficients would pass.
+    pub(crate) fn is_infeasible_stationary(&self, residuals: &Residuals) -> bool {
+        residuals.feasibility > self.feasibility
+            && residuals.infeasible <= self.infeasible * residuals.feasibility.min(1.0)
+            && residuals.relative_infeasible <= self.infeasible.sqrt()
+    }
+
+    /// A noisy point is what its confidence bounds allow to say.
+    fn classify_verdict(&self, verdict: &Verdict) -> Point {
+        if verdict.holds(self) {
+            Point::EpsKkt
+        } else if verdict.is_infeasible_stationary(self) {
+            Point::EpsInfeasibleStationary
+        } else if verdict.feasibility.upper <= self.feasibility {
+            Point::Feasible
+        } else {
+            Point::Nothing
+        }
+    }
+
+    fn classify(&self, residuals: &Residuals) -> Point {
+        if self.is_kkt(residuals) {
+            Point::EpsKkt
+        } else if self.is_infeasible_stationary(residuals) {
+            Point::EpsInfeasibleStationary
+        } else if residuals.feasibility <= self.feasibility {
+            Point::Feasible
+        } else {
+            Point::Nothing
+        }
+    }
+}
+
+impl<S: SampledProblem> Solver<S> {
+    /// The result so far: the best point, its residuals and multipliers.
+    pub fn report(&self) -> Report {
+        let meta = self.oracle.meta();
+        let standard = &self.oracle.standard;
+        let unknown = Residuals::unknown();
+        let residuals = self.outcome.best.values.map_or(unknown, |values| values.residuals);
+        let tolerance = &self.settings.tolerance;
+        let point = match (self.noisy.is_some(), self.outcome.best.verdict) {
+            _ if self.outcome.stop == Some(Stop::Unbounded) => Point::Unbounded,
+            (false, _) => tolerance.classify(&residuals),
+            (true, Some(verdict)) => tolerance.classify_verdict(&verdict),
+            (true, None) => Point::Nothing,
+        };
+        // A run that was not yet told to stop is one that the caller left.
+        let stop = self.outcome.stop.unwrap_or(Stop::User);
+        let mut row_multipliers = vec![0.0; meta.m()];
+        for (&i, y) in standard.rows.iter().zip(&self.outcome.best.y) {
+            row_multipliers[i] = *y;
+        }
+        let failure = self.outcome.failure.clone().filter(|_| stop == Stop::EvaluationFailed || stop == Stop::StepTooSmall);
+        let cause = failure.as_ref().map(|failure| format!(" ({})", failure.message)).unwrap_or_default();
+        Report {
+            version: REPORT_VERSION,
+            tangor: env!("CARGO_PKG_VERSION").to_string(),
+            problem: meta.name.clone(),
+            stop,
+            point,
+            message: format!("Stopped because {stop}{cause}; the point is {point}."),
+            objective: self.outcome.best.values.map_or(f64::NAN, |values| values.objective),
+            x: self.outcome.best.x.clone(),
+            constraints: self.outcome.best.c.clone(),
+            stationarity: residuals.stationarity,
+            feasibility: residuals.feasibility,
+            complementarity: residuals.complementarity,
+            infeasible_stationarity: residuals.infeasible,
+            row_multipliers,
+            bound_multipliers: self.outcome.best.mu.clone(),
+            worst_rows: worst_rows(meta, &self.outcome.best.c, self.settings.tolerance.feasibility),
+            iterations: self.state.progress.iteration,
+            evaluations: self.oracle.counts(),
+            samples: self.oracle.samples(),
+            verdict: self.outcome.best.verdict,
+            average: self.noisy.as_ref().and_then(|noisy| noisy.average.complete.clone()),
+            seconds: self.clock.seconds(),
+            rho: self.state.progress.rho,
+            unusual: Event::ALL.into_iter().zip(self.state.progress.events).filter(|(_, count)| *count > 0).collect(),
+            failure,
+            confirmed: self.outcome.confirmed,
+            settings: self.settings.clone(),
+        }
+    }
+}
+
+/// The ten most violated constraints, when all together they are violated by more than the tolerance.
+fn worst_rows(meta: &Meta, c: &[f64], tolerance: f64) -> Vec<WorstRow> {
+    let violated = |(index, &value): (usize, &f64)| {
+        let bound = value.max(meta.c_lower[index]).min(meta.c_upper[index]);
+        let violation = (value - bound).abs();
+        (violation > 0.0).then(|| WorstRow { index, name: meta.row_name(index), value, bound, violation })
+    };
+    let mut rows: Vec<WorstRow> = c.iter().enumerate().filter_map(violated).collect();
+    if rows.iter().map(|row| row.violation * row.violation).sum::<f64>().sqrt() <= tolerance {
+        return Vec::new();
+    }
+    rows.sort_by(|a, b| b.violation.total_cmp(&a.violation));
+    rows.truncate(10);
+    rows
+}

@@ -1,0 +1,104 @@
+//! The start of a run: problem and settings are checked, memory is allocated, the functions are evaluated for the first time.
+
+use tangor_problem::{Exact, Problem, SampledProblem};
+
+use crate::form::iterate::Iterate;
+use crate::form::oracle::{Oracle, Trouble};
+use crate::form::standard::Standard;
+use crate::judging::Judging;
+use crate::kernel::vector::norm;
+use crate::metric::CurrentMetric;
+use crate::run::Outcome;
+use crate::run::best::Best;
+use crate::run::checkpoint::Beginning;
+use crate::run::clock::Clock;
+use crate::run::memory;
+use crate::run::state::{Progress, State};
+use crate::solver::Solver;
+use crate::steps::Steps;
+use crate::steps::mapping::OwnMapping;
+use crate::{Error, Mapping, NormalVariant, Scaling, Settings, Stop};
+
+impl<P: Problem> Solver<Exact<P>> {
+    /// Checks problem and settings, evaluates the functions at the start and allocates.
+    pub fn new(problem: P, settings: Settings) -> Result<Self, Error> {
+        Solver::start(problem, settings, None)
+    }
+
+    /// The same, with the caller's own mapping `A` for `normal.mapping=own`.
+    pub fn with_mapping(problem: P, settings: Settings, mapping: impl OwnMapping + 'static) -> Result<Self, Error> {
+        Solver::start(problem, settings, Some(Box::new(mapping)))
+    }
+
+    fn start(problem: P, settings: Settings, own_mapping: Option<Box<dyn OwnMapping>>) -> Result<Self, Error> {
+        let mut solver = Solver::unstarted(Exact(problem), settings, own_mapping)?;
+        if let Err(trouble) = solver.evaluate_start() {
+            solver.fail(trouble);
+        }
+        Ok(solver)
+    }
+}
+
+impl<S: SampledProblem> Solver<S> {
+    pub(crate) fn unstarted(problem: S, settings: Settings, own_mapping: Option<Box<dyn OwnMapping>>) -> Result<Self, Error> {
+        let meta = problem.meta();
+        meta.validate().map_err(|source| Error::Problem { name: meta.name.clone(), source })?;
+        settings.validate()?;
+        memory::check(meta, &settings)?;
+        let (standard, jacobian) = Standard::new(meta);
+        if settings.normal.variant == NormalVariant::Mapping && !standard.only_equalities() {
+            return Err(Error::NotOnlyEqualities { name: meta.name.clone() });
+        }
+        let needs_own = settings.normal.variant == NormalVariant::Mapping && settings.normal.mapping == Mapping::Own;
+        if needs_own && own_mapping.is_none() {
+            return Err(Error::NoOwnMapping);
+        }
+        let (n, columns) = (jacobian.a.n, jacobian.columns());
+        let current = Iterate::start(jacobian, &standard, meta.m());
+        let metric = CurrentMetric::new(n, columns, &settings.metric);
+        let best = Best::new(&standard, meta);
+        Ok(Solver {
+            clock: Clock::new(settings.limits.seconds, 0.0),
+            trial: current.clone(),
+            steps: Steps::new(&current.jacobian, &metric, &settings, own_mapping),
+            judging: Judging::new(&current.jacobian, &settings),
+            noisy: None,
+            beginning: Beginning::new(current.h.len(), best.clone()),
+            outcome: Outcome { best, stop: None, failure: None, confirmed: None },
+            oracle: Oracle::new(problem, standard, &settings.sampling),
+            state: State { row_sizes: vec![0.0; current.h.len()], current, metric, progress: Progress::new(&settings) },
+            settings,
+        })
+    }
+
+    pub(crate) fn evaluate_start(&mut self) -> Result<(), Trouble> {
+        if self.noisy.is_some() {
+            self.estimate_start()?;
+        } else {
+            self.oracle.values(&mut self.state.current, true)?;
+            self.oracle.derivatives(&mut self.state.current)?;
+        }
+        if self.settings.scaling != Scaling::None {
+            let units = self.settings.scaling == Scaling::Full && self.noisy.is_none();
+            self.oracle.scale(&mut self.state.current, units && !self.state.progress.lipschitz.are_given());
+        }
+        let current = &self.state.current;
+        if self.noisy.is_some() {
+            return Ok(());
+        }
+        self.state.progress.lipschitz.limit_unknown(current.jacobian.norm(), norm(&current.h));
+        Ok(())
+    }
+
+    /// Ends the run because of a function, and says why. A function that breaks off when the run is to end anyway was told to.
+    pub(crate) fn fail(&mut self, trouble: Trouble) -> Stop {
+        let stop = match trouble.is_broken() {
+            true if self.clock.is_interrupted() => Stop::User,
+            true if self.clock.is_late() => Stop::WallTime,
+            _ => Stop::EvaluationFailed,
+        };
+        self.outcome.failure = Some(trouble.into_failure());
+        self.outcome.stop = Some(stop);
+        stop
+    }
+}

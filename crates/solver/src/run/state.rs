@@ -1,0 +1,69 @@
+//! What a run is at: all that the next iteration depends on, apart from the estimates of a noisy run.
+
+use serde::{Deserialize, Serialize};
+
+use crate::form::iterate::Iterate;
+use crate::metric::CurrentMetric;
+use crate::noise::random::Stream;
+use crate::run::escape::Escapes;
+use crate::steps::lipschitz::Estimates;
+use crate::steps::merit_parameter::Falls;
+use crate::{Event, Settings};
+
+/// The point with its values, the metric that was learnt, and the numbers beside them.
+pub struct State {
+    pub current: Iterate,
+    pub metric: CurrentMetric,
+    /// The largest norm that each row of the Jacobian has had, in the user's scale: what its gradient is small relative to.
+    pub row_sizes: Vec<f64>,
+    pub progress: Progress,
+}
+
+/// The numbers of a run, copied and serialised as one.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Progress {
+    /// Iterations done.
+    pub iteration: u64,
+    /// The merit parameter.
+    pub rho: f64,
+    /// How `rho` fell.
+    pub falls: Falls,
+    pub lipschitz: Estimates,
+    /// How often each event happened.
+    pub events: [u64; Event::ALL.len()],
+    pub judged: Judged,
+    pub escapes: Escapes,
+    /// The distance from the start at which the run last looked for a ray along which the objective falls without bound.
+    pub looked_at: f64,
+}
+
+/// How the judgements of a noisy run stand.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Judged {
+    /// The iteration of the latest one.
+    pub at: Option<u64>,
+    /// Judgements in a row that were no better than the best.
+    pub stale: u64,
+    /// How many samples the estimates were worth at the latest one.
+    pub worth: f64,
+    /// Where its samples come from: one stream for each of gradient, constraints and Jacobian.
+    pub streams: [Stream; 3],
+}
+
+impl Progress {
+    pub fn new(settings: &Settings) -> Self {
+        let (seed, replacement) = (settings.sampling.seed, settings.sampling.replacement);
+        Progress {
+            iteration: 0,
+            rho: settings.merit.rho0,
+            falls: Falls::default(),
+            lipschitz: Estimates::new(settings.stepsize.lipschitz, settings.merit.rho0),
+            events: Default::default(),
+            // The estimates draw from the streams 0, 1 and 2.
+            escapes: Escapes::default(),
+            looked_at: 0.0,
+            judged: Judged { at: None, stale: 0, worth: 0.0, streams: [3, 4, 5].map(|k| Stream::new(seed, k, replacement)) },
+        }
+    }
+}

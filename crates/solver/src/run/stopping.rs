@@ -1,0 +1,36 @@
+//! When a run ends: the one place that decides it between two iterations.
+
+use tangor_problem::SampledProblem;
+
+use crate::Stop;
+use crate::solver::Solver;
+
+impl<S: SampledProblem> Solver<S> {
+    /// The first reason that holds, if any.
+    pub(crate) fn reason_to_stop(&mut self) -> Option<Stop> {
+        if self.judging.kkt.residuals.feasibility > self.settings.tolerance.feasibility {
+            self.judging.kkt.judge_infeasibility(&self.state.current, &self.oracle.standard, &mut self.state.row_sizes);
+        } else {
+            self.judging.kkt.residuals.infeasible = 0.0;
+            self.judging.kkt.residuals.relative_infeasible = 0.0;
+        }
+        let diverges = self.diverges();
+        let residuals = self.judging.kkt.residuals;
+        let (tolerance, limits) = (&self.settings.tolerance, &self.settings.limits);
+        // Residuals of running estimates flatter a noisy run: there, only a verdict ends it.
+        let exact = self.noisy.is_none();
+        let stuck = tolerance.is_infeasible_stationary(&residuals);
+        let reasons = [
+            // Far away gradients may vanish although the objective never stops falling: that is no KKT point.
+            (diverges, Stop::Unbounded),
+            (exact && (tolerance.is_kkt(&residuals) || (stuck && !self.looks_for_a_way_out())), Stop::Tolerance),
+            (!residuals.stationarity.is_finite() || !self.state.progress.rho.is_finite(), Stop::NumericalTrouble),
+            (self.state.progress.iteration >= limits.iterations, Stop::Iterations),
+            (limits.evaluations.is_some_and(|most| self.oracle.counts().total() >= most), Stop::Evaluations),
+            (self.samples_are_spent(), Stop::Samples),
+            (self.clock.is_interrupted(), Stop::User),
+            (self.clock.is_late(), Stop::WallTime),
+        ];
+        reasons.into_iter().find(|(holds, _)| *holds).map(|(_, stop)| stop)
+    }
+}

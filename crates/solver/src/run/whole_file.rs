@@ -1,0 +1,152 @@
+//! Files that are written whole or not at all.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// How much is written at once.
+const CHUNK: usize = 1 << 16;
+
+/// What is done on the way; a test lets each fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    Create,
+    Permissions,
+    Write,
+    Sync,
+    Rename,
+}
+
+/// Puts bytes into a file: a failure or a kill at any moment leaves the old content or the new one. What is written first goes by the
+/// same name with `.part` at its end, which a failure takes away again and only a kill can leave behind, until the next time.
+///
+/// The permissions of a file that is there are kept; a link is replaced and never followed; what is no file at all is refused.
+pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_in_steps(path, bytes, &mut |_| Ok(()))
+}
+
+fn write_in_steps(path: &Path, bytes: &[u8], before: &mut dyn FnMut(Step) -> io::Result<()>) -> io::Result<()> {
+    let existing = fs::symlink_metadata(path).ok();
+    if existing.as_ref().is_some_and(|data| !data.is_file() && !data.is_symlink()) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not an ordinary file"));
+    }
+    let permissions = existing.filter(fs::Metadata::is_file).map(|data| data.permissions());
+    let part = part(path);
+    let written = fill(&part, bytes, permissions, before).and_then(|()| {
+        before(Step::Rename)?;
+        fs::rename(&part, path)
+    });
+    written.inspect_err(|_| {
+        // What cannot be taken away now is in the way of the next attempt, which begins with taking it away.
+        let _ = fs::remove_file(&part);
+    })
+}
+
+fn part(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path.as_os_str());
+    name.push(".part");
+    PathBuf::from(name)
+}
+
+fn fill(
+    part: &Path,
+    bytes: &[u8],
+    permissions: Option<fs::Permissions>,
+    before: &mut dyn FnMut(Step) -> io::Result<()>,
+) -> io::Result<()> {
+    before(Step::Create)?;
+    let mut file = create(part)?;
+    if let Some(permissions) = permissions {
+        before(Step::Permissions)?;
+        file.set_permissions(permissions)?;
+    }
+    for chunk in bytes.chunks(CHUNK) {
+        before(Step::Write)?;
+        file.write_all(chunk)?;
+    }
+    before(Step::Sync)?;
+    file.sync_all()
+}
+
+/// A new file, never one that somebody else put there: a link could lead anywhere.
+fn create(part: &Path) -> io::Result<File> {
+    match fs::remove_file(part) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    OpenOptions::new().write(true).create_new(true).open(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn disk_full() -> io::Error {
+        io::Error::new(io::ErrorKind::StorageFull, "no space left")
+    }
+
+    /// Fails at the n-th step, counted from 0, and says whether it came to that.
+    fn write_failing(path: &Path, bytes: &[u8], n: usize) -> bool {
+        let mut count = 0;
+        let result = write_in_steps(path, bytes, &mut |_| {
+            count += 1;
+            if count == n + 1 { Err(disk_full()) } else { Ok(()) }
+        });
+        assert_eq!(result.is_err(), count > n);
+        count > n
+    }
+
+    #[test]
+    fn every_step_that_fails_leaves_the_old_file_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state");
+        let names = || fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
+        let (old, new) = (vec![b'o'; 3 * CHUNK], vec![b'n'; 2 * CHUNK + 1]);
+        for begun in [false, true] {
+            let mut n = 0;
+            loop {
+                match begun {
+                    true => fs::write(&path, &old).unwrap(),
+                    false => drop(fs::remove_file(&path)),
+                }
+                // A kill may have left a part, and somebody may have put a link there.
+                #[cfg(unix)]
+                std::os::unix::fs::symlink("elsewhere", part(&path)).unwrap();
+                if !write_failing(&path, &new, n) {
+                    break;
+                }
+                assert_eq!(fs::read(&path).ok(), begun.then(|| old.clone()), "step {n}");
+                // Only a failure before anything was done leaves what was there.
+                assert!(n == 0 || names().len() == usize::from(begun), "step {n}: {:?}", names());
+                let _ = fs::remove_file(part(&path));
+                n += 1;
+            }
+            // Create, permissions of what exists, three chunks, sync, rename.
+            assert_eq!(n, if begun { 7 } else { 6 });
+            assert_eq!(fs::read(&path).unwrap(), new);
+            assert_eq!(names(), ["state"]);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn permissions_are_kept_and_links_not_followed() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let (path, target) = (folder.path().join("state"), folder.path().join("target"));
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        write(&path, b"new").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+
+        fs::write(&target, "precious").unwrap();
+        fs::remove_file(&path).unwrap();
+        symlink(&target, &path).unwrap();
+        write(&path, b"newer").unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"precious");
+        assert!(fs::symlink_metadata(&path).unwrap().is_file());
+        assert_eq!(fs::read(&path).unwrap(), b"newer");
+        assert_eq!(write(folder.path(), b"x").unwrap_err().to_string(), "it is not an ordinary file");
+    }
+}

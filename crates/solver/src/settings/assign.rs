@@ -1,0 +1,173 @@
+//! One path to every setting: `normal.variant=majorised`, the same for the command line, TOML, JSON and Python.
+
+use serde::de::Error as _;
+use toml::{Table, Value};
+
+use crate::{Lipschitz, MetricKind, Settings, SettingsError};
+
+/// No setting lies deeper; a path that does would only cost the stack.
+const DEEPEST: usize = 16;
+
+impl Settings {
+    /// Sets one field by its path, as in `set("merit.rho0", "1")`. Values are written as in TOML; quotes around a word may be left
+    /// out.
+    ///
+    /// ```
+    /// use tangor_solver::Settings;
+    /// let mut settings = Settings::default();
+    /// settings.set("merit.rho0", "1")?;
+    /// assert_eq!(settings.merit.rho0, 1.0);
+    /// let error = settings.set("merit.rho1", "1").unwrap_err();
+    /// assert_eq!(error.to_string(), "setting merit.rho1=1: unknown field `rho1`, expected one of `falls`, `rho0`, `margin`");
+    /// # Ok::<(), tangor_solver::SettingsError>(())
+    /// ```
+    ///
+    /// The path `preset` sets all of them but tolerances, limits and seed: `set("preset", "paper")`.
+    pub fn set(&mut self, path: &str, value: &str) -> Result<(), SettingsError> {
+        if path == "preset" {
+            *self = self.preset(value)?;
+            return Ok(());
+        }
+        let parsed = parse(value);
+        // A whole number is a fine value for a real setting, but TOML keeps the two apart.
+        let as_real = parsed.as_integer().map(|whole| Value::Float(whole as f64));
+        let assigned = self.with(path, parsed).or_else(|error| match as_real {
+            Some(real) => self.with(path, real).map_err(|_| error),
+            None => Err(error),
+        });
+        let assigned = assigned.map_err(|error| SettingsError::Assignment {
+            path: path.to_string(),
+            value: value.to_string(),
+            reason: error.message().trim().to_string(),
+        })?;
+        // What is refused leaves the settings as they were.
+        assigned.validate()?;
+        *self = assigned;
+        Ok(())
+    }
+
+    /// Reads settings from TOML; what is not named keeps its default.
+    pub fn from_toml(text: &str) -> Result<Settings, toml::de::Error> {
+        let settings: Settings = toml::from_str(text)?;
+        settings.validate().map_err(toml::de::Error::custom)?;
+        Ok(settings)
+    }
+
+    fn with(&self, path: &str, value: Value) -> Result<Settings, toml::de::Error> {
+        let mut root = Table::try_from(self).map_err(toml::de::Error::custom)?;
+        let (last, parents) =
+            path.split('.').collect::<Vec<_>>().split_last().map(|(a, b)| (*a, b.to_vec())).unwrap_or_default();
+        if parents.len() > DEEPEST {
+            return Err(toml::de::Error::custom(format!("the path has {} parts, more than any setting", parents.len() + 1)));
+        }
+        let mut table = &mut root;
+        for (depth, part) in parents.iter().enumerate() {
+            let entry = table.entry(part.to_string()).or_insert_with(|| Value::Table(Table::new()));
+            table = entry.as_table_mut().ok_or_else(|| {
+                toml::de::Error::custom(format!("`{}` is a single value and has no fields", parents[..=depth].join(".")))
+            })?;
+        }
+        table.insert(last.to_string(), value);
+        root.try_into()
+    }
+
+    /// Checks that all values are in their ranges.
+    pub fn validate(&self) -> Result<(), SettingsError> {
+        let positive = [
+            ("tolerance.stationarity", self.tolerance.stationarity),
+            ("tolerance.feasibility", self.tolerance.feasibility),
+            ("tolerance.complementarity", self.tolerance.complementarity),
+            ("tolerance.infeasible", self.tolerance.infeasible),
+            ("normal.regularisation", self.normal.regularisation),
+            ("metric.smallest", self.metric.smallest),
+            ("metric.slack_weight", self.metric.slack_weight),
+            ("merit.rho0", self.merit.rho0),
+            ("kernel.tolerance", self.kernel.tolerance),
+            ("kernel.floor", self.kernel.floor),
+            ("limits.seconds", self.limits.seconds.unwrap_or(1.0)),
+        ];
+        for (path, value) in positive {
+            in_range(path, value, value > 0.0 && value.is_finite(), "positive and finite")?;
+        }
+        let margin = self.merit.margin;
+        in_range("merit.margin", margin, margin >= 1.0 && margin.is_finite(), "at least 1")?;
+        let tau = self.stepsize.tau;
+        in_range("stepsize.tau", tau, tau > 0.0 && tau < 1.0, "between 0 and 1")?;
+        let largest = self.metric.largest;
+        in_range("metric.memory", self.metric.memory as f64, self.metric.memory >= 1, "at least 1")?;
+        in_range("metric.largest", largest, largest >= self.metric.smallest, "at least metric.smallest")?;
+        if let Lipschitz::Given { objective, constraints } = self.stepsize.lipschitz {
+            in_range("stepsize.lipschitz.given.objective", objective, objective >= 0.0 && objective.is_finite(), "at least 0")?;
+            let fine = constraints >= 0.0 && constraints.is_finite();
+            in_range("stepsize.lipschitz.given.constraints", constraints, fine, "at least 0")?;
+        }
+        if matches!(self.stepsize.lipschitz, Lipschitz::Given { .. }) && self.metric.kind == MetricKind::LimitedMemory {
+            return Err(SettingsError::Conflict(
+                "given Lipschitz constants need a metric whose smallest eigenvalue is known: set metric.kind to identity, spectral, diagonal or \
+                 quasi_newton, not limited_memory",
+            ));
+        }
+        self.sampling.validate()
+    }
+}
+
+pub(crate) fn in_range(path: &'static str, value: f64, fine: bool, range: &'static str) -> Result<(), SettingsError> {
+    if fine { Ok(()) } else { Err(SettingsError::Range { path, value, range }) }
+}
+
+fn parse(value: &str) -> Value {
+    let parsed: Option<Table> = toml::from_str(&format!("value = {value}")).ok();
+    parsed.and_then(|mut table| table.remove("value")).unwrap_or_else(|| Value::String(value.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Mapping;
+
+    #[test]
+    fn every_kind_of_value_is_reached_by_its_path() {
+        let mut settings = Settings::default();
+        for (path, value) in [
+            ("limits.iterations", "50"),
+            ("limits.seconds", "2"),
+            ("metric.kind", "identity"),
+            ("stepsize.correction", "false"),
+            ("normal.mapping", "{hybrid = {alpha1 = 1, alpha2 = 2.0}}"),
+        ] {
+            settings.set(path, value).unwrap();
+        }
+        assert_eq!(settings.limits.iterations, 50);
+        assert_eq!(settings.limits.seconds, Some(2.0));
+        assert_eq!(settings.metric.kind, MetricKind::Identity);
+        assert!(!settings.stepsize.correction);
+        assert_eq!(settings.normal.mapping, Mapping::Hybrid { alpha1: 1.0, alpha2: 2.0 });
+        assert_eq!(Settings::from_toml(&toml::to_string(&settings).unwrap()).unwrap(), settings);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let mut settings = Settings::default();
+        let message = |result: Result<(), SettingsError>| result.unwrap_err().to_string();
+        assert_eq!(message(settings.set("stepsize.tau", "1.5")), "setting stepsize.tau is 1.5, but must be between 0 and 1");
+        assert!(message(settings.set("metric.kind", "spectrl")).contains("unknown variant `spectrl`"));
+        assert!(message(settings.set("scaling.x", "1")).contains("`scaling` is a single value"));
+        assert!(message(settings.set("", "1")).contains("unknown field"));
+        for (path, value, expected) in [
+            ("sampling.judge.confidence", "1", "setting sampling.judge.confidence is 1, but must be between 0.5 and 1"),
+            (
+                "sampling.gradient.momentum",
+                "{constant = {a = 7}}",
+                "setting sampling.gradient.momentum is 7, but must be between 0 and 1",
+            ),
+            (
+                "sampling.jacobian.batch",
+                "{constant = {size = 0}}",
+                "setting sampling.jacobian.batch is 0, but must be of at least 1 sample",
+            ),
+            ("sampling.tau", "0.5", "setting sampling.tau is 0.5, but must be between 0 and 1/2"),
+        ] {
+            assert_eq!(message(settings.set(path, value)), expected);
+        }
+    }
+}

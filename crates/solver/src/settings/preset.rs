@@ -1,0 +1,80 @@
+//! Settings that belong together, under one name.
+
+use crate::{Batch, Estimation, Merit, MetricKind, Momentum, NormalVariant, Scaling, Settings, SettingsError, Theta};
+
+/// The largest batch that the paper's schedules may ask for.
+const LARGEST_BATCH: usize = 1_000_000;
+
+impl Settings {
+    /// The paper's methods as they are written: identity metric, its normal step, a merit parameter that never falls, its stepsize with
+    /// constants that are found, its batch schedules and momentum, samples with replacement, no test on samples, nothing scaled, no
+    /// correction, no other starts. `docs/algorithm.md` says why the defaults depart from it, line by line.
+    ///
+    /// ```
+    /// use tangor_solver::{MetricKind, Settings};
+    /// let mut settings = Settings::default();
+    /// settings.set("preset", "paper")?;
+    /// assert_eq!(settings, Settings::paper());
+    /// assert_eq!(settings.metric.kind, MetricKind::Identity);
+    /// # Ok::<(), tangor_solver::SettingsError>(())
+    /// ```
+    pub fn paper() -> Self {
+        let mut settings = Settings { scaling: Scaling::None, ..Settings::default() };
+        settings.limits.escapes = 0;
+        settings.normal.variant = NormalVariant::Bounded;
+        settings.metric.kind = MetricKind::Identity;
+        settings.merit = Merit { falls: false, margin: 1.0, ..Merit::default() };
+        settings.stepsize.correction = false;
+        settings.stepsize.slack_reset = false;
+        let estimation =
+            Estimation { batch: Batch::Paper { largest: LARGEST_BATCH }, momentum: Momentum::Paper, ..Estimation::default() };
+        let sampling = &mut settings.sampling;
+        (sampling.gradient, sampling.constraints, sampling.jacobian) = (estimation.clone(), estimation.clone(), estimation);
+        sampling.replacement = true;
+        sampling.shared_draws = false;
+        sampling.theta = Theta::Fixed { share: 1.0 };
+        sampling.merit_test = false;
+        settings
+    }
+
+    /// The settings of this name, with the tolerances, the limits on work and the seed that are set already.
+    pub(crate) fn preset(&self, name: &str) -> Result<Settings, SettingsError> {
+        let mut settings = match name {
+            "default" => Settings::default(),
+            "paper" => Settings::paper(),
+            _ => {
+                return Err(SettingsError::Assignment {
+                    path: "preset".to_string(),
+                    value: name.to_string(),
+                    reason: "there are the presets `default` and `paper`".to_string(),
+                });
+            }
+        };
+        settings.tolerance = self.tolerance.clone();
+        settings.limits = crate::Limits { escapes: settings.limits.escapes, ..self.limits.clone() };
+        settings.sampling.seed = self.sampling.seed;
+        Ok(settings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preset_keeps_tolerances_limits_and_seed() {
+        let mut settings = Settings::default();
+        for (path, value) in [("tolerance.feasibility", "1e-3"), ("limits.iterations", "7"), ("sampling.seed", "5")] {
+            settings.set(path, value).unwrap();
+        }
+        let before = settings.clone();
+        settings.set("preset", "paper").unwrap();
+        assert_eq!((settings.tolerance.feasibility, settings.limits.iterations, settings.sampling.seed), (1e-3, 7, 5));
+        assert_eq!((settings.merit.falls, settings.limits.escapes), (false, 0));
+        assert!(settings.validate().is_ok());
+        settings.set("preset", "default").unwrap();
+        assert_eq!(settings, before);
+        let error = settings.set("preset", "papre").unwrap_err();
+        assert_eq!(error.to_string(), "setting preset=papre: there are the presets `default` and `paper`");
+    }
+}

@@ -1,0 +1,199 @@
+//! The paper's closed form for equalities: `u = -J^T A h`, with a mapping `A` such that `J J^T A` is symmetric positive definite.
+
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
+use faer::{MatRef, Par, Spec};
+
+use crate::Mapping;
+use crate::form::iterate::Iterate;
+use crate::kernel::vector::dot;
+
+/// A user's own mapping.
+pub trait OwnMapping: Send {
+    /// Writes the symmetric `m x m` matrix `A` (column after column), given `J J^T` (likewise) and `h`. `J J^T A` must be symmetric
+    /// positive definite.
+    fn map(&mut self, gram: &[f64], h: &[f64], a: &mut [f64]);
+}
+
+impl<F: FnMut(&[f64], &[f64], &mut [f64]) + Send> OwnMapping for F {
+    fn map(&mut self, gram: &[f64], h: &[f64], a: &mut [f64]) {
+        self(gram, h, a)
+    }
+}
+
+/// The extreme eigenvalues of `J J^T A`.
+#[derive(Clone, Copy, Debug)]
+pub struct Spectrum {
+    pub smallest: f64,
+    pub largest: f64,
+}
+
+/// The memory of the mapping.
+pub struct MappingWork {
+    m: usize,
+    gram: Vec<f64>,
+    own: Vec<f64>,
+    product: Vec<f64>,
+    eigenvalues: Vec<f64>,
+    eigenvectors: Vec<f64>,
+    /// `A h`
+    mapped: Vec<f64>,
+    column: Vec<f64>,
+    memory: MemBuffer,
+}
+
+impl MappingWork {
+    pub fn new(m: usize) -> Self {
+        let scratch = self_adjoint_evd_scratch::<f64>(m, ComputeEigenvectors::Yes, Par::Seq, Spec::default());
+        MappingWork {
+            m,
+            gram: vec![0.0; m * m],
+            own: vec![0.0; m * m],
+            product: vec![0.0; m * m],
+            eigenvalues: vec![0.0; m],
+            eigenvectors: vec![0.0; m * m],
+            mapped: vec![0.0; m],
+            column: vec![0.0; m],
+            memory: MemBuffer::new(scratch),
+        }
+    }
+
+    /// Writes `u = -J^T A h` and gives the spectrum of `J J^T A`. `delta` is `L_c |h|`, for the regularised mapping.
+    pub fn compute(
+        &mut self,
+        at: &Iterate,
+        mapping: Mapping,
+        delta: f64,
+        own: Option<&mut (dyn OwnMapping + '_)>,
+        u: &mut [f64],
+    ) -> Spectrum {
+        self.find_gram(at, u);
+        let spectrum = match (mapping, own) {
+            (Mapping::Own, Some(own)) => self.apply_own(&at.h, own),
+            _ => self.apply(&at.h, mapping, delta),
+        };
+        u.fill(0.0);
+        for mapped in &mut self.mapped {
+            *mapped = -*mapped;
+        }
+        at.jacobian.add_transposed(&self.mapped, u);
+        spectrum
+    }
+
+    /// `J J^T`, column after column; `work` has the length of a step.
+    fn find_gram(&mut self, at: &Iterate, work: &mut [f64]) {
+        for j in 0..self.m {
+            self.column.fill(0.0);
+            self.column[j] = 1.0;
+            work.fill(0.0);
+            at.jacobian.add_transposed(&self.column, work);
+            at.jacobian.apply(work, &mut self.gram[j * self.m..(j + 1) * self.m]);
+        }
+    }
+
+    /// The named mappings are functions of `J J^T`, so one eigenvalue decomposition applies them: `A = V a(d) V^T`.
+    fn apply(&mut self, h: &[f64], mapping: Mapping, delta: f64) -> Spectrum {
+        self.product.copy_from_slice(&self.gram);
+        self.decompose();
+        let m = self.m;
+        let most = self.eigenvalues[m - 1].max(f64::MIN_POSITIVE);
+        let mut spectrum = Spectrum { smallest: f64::INFINITY, largest: 0.0 };
+        self.mapped.fill(0.0);
+        for k in 0..m {
+            // Dependent rows: what cannot be inverted is left alone.
+            let d = self.eigenvalues[k].max(0.0);
+            let invertible = d > 1e-13 * most;
+            let inverse = if invertible { 1.0 / d } else { 0.0 };
+            let a = match mapping {
+                Mapping::AugmentedLagrangian { alpha } => alpha,
+                Mapping::Sqp { alpha } => alpha * inverse,
+                Mapping::Hybrid { alpha1, alpha2 } => alpha1 + alpha2 * inverse,
+                Mapping::Regularised | Mapping::Own => 1.0 / (d + delta).max(1e-13 * most),
+            };
+            if invertible {
+                spectrum.smallest = spectrum.smallest.min(d * a);
+            }
+            spectrum.largest = spectrum.largest.max(d * a);
+            let vector = &self.eigenvectors[k * m..(k + 1) * m];
+            let share = a * dot(vector, h);
+            crate::kernel::vector::add(share, vector, &mut self.mapped);
+        }
+        spectrum
+    }
+
+    fn apply_own(&mut self, h: &[f64], own: &mut dyn OwnMapping) -> Spectrum {
+        let m = self.m;
+        own.map(&self.gram, h, &mut self.own);
+        for j in 0..m {
+            for i in 0..m {
+                let row = (0..m).map(|k| self.gram[k * m + i] * self.own[j * m + k]);
+                self.product[j * m + i] = row.sum();
+            }
+        }
+        for (i, mapped) in self.mapped.iter_mut().enumerate() {
+            *mapped = (0..m).map(|k| self.own[k * m + i] * h[k]).sum();
+        }
+        self.decompose();
+        Spectrum { smallest: self.eigenvalues[0], largest: self.eigenvalues[m - 1] }
+    }
+
+    /// Eigenvalues, rising, and eigenvectors of the symmetric matrix in `product`.
+    fn decompose(&mut self) {
+        let m = self.m;
+        let matrix = MatRef::from_column_major_slice(&self.product, m, m);
+        let vectors = faer::MatMut::from_column_major_slice_mut(&mut self.eigenvectors, m, m);
+        let values = faer::ColMut::from_slice_mut(&mut self.eigenvalues);
+        let stack = MemStack::new(&mut self.memory);
+        let done = self_adjoint_evd(matrix, values.as_diagonal_mut(), Some(vectors), Par::Seq, stack, Spec::default());
+        if done.is_err() {
+            self.eigenvalues.fill(f64::NAN);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::steps::local_model::by_hand::{Place, assert_near};
+
+    /// J = diag(3, 4) and h = (1, 2): J J^T = diag(9, 16).
+    fn apply(mapping: Mapping, own: Option<&mut (dyn OwnMapping + '_)>) -> ([f64; 2], [f64; 2]) {
+        let place = Place::new(&[[3.0, 0.0], [0.0, 4.0]], &[1.0, 2.0], [0.0; 2]);
+        let mut u = [0.0; 2];
+        let spectrum = MappingWork::new(2).compute(&place.at, mapping, 7.0, own, &mut u);
+        (u, [spectrum.smallest, spectrum.largest])
+    }
+
+    #[test]
+    fn every_mapping_by_hand() {
+        let cases = [
+            (Mapping::AugmentedLagrangian { alpha: 0.1 }, [-0.3, -0.8], [0.9, 1.6]),
+            (Mapping::Sqp { alpha: 0.5 }, [-1.0 / 6.0, -0.25], [0.5, 0.5]),
+            (Mapping::Hybrid { alpha1: 0.1, alpha2: 0.5 }, [-0.3 - 1.0 / 6.0, -1.05], [1.4, 2.1]),
+            (Mapping::Regularised, [-3.0 / 16.0, -8.0 / 23.0], [9.0 / 16.0, 16.0 / 23.0]),
+        ];
+        for (mapping, u, spectrum) in cases {
+            let found = apply(mapping, None);
+            assert_near(&found.0, &u);
+            assert_near(&found.1, &spectrum);
+        }
+        // A = diag(1, 1/4)
+        let mut own = |gram: &[f64], h: &[f64], a: &mut [f64]| {
+            assert_eq!((gram, h), (&[9.0, 0.0, 0.0, 16.0][..], &[1.0, 2.0][..]));
+            a.copy_from_slice(&[1.0, 0.0, 0.0, 0.25]);
+        };
+        let found = apply(Mapping::Own, Some(&mut own));
+        assert_near(&found.0, &[-3.0, -2.0]);
+        assert_near(&found.1, &[4.0, 9.0]);
+    }
+
+    #[test]
+    fn dependent_rows_are_left_alone() {
+        // The second row is the first: J J^T = [1 1; 1 1], whose inverse on its range is J J^T / 4.
+        let place = Place::new(&[[1.0, 0.0], [1.0, 0.0]], &[1.0, 1.0], [0.0; 2]);
+        let mut u = [0.0; 2];
+        let spectrum = MappingWork::new(2).compute(&place.at, Mapping::Sqp { alpha: 1.0 }, 0.0, None, &mut u);
+        assert_near(&u, &[-1.0, 0.0]);
+        assert_near(&[spectrum.smallest, spectrum.largest], &[1.0, 1.0]);
+    }
+}

@@ -1,0 +1,111 @@
+//! The merit parameter `rho` of `phi_rho = f + rho |h|`: it rises when a step needs it, and falls when its reason is gone.
+//!
+//! The paper's `rho` never falls. Where the start is bad it becomes huge, and the merit function then holds back every later step along
+//! curved constraints. Lowering it is compatible with the proof as long as it happens finitely often: each time the run waits twice
+//! as long before it looks again, and [`MOST_FALLS`] times are all.
+
+use serde::{Deserialize, Serialize};
+
+/// Iterations after which the run first looks whether `rho` is larger than anything needed since.
+const FIRST_WINDOW: u64 = 10;
+/// `rho` falls when it is this many times larger than what was needed, margin included.
+const EXCESS: f64 = 10.0;
+/// So often can it fall.
+const MOST_FALLS: u32 = 16;
+
+/// What a step asks of `rho`.
+pub struct Demand {
+    /// `g^T s + 1/2 s^T H s`, and the size of its rounding error
+    pub change: (f64, f64),
+    /// `theta |h|`, and the size of its rounding error
+    pub gain: (f64, f64),
+    /// `|lambda|`: with less, a minimum of the merit function need not be feasible.
+    pub multipliers: f64,
+}
+
+impl Demand {
+    /// `(g^T s + 1/2 s^T H s) / (theta |h|)` (eq:rhok-2). None where either is nothing but rounding: a ratio of two rounding errors must not
+    /// blow `rho` up.
+    fn needed(&self) -> Option<f64> {
+        let ((change, of_change), (gain, of_gain)) = (self.change, self.gain);
+        (change > of_change && gain > of_gain && gain > f64::MIN_POSITIVE).then(|| change / gain)
+    }
+}
+
+/// `rho <- max(rho, margin * needed)` when `rho` is less than what is needed; the paper's margin is 1.
+pub fn raised(rho: f64, margin: f64, demand: &Demand) -> f64 {
+    match demand.needed() {
+        Some(needed) if needed > rho => margin * needed,
+        _ => rho,
+    }
+}
+
+/// What was needed lately, and how often `rho` fell.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Falls {
+    most_needed: f64,
+    /// Iterations until the next look.
+    left: u64,
+    times: u32,
+}
+
+impl Default for Falls {
+    fn default() -> Self {
+        Falls { most_needed: 0.0, left: FIRST_WINDOW, times: 0 }
+    }
+}
+
+impl Falls {
+    /// The smaller `rho` that would have done since the last look, when it is much smaller and the time to look has come.
+    pub fn look(&mut self, rho: f64, least: f64, margin: f64, demand: &Demand) -> Option<f64> {
+        self.most_needed = self.most_needed.max(demand.needed().unwrap_or(0.0)).max(demand.multipliers);
+        self.left -= 1;
+        if self.left > 0 {
+            return None;
+        }
+        let enough = (margin * std::mem::take(&mut self.most_needed)).max(least);
+        let falls = rho > EXCESS * enough && self.times < MOST_FALLS;
+        self.times += u32::from(falls);
+        self.left = FIRST_WINDOW << self.times;
+        falls.then_some(enough)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn demand(change: f64, gain: f64) -> Demand {
+        Demand { change: (change, 1e-16), gain: (gain, 1e-16), multipliers: 0.5 }
+    }
+
+    #[test]
+    fn by_hand() {
+        // g^T s + 1/2 s^T H s = 3, theta |h| = 0.5 * 2 = 1: rho must be 3.
+        assert_eq!(raised(1.0, 1.0, &demand(3.0, 1.0)), 3.0);
+        assert_eq!(raised(1.0, 2.0, &demand(3.0, 1.0)), 6.0);
+        assert_eq!(raised(4.0, 2.0, &demand(3.0, 1.0)), 4.0);
+        assert_eq!(raised(1.0, 2.0, &demand(-3.0, 1.0)), 1.0);
+        assert_eq!(raised(1.0, 2.0, &demand(1e-17, 1e-30)), 1.0);
+        assert_eq!(raised(1.0, 2.0, &demand(1.0, 0.0)), 1.0);
+    }
+
+    #[test]
+    fn it_falls_to_what_was_needed_and_waits_longer_each_time() {
+        let (mut falls, mut rho, mut when) = (Falls::default(), 1e6, Vec::new());
+        for k in 1..=100 {
+            // 3 is needed until iteration 10; later the multipliers alone ask for 0.5.
+            let demand = if k <= 10 { demand(3.0, 1.0) } else { demand(-1.0, 1.0) };
+            if let Some(less) = falls.look(rho, 0.1, 2.0, &demand) {
+                rho = less;
+                when.push((k, rho));
+            }
+        }
+        assert_eq!(when, [(10, 6.0)], "from 1e6 to twice 3; 6 is not ten times twice 0.5");
+        let mut count = 0;
+        for _ in 0..10_000_000u64 {
+            count += u32::from(falls.look(1e9, 0.1, 2.0, &demand(-1.0, 1.0)).is_some());
+        }
+        assert_eq!(count, MOST_FALLS - 1, "finitely often");
+    }
+}

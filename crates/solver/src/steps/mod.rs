@@ -1,0 +1,137 @@
+//! The pieces of one iteration: normal step, tangent step, merit parameter, stepsize.
+
+pub(crate) mod line_search;
+pub(crate) mod lipschitz;
+pub(crate) mod local_model;
+pub(crate) mod mapping;
+pub(crate) mod merit_parameter;
+pub(crate) mod normal_step;
+pub(crate) mod tangent_step;
+
+use tangor_problem::SampledProblem;
+
+use crate::kernel::matrix::Jacobian;
+use crate::kernel::projection::Projection;
+use crate::kernel::vector::{add, norm};
+use crate::metric::{CurrentMetric, Curvature};
+use crate::solver::Solver;
+use crate::{NormalVariant, Row, Settings, Theta, Unusual};
+
+/// A share of the residual that is not worth a compromise with the objective.
+const NEXT_TO_NOTHING: f64 = 1e-8;
+
+/// The pieces of a step, with their memory.
+pub struct Steps {
+    pub bounds: local_model::StepBounds,
+    pub projection: Projection,
+    pub normal: normal_step::NormalStep,
+    pub tangent: tangent_step::TangentStep,
+    pub search: line_search::SearchMemory,
+    pub own_mapping: Option<Box<dyn mapping::OwnMapping>>,
+    /// The constant `L_c` that the last normal step reckoned with.
+    pub reckoned: f64,
+}
+
+impl Steps {
+    pub fn new(
+        jacobian: &Jacobian,
+        metric: &CurrentMetric,
+        settings: &Settings,
+        own_mapping: Option<Box<dyn mapping::OwnMapping>>,
+    ) -> Self {
+        let (m, columns) = (jacobian.rows(), jacobian.columns());
+        Steps {
+            bounds: local_model::StepBounds::new(columns),
+            projection: Projection::new(jacobian, &settings.kernel),
+            normal: normal_step::NormalStep::new(m, columns, &settings.normal),
+            tangent: tangent_step::TangentStep::new(jacobian, metric, &settings.kernel),
+            search: line_search::SearchMemory::new(m, columns),
+            own_mapping,
+            reckoned: 0.0,
+        }
+    }
+}
+
+impl<S: SampledProblem> Solver<S> {
+    /// The normal step `u` with its target `r`, then the tangent step `s` with the multipliers.
+    pub(crate) fn find_steps(&mut self, unusual: &mut Unusual) -> u32 {
+        let standard = &self.oracle.standard;
+        self.steps.bounds.around(&self.state.current.z, &standard.lower, &standard.upper);
+        self.state.metric.fill(&self.state.current);
+        let local = local_model::LocalModel {
+            at: &self.state.current,
+            bounds: &self.steps.bounds,
+            metric: &self.state.metric,
+            clock: &self.clock,
+        };
+        let (settings, own) = (&self.settings.normal, self.steps.own_mapping.as_deref_mut());
+        let share = match self.settings.sampling.theta {
+            Theta::Fixed { share } if self.noisy.is_some() => Some(share),
+            _ => None,
+        };
+        self.steps.reckoned = self.state.progress.lipschitz.cautious();
+        let wanted = (self.steps.reckoned, share);
+        let first = self.steps.normal.compute(local, wanted, settings, own, &mut self.steps.projection, unusual);
+        let target = &self.steps.normal.target;
+        let both = first + self.steps.tangent.compute(local, target, &mut self.steps.projection, unusual);
+        // Next to a stationary point of the violation there is next to nothing to repair, and a step that is exact only up to rounding
+        // would not repair it: there the violation comes first, alone.
+        let violated = norm(&self.state.current.h) > self.settings.tolerance.feasibility;
+        let measured = self.settings.normal.variant != NormalVariant::Mapping;
+        if self.noisy.is_none() && violated && measured && self.steps.normal.theta < NEXT_TO_NOTHING {
+            self.steps.tangent.s.copy_from_slice(&self.steps.normal.u);
+        }
+        both
+    }
+
+    /// The curvature of the Lagrangian along the step that was accepted.
+    pub(crate) fn learn_metric(&mut self) {
+        let (dz, dl) = (&mut self.steps.search.dz, &mut self.steps.search.dl);
+        let n = self.state.current.n();
+        for i in 0..n {
+            dz[i] = self.trial.z[i] - self.state.current.z[i];
+            dl[i] = -self.state.current.g[i];
+        }
+        self.steps.search.negative.copy_from_slice(&self.steps.tangent.lambda);
+        self.steps.search.negative.iter_mut().for_each(|lambda| *lambda = -*lambda);
+        self.state.current.jacobian.a.add_transposed(&self.steps.search.negative, &mut dl[..n]);
+        add(1.0, &self.trial.g[..n], &mut dl[..n]);
+        self.trial.jacobian.a.add_transposed(&self.steps.tangent.lambda, &mut dl[..n]);
+        let factor = self.state.metric.learn(Curvature { dz: &dz[..n], dl: &dl[..n], noise: 0.0 });
+        self.state.progress.lipschitz.rescale(factor);
+    }
+
+    /// Whether what is known of `L_c` by now is far more than the normal step reckoned with.
+    pub(crate) fn normal_step_was_bold(&self) -> bool {
+        self.noisy.is_none()
+            && self.state.progress.lipschitz.cautious() > 2.0 * self.steps.reckoned
+            && norm(&self.state.current.h) > 0.0
+    }
+
+    /// What the observer is told, as far as it is known before the step.
+    pub(crate) fn row(&self, kernel_iterations: u32) -> Row {
+        let residuals = &self.judging.kkt.residuals;
+        let tangent = self.steps.tangent.s.iter().zip(&self.steps.normal.u).map(|(s, u)| (s - u) * (s - u)).sum::<f64>().sqrt();
+        Row {
+            iteration: self.state.progress.iteration,
+            objective: self.state.current.f / self.oracle.standard.objective_factor(),
+            stationarity: residuals.stationarity,
+            feasibility: residuals.feasibility,
+            complementarity: residuals.complementarity,
+            normal: norm(&self.steps.normal.u),
+            tangent,
+            rho: self.state.progress.rho,
+            eta: 0.0,
+            theta: self.steps.normal.theta,
+            lipschitz_objective: self.state.progress.lipschitz.objective,
+            lipschitz_constraints: self.state.progress.lipschitz.constraints,
+            metric: self.state.metric.scalar(),
+            kernel_iterations,
+            evaluations: self.oracle.counts(),
+            samples: self.oracle.samples(),
+            true_residuals: None,
+            seconds: 0.0,
+            unusual: Unusual::default(),
+        }
+    }
+}

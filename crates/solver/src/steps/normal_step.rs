@@ -1,0 +1,344 @@
+//! The normal step `u`: how much of the residual can the linearised constraints remove without leaving the bounds? Only the target
+//! `r = J u` is handed on.
+
+use crate::kernel::cone;
+use crate::kernel::projection::{Projected, Projection};
+use crate::kernel::subproblem::{Block, Subproblem};
+use crate::kernel::vector::norm;
+use crate::steps::local_model::{LocalModel, StepBounds};
+use crate::steps::mapping::{MappingWork, OwnMapping};
+use crate::{Event, Normal, NormalVariant, Unusual};
+
+/// The normal step with its memory.
+pub struct NormalStep {
+    pub u: Vec<f64>,
+    /// `r = J u`
+    pub target: Vec<f64>,
+    /// The share of the residual that the linearisation removes; for a mapping the smallest eigenvalue of `J J^T A`.
+    pub theta: f64,
+    /// What the stepsize must not exceed.
+    pub cap: f64,
+    /// Multipliers, kept as a warm start.
+    pub y: Vec<f64>,
+    work: LeastSquaresRows,
+    mapping: Option<MappingWork>,
+    /// For the shortest step with no bounds, where a variant asks for it.
+    unbounded: Option<Unbounded>,
+}
+
+/// The memory of a least-squares problem without bounds.
+struct Unbounded {
+    bounds: StepBounds,
+    y: Vec<f64>,
+    w: Vec<f64>,
+}
+
+impl Unbounded {
+    fn new(columns: usize, rows: usize) -> Self {
+        let bounds = StepBounds { lower: vec![f64::NEG_INFINITY; columns], upper: vec![f64::INFINITY; columns] };
+        Unbounded { bounds, y: vec![0.0; rows], w: vec![0.0; columns] }
+    }
+}
+
+struct LeastSquaresRows {
+    wanted: Vec<f64>,
+    softness: Vec<f64>,
+}
+
+/// The softness that keeps the least-squares problem well posed, relative to the size of `J J^T`.
+const SOFTEST: f64 = 1e-10;
+
+/// What is left of a residual, relative to it, when it counts as removed: the softness leaves about this much where `J` is ill
+/// conditioned.
+const ATTAINED: f64 = 1e-6;
+
+impl NormalStep {
+    pub fn new(m: usize, columns: usize, settings: &Normal) -> Self {
+        let mapping = (settings.variant == NormalVariant::Mapping).then(|| MappingWork::new(m));
+        NormalStep {
+            u: vec![0.0; columns],
+            target: vec![0.0; m],
+            theta: 1.0,
+            cap: 1.0,
+            y: vec![0.0; m],
+            unbounded: None,
+            work: LeastSquaresRows { wanted: vec![0.0; m], softness: vec![0.0; m] },
+            mapping,
+        }
+    }
+
+    /// Computes `u`, `r` and `theta` at the iterate. `lipschitz` is the estimate of `L_c`; `share` is the paper's fixed `theta`, if one
+    /// is wanted. A mapping has its own.
+    pub fn compute(
+        &mut self,
+        local: LocalModel,
+        (lipschitz, share): (f64, Option<f64>),
+        settings: &Normal,
+        own: Option<&mut (dyn OwnMapping + '_)>,
+        projection: &mut Projection,
+        unusual: &mut Unusual,
+    ) -> u32 {
+        let at = local.at;
+        let size = norm(&at.h);
+        self.theta = 1.0;
+        self.cap = 1.0;
+        if size == 0.0 {
+            self.u.fill(0.0);
+            self.target.fill(0.0);
+            return 0;
+        }
+        if let Some(work) = &mut self.mapping {
+            let spectrum = work.compute(at, settings.mapping, lipschitz * size, own, &mut self.u);
+            at.jacobian.apply(&self.u, &mut self.target);
+            self.theta = spectrum.smallest;
+            self.cap = 1.0 / spectrum.largest.max(f64::MIN_POSITIVE);
+            return 0;
+        }
+        let mut iterations = 0;
+        if let Some(share) = share {
+            let (attained, projected) = self.remove_share(local, share, projection, unusual);
+            if attained {
+                return projected.iterations;
+            }
+            iterations = projected.iterations;
+        }
+        let smallest = softest(local);
+        let majorised = settings.variant == NormalVariant::Majorised;
+        let softness = if majorised { (lipschitz * size).max(smallest) } else { smallest };
+        let projected =
+            least_squares(local, (1.0, &at.h), softness, &mut self.work, &mut self.y, &mut self.u, projection, unusual);
+        at.jacobian.apply(&self.u, &mut self.target);
+        // A step that removes the whole residual is a solution of the paper's variants, too, if its null-space part is as they ask.
+        let left = |target: &[f64]| at.h.iter().zip(target).map(|(h, r)| (h + r) * (h + r)).sum::<f64>().sqrt();
+        if !majorised && (left(&self.target) > ATTAINED * size || !self.is_allowed(local, settings, projection, unusual)) {
+            unusual.insert(Event::Cone);
+            if cone::normal_step(local, settings, &mut self.u) {
+                at.jacobian.apply(&self.u, &mut self.target);
+            } else {
+                unusual.insert(Event::Inexact);
+            }
+        }
+        self.theta = 1.0 - left(&self.target) / size;
+        if self.theta < 0.0 {
+            // Only a subproblem that was not solved can do harm: standing still is better.
+            self.u.fill(0.0);
+            self.target.fill(0.0);
+            self.theta = 0.0;
+            unusual.insert(Event::Inexact);
+        }
+        iterations + projected.iterations
+    }
+
+    /// Whether the null-space part `v = u - w` of a step, where `w` is the shortest one with `J w = J u`, is one that the variant allows.
+    fn is_allowed(&mut self, local: LocalModel, settings: &Normal, projection: &mut Projection, unusual: &mut Unusual) -> bool {
+        let unbounded = self.unbounded.get_or_insert_with(|| Unbounded::new(self.u.len(), self.y.len()));
+        let free = LocalModel { bounds: &unbounded.bounds, ..local };
+        unbounded.y.fill(0.0);
+        let Unbounded { y, w, .. } = unbounded;
+        least_squares(free, (-1.0, &self.target), softest(local), &mut self.work, y, w, projection, unusual);
+        self.u.iter().zip(w.iter_mut()).for_each(|(u, w)| *w = u - *w);
+        let (v, h) = (&*w, &local.at.h);
+        let sum = |a: &[f64]| a.iter().map(|a| a.abs()).sum::<f64>();
+        match settings.variant {
+            NormalVariant::Bounded => norm(v) <= (1.0 + ATTAINED) * norm(h),
+            NormalVariant::BoundedOneNorm => sum(v) <= (1.0 + ATTAINED) * sum(h),
+            // Any such part has its price here.
+            NormalVariant::Regularised => norm(v) <= ATTAINED * norm(&self.u),
+            NormalVariant::Majorised | NormalVariant::Mapping => true,
+        }
+    }
+
+    /// The paper's stochastic target `r = -theta h` with a fixed `theta`. False: the bounds do not allow it.
+    fn remove_share(
+        &mut self,
+        local: LocalModel,
+        share: f64,
+        projection: &mut Projection,
+        unusual: &mut Unusual,
+    ) -> (bool, Projected) {
+        let h = &local.at.h;
+        let projected =
+            least_squares(local, (share, h), softest(local), &mut self.work, &mut self.y, &mut self.u, projection, unusual);
+        local.at.jacobian.apply(&self.u, &mut self.target);
+        let left = h.iter().zip(&self.target).map(|(h, r)| (share * h + r).powi(2)).sum::<f64>().sqrt();
+        let attained = left <= ATTAINED * share * norm(h);
+        if attained {
+            self.theta = share;
+        }
+        (attained, projected)
+    }
+
+    /// The rows of the last subproblem: target and softness.
+    pub fn rows(&self) -> (&[f64], &[f64]) {
+        (&self.work.wanted, &self.work.softness)
+    }
+
+    /// The second-order correction: a short step that removes the residual `h` which is left at the end of a step. The bounds of the
+    /// local is that around the end of the step.
+    pub fn correction(
+        &mut self,
+        local: LocalModel,
+        h: &[f64],
+        y: &mut [f64],
+        d: &mut [f64],
+        projection: &mut Projection,
+        unusual: &mut Unusual,
+    ) -> Projected {
+        y.fill(0.0);
+        least_squares(local, (1.0, h), softest(local), &mut self.work, y, d, projection, unusual)
+    }
+}
+
+/// The softness that keeps the least-squares problem well posed.
+fn softest(local: LocalModel) -> f64 {
+    SOFTEST * local.at.jacobian.norm().powi(2) / local.at.h.len() as f64
+}
+
+/// `min 1/2 |share h + J u|^2 + softness/2 u^T H u` inside the bounds.
+#[allow(clippy::too_many_arguments)]
+fn least_squares(
+    local: LocalModel,
+    (share, h): (f64, &[f64]),
+    softness: f64,
+    work: &mut LeastSquaresRows,
+    y: &mut [f64],
+    u: &mut [f64],
+    projection: &mut Projection,
+    unusual: &mut Unusual,
+) -> Projected {
+    for (wanted, h) in work.wanted.iter_mut().zip(h) {
+        *wanted = -share * h;
+    }
+    work.softness.fill(softness);
+    let subproblem = Subproblem {
+        jacobian: &local.at.jacobian,
+        metric: &local.metric.normal,
+        block: Block::Diagonal,
+        gradient: None,
+        target: &work.wanted,
+        lower: &local.bounds.lower,
+        upper: &local.bounds.upper,
+        softness: &work.softness,
+    };
+    projection.solve_or_hand_over(&subproblem, y, u, local.clock, unusual)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::steps::local_model::by_hand::{Place, assert_near};
+    use crate::{Kernel, Mapping};
+
+    fn step(place: &Place, lipschitz: f64, settings: Normal) -> NormalStep {
+        step_with_share(place, lipschitz, None, settings)
+    }
+
+    fn step_with_share(place: &Place, lipschitz: f64, share: Option<f64>, settings: Normal) -> NormalStep {
+        let mut projection = Projection::new(&place.at.jacobian, &Kernel::default());
+        let mut normal = NormalStep::new(place.at.h.len(), 2, &settings);
+        normal.compute(place.local(), (lipschitz, share), &settings, None, &mut projection, &mut Unusual::default());
+        normal
+    }
+
+    fn with(variant: NormalVariant) -> Normal {
+        Normal { variant, ..Normal::default() }
+    }
+
+    #[test]
+    fn linear_constraints_are_repaired_at_once() {
+        let place = Place::new(&[[1.0, 1.0]], &[2.0], [0.0; 2]);
+        for variant in
+            [NormalVariant::Majorised, NormalVariant::Bounded, NormalVariant::BoundedOneNorm, NormalVariant::Regularised]
+        {
+            let normal = step(&place, 0.0, with(variant));
+            assert_near(&normal.u, &[-1.0, -1.0]);
+            assert_near(&normal.target, &[-2.0]);
+            assert_near(&[normal.theta, normal.cap], &[1.0, 1.0]);
+        }
+    }
+
+    #[test]
+    fn the_majorised_step_is_shorter() {
+        // L_c |h| = 2: min 1/2 (2 + u1 + u2)^2 + |u|^2 has 2 + 4 u_i = 0.
+        let normal = step(&Place::new(&[[1.0, 1.0]], &[2.0], [0.0; 2]), 1.0, with(NormalVariant::Majorised));
+        assert_near(&normal.u, &[-0.5, -0.5]);
+        assert_near(&[normal.theta], &[0.5]);
+    }
+
+    #[test]
+    fn bounds_move_the_step_or_leave_a_residual() {
+        let mut place = Place::new(&[[1.0, 1.0]], &[2.0], [0.0; 2]);
+        place.bounds.lower[0] = -0.25;
+        assert_near(&step(&place, 0.0, with(NormalVariant::Majorised)).u, &[-0.25, -1.75]);
+        place.bounds.lower[1] = -0.75;
+        for variant in [NormalVariant::Majorised, NormalVariant::Bounded, NormalVariant::BoundedOneNorm] {
+            let normal = step(&place, 0.0, with(variant));
+            assert_near(&normal.u, &[-0.25, -0.75]);
+            assert_near(&[normal.theta], &[0.5]);
+        }
+    }
+
+    #[test]
+    fn a_fixed_share_is_removed_where_the_bounds_allow_it() {
+        // J = (1, 1) and h = 2: a quarter of it is u1 + u2 = -1/2, at its shortest (-1/4, -1/4), whatever L_c is.
+        let mut place = Place::new(&[[1.0, 1.0]], &[2.0], [0.0; 2]);
+        for variant in [NormalVariant::Majorised, NormalVariant::Bounded] {
+            let normal = step_with_share(&place, 1.0, Some(0.25), with(variant));
+            assert_near(&normal.u, &[-0.25, -0.25]);
+            assert_near(&normal.target, &[-0.5]);
+            assert_near(&[normal.theta], &[0.25]);
+        }
+        // One variable can give 1/8: the other one gives the rest.
+        place.bounds.lower[0] = -0.125;
+        let normal = step_with_share(&place, 1.0, Some(0.25), with(NormalVariant::Bounded));
+        assert_near(&normal.u, &[-0.125, -0.375]);
+        assert_near(&[normal.theta], &[0.25]);
+        // Neither can give more than 1/8: the normal subproblem removes the 1/4 of the residual 2 that can be removed.
+        place.bounds.lower[1] = -0.125;
+        let normal = step_with_share(&place, 1.0, Some(0.25), with(NormalVariant::Bounded));
+        assert_near(&normal.u, &[-0.125, -0.125]);
+        assert_near(&normal.target, &[-0.25]);
+        assert_near(&[normal.theta], &[0.125]);
+        // And with a mapping the share is that of the mapping.
+        let mapping = Mapping::Sqp { alpha: 0.5 };
+        let settings = Normal { variant: NormalVariant::Mapping, mapping, ..Normal::default() };
+        assert_near(&[step_with_share(&place, 1.0, Some(0.25), settings).theta], &[0.5]);
+    }
+
+    #[test]
+    fn a_long_null_space_part_is_not_taken_for_granted() {
+        // J = (1, 0.02), h = 1 and u1 >= -1/2: u = (-1/2, -25) repairs all, but its null-space part is nearly 25 long where |h| = 1 is
+        // allowed, or 1 in the 1-norm. J and its null space are spanned by (1, 0.02) and (-0.02, 1).
+        let mut place = Place::new(&[[1.0, 0.02]], &[1.0], [0.0; 2]);
+        place.bounds.lower = vec![-0.5, -100.0];
+        place.bounds.upper = vec![100.0, 100.0];
+        for variant in [NormalVariant::Bounded, NormalVariant::BoundedOneNorm, NormalVariant::Regularised] {
+            let u = step(&place, 0.0, with(variant)).u;
+            let null = (-0.02 * u[0] + u[1]) / 1.0004;
+            let (v, length) = ([-0.02 * null, null], (1.0f64 + 0.02 * 0.02).sqrt() * null.abs());
+            match variant {
+                NormalVariant::Bounded => assert!(length <= 1.0 + 1e-6, "{u:?}"),
+                NormalVariant::BoundedOneNorm => assert!(v[0].abs() + v[1].abs() <= 1.0 + 1e-6, "{u:?}"),
+                // min 1/2 (1 + u1 + 0.02 u2)^2 + mu/2 |v|^2, where any v has its price.
+                _ => assert!(length < 5.0, "{u:?}"),
+            }
+            assert!(u[0] >= -0.5 - 1e-9, "{u:?}");
+        }
+    }
+
+    #[test]
+    fn a_mapping_reports_its_spectrum() {
+        // J J^T = 2 and A = 1/4: u = -J^T h / 4, beta = 1/2 and the cap is 2.
+        let mapping = Mapping::AugmentedLagrangian { alpha: 0.25 };
+        let settings = Normal { variant: NormalVariant::Mapping, mapping, ..Normal::default() };
+        let normal = step(&Place::new(&[[1.0, 1.0]], &[2.0], [0.0; 2]), 0.0, settings);
+        assert_near(&normal.u, &[-0.5, -0.5]);
+        assert_near(&[normal.theta, normal.cap], &[0.5, 2.0]);
+    }
+
+    #[test]
+    fn nothing_is_done_where_nothing_is_violated() {
+        let normal = step(&Place::new(&[[1.0, 1.0]], &[0.0], [1.0; 2]), 1.0, with(NormalVariant::Majorised));
+        assert_eq!((normal.u, normal.target, normal.theta), (vec![0.0; 2], vec![0.0], 1.0));
+    }
+}

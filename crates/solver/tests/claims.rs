@@ -1,0 +1,157 @@
+//! What a run claims is true: of infeasible and unbounded problems, of saddles of the violation, of rows in any unit.
+
+#[path = "support/referee.rs"]
+mod referee;
+
+use tangor_problem::{ClosureProblem, Failure, Meta};
+use tangor_solver::{Event, Point, Report, Settings, Stop, solve};
+
+fn honest(build: impl Fn() -> ClosureProblem) -> Report {
+    let report = solve(build(), Settings::default()).unwrap();
+    referee::assert_honest(&mut build(), &report);
+    report
+}
+
+/// Only a constraint, given with its gradient.
+fn constraint(
+    meta: Meta,
+    c: impl FnMut(&[f64]) -> f64 + Send + Clone + 'static,
+    gradient: impl FnMut(&[f64], &mut [f64]) + Send + Clone + 'static,
+) -> impl Fn() -> ClosureProblem {
+    move || {
+        let (mut c, mut gradient) = (c.clone(), gradient.clone());
+        let builder = ClosureProblem::builder(meta.clone()).constraints(move |x, out| out[0] = c(x));
+        builder.jacobian(move |x, values| gradient(x, values)).build().unwrap()
+    }
+}
+
+#[test]
+fn a_saddle_of_the_violation_is_left() {
+    let meta = Meta::new("saddle", vec![0.0, 0.0]).no_objective().equalities(&[1.0]);
+    let report = honest(constraint(meta, |x| x[0] * x[1], |x, g| g.copy_from_slice(&[x[1], x[0]])));
+    assert_eq!(report.point, Point::EpsKkt, "{}", report.message);
+    assert!((report.x[0] * report.x[1] - 1.0).abs() < 1e-6);
+    assert!(
+        report.unusual.iter().any(|(event, _)| *event == Event::Elsewhere),
+        "the record says how it was left: {:?}",
+        report.unusual
+    );
+}
+
+#[test]
+fn the_unit_of_a_row_does_not_make_it_infeasible() {
+    for scale in [1e-7, 1e7] {
+        let meta = Meta::new("unit", vec![0.0]).no_objective().equalities(&[1.0]);
+        let report = honest(constraint(meta, move |x| scale * x[0], move |_, g| g[0] = scale));
+        assert_eq!(report.point, Point::EpsKkt, "{scale}: {}", report.message);
+    }
+}
+
+#[test]
+fn a_start_far_away_does_not_make_a_row_infeasible() {
+    let meta = Meta::new("far", vec![3e15, 1.0]).no_objective().equalities(&[1.0]);
+    let report = honest(constraint(meta, |x| x[0] + x[1], |_, g| g.fill(1.0)));
+    assert_ne!(report.point, Point::EpsInfeasibleStationary, "{}", report.message);
+}
+
+#[test]
+fn what_is_infeasible_is_still_called_so() {
+    for start in [0.0, 1e-9, 1.0, -30.0] {
+        let meta = Meta::new("no root", vec![start]).no_objective().equalities(&[-1.0]);
+        let report = honest(constraint(meta, |x| x[0] * x[0], |x, g| g[0] = 2.0 * x[0]));
+        assert_eq!(
+            (report.stop, report.point),
+            (Stop::Tolerance, Point::EpsInfeasibleStationary),
+            "{start}: {}",
+            report.message
+        );
+        assert!(report.x[0].abs() < 1e-5 && (report.feasibility - 1.0).abs() < 1e-9);
+        assert!(report.unusual.contains(&(Event::Elsewhere, 3)), "it tried three other starts");
+    }
+}
+
+/// Only an objective, given with its derivative, with a value where `f` is finite.
+fn objective(meta: Meta, f: fn(&[f64]) -> f64, g: fn(&[f64], &mut [f64])) -> impl Fn() -> ClosureProblem {
+    move || {
+        let value = move |x: &[f64]| if f(x).is_finite() { Ok(f(x)) } else { Err(Failure::undefined("outside of its domain")) };
+        ClosureProblem::builder(meta.clone()).objective(value).gradient(g).build().unwrap()
+    }
+}
+
+#[test]
+fn unbounded_problems_are_named() {
+    let line = objective(Meta::new("line", vec![0.0]), |x| x[0], |_, g| g[0] = 1.0);
+    let saddle = objective(
+        Meta::new("saddle", vec![0.1, 0.1]),
+        |x| x[1] * x[1] - x[0] * x[0],
+        |x, g| g.copy_from_slice(&[-2.0 * x[0], 2.0 * x[1]]),
+    );
+    let logarithm = objective(Meta::new("logarithm", vec![1.0]), |x| -x[0].ln(), |x, g| g[0] = -1.0 / x[0]);
+    let cube = objective(Meta::new("cube", vec![-1.0]), |x| x[0].powi(3), |x, g| g[0] = 3.0 * x[0] * x[0]);
+    for build in [&line as &dyn Fn() -> ClosureProblem, &saddle, &logarithm, &cube] {
+        let report = honest(build);
+        assert_eq!(
+            (report.stop, report.point),
+            (Stop::Unbounded, Point::Unbounded),
+            "{}: {} {:?} {:?}",
+            report.problem,
+            report.message,
+            report.x,
+            report.objective
+        );
+    }
+}
+
+#[test]
+fn bounded_problems_are_not_called_unbounded() {
+    let flat = objective(Meta::new("flat", vec![0.0]), |x| (-x[0]).exp(), |x, g| g[0] = -(-x[0]).exp());
+    let inverse = objective(
+        Meta::new("inverse", vec![1.0]).bounds(&[1e-3], &[f64::INFINITY]),
+        |x| 1.0 / x[0],
+        |x, g| g[0] = -1.0 / (x[0] * x[0]),
+    );
+    let far = objective(Meta::new("far", vec![0.0]), |x| (x[0] - 1e9).powi(2), |x, g| g[0] = 2.0 * (x[0] - 1e9));
+    for build in [&flat as &dyn Fn() -> ClosureProblem, &inverse, &far] {
+        let report = honest(build);
+        assert_ne!(report.point, Point::Unbounded, "{}: {}", report.problem, report.message);
+    }
+}
+
+/// After steps that are rejected at a kink or an edge, what is reported is what was evaluated at the reported point.
+#[test]
+fn the_reported_point_has_the_reported_values() {
+    let root = objective(Meta::new("root", vec![1.0]), |x| x[0].sqrt(), |x, g| g[0] = 0.5 / x[0].sqrt());
+    let kink = objective(Meta::new("kink", vec![1.0]), |x| x[0].abs(), |x, g| g[0] = x[0].signum());
+    let valley = objective(
+        Meta::new("valley", vec![1.0, 2.0]),
+        |x| (x[0] - x[1]).abs() + 1e-3 * x[0] * x[0],
+        |x, g| {
+            let sign = (x[0] - x[1]).signum();
+            g.copy_from_slice(&[sign + 2e-3 * x[0], -sign]);
+        },
+    );
+    for build in [&root as &dyn Fn() -> ClosureProblem, &kink, &valley] {
+        let report = honest(build);
+        assert!(report.x.iter().all(|x| x.is_finite()) && report.objective.is_finite(), "{}", report.problem);
+    }
+    assert!(honest(&root).x[0] >= 0.0);
+}
+
+/// A function that gives another value at every call is told from one that does not.
+#[test]
+fn values_that_cannot_be_repeated_are_named() {
+    let build = |step: f64| {
+        let mut calls = 0.0;
+        let value = move |x: &[f64]| {
+            calls += step;
+            x[0] * x[0] + calls
+        };
+        let meta = Meta::new("counting", vec![1.0]);
+        ClosureProblem::builder(meta).objective(value).gradient(|x, g| g[0] = 2.0 * x[0]).build().unwrap()
+    };
+    let report = solve(build(-1e-3), Settings::default()).unwrap();
+    assert_eq!(report.confirmed, Some(false));
+    assert!(report.unusual.contains(&(Event::Unrepeatable, 1)), "{:?}", report.unusual);
+    let report = solve(build(0.0), Settings::default()).unwrap();
+    assert_eq!((report.confirmed, report.point), (Some(true), Point::EpsKkt));
+}

@@ -1,0 +1,76 @@
+//! One function of the user.
+
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::memory::Lender;
+
+/// A function with the arguments that follow `x`.
+pub struct Call {
+    function: Py<PyAny>,
+    args: Option<Py<PyTuple>>,
+    /// Whether it takes the keyword `out` and writes into that array.
+    out: bool,
+}
+
+impl Call {
+    /// From Python's `(function, args, takes out)`.
+    pub fn new((function, args, out): (Py<PyAny>, Py<PyTuple>, bool), py: Python<'_>) -> Self {
+        let args = Some(args).filter(|args| !args.bind(py).is_empty());
+        Call { function, args, out }
+    }
+
+    fn arguments<'py>(&self, py: Python<'py>, first: &[&Bound<'py, PyAny>]) -> PyResult<Bound<'py, PyTuple>> {
+        let first = PyTuple::new(py, first)?;
+        match &self.args {
+            None => Ok(first),
+            Some(args) => first.add(args.bind(py))?.cast_into().map_err(PyErr::from),
+        }
+    }
+
+    /// The function at an array.
+    pub fn at<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        match &self.args {
+            None => self.function.bind(x.py()).call1((x,)),
+            Some(_) => self.function.bind(x.py()).call1(self.arguments(x.py(), &[x])?),
+        }
+    }
+
+    /// The function at an array and at the draws.
+    pub fn at_draws<'py>(&self, x: &Bound<'py, PyAny>, draws: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        match &self.args {
+            None => self.function.bind(x.py()).call1((x, draws)),
+            Some(_) => self.function.bind(x.py()).call1(self.arguments(x.py(), &[x, draws])?),
+        }
+    }
+
+    /// The function at `x`, whose values `take` puts into `values` unless the function wrote them there itself.
+    pub fn fill<'py>(
+        &self,
+        py: Python<'py>,
+        lender: &Lender,
+        x: &[f64],
+        values: &mut [f64],
+        take: impl FnOnce(&Bound<'py, PyAny>, &mut [f64]) -> PyResult<()>,
+    ) -> PyResult<()> {
+        if !self.out {
+            return lender.show(py, x, |x| take(&self.at(x.as_any())?, values));
+        }
+        let elsewhere = lender.show(py, x, |x| lender.lend(py, values, |out| self.write(x, out)))?;
+        elsewhere.map_or(Ok(()), |result| take(&result, values))
+    }
+
+    /// None: the values are in `out`.
+    fn write<'py>(
+        &self,
+        x: &Bound<'py, PyArray1<f64>>,
+        out: &Bound<'py, PyArray1<f64>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let py = x.py();
+        let keywords = PyDict::new(py);
+        keywords.set_item("out", out)?;
+        let result = self.function.bind(py).call(self.arguments(py, &[x.as_any()])?, Some(&keywords))?;
+        Ok(Some(result).filter(|result| !result.is_none() && !result.is(out)))
+    }
+}

@@ -1,0 +1,75 @@
+//! Whether derivatives are right, and what fresh samples say of a point.
+
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use tangor_problem::{Comparison, Draw, Problem, check_derivatives};
+use tangor_solver::{Candidate, judge_point};
+
+use crate::functions::raised;
+use crate::memory::Lender;
+use crate::model::Model;
+use crate::sampled::SameDraws;
+use crate::settings;
+use crate::shared::Shared;
+
+/// Compares derivatives with differences at a point; of a noisy problem with these draws. JSON.
+#[pyfunction]
+pub fn check(py: Python<'_>, model: &Bound<'_, Model>, x: PyReadonlyArray1<'_, f64>, draws: Vec<u64>) -> PyResult<String> {
+    let shared = Shared::new(Lender::copying());
+    let x = x.as_slice()?;
+    let mut problem: Box<dyn Problem + Send> = match model.get().exact(&shared) {
+        Some(problem) => problem,
+        None => {
+            let draws = draws.into_iter().map(Draw).collect();
+            Box::new(SameDraws::new(model.get().build(&shared), draws, model.get().has_values()))
+        }
+    };
+    let found = py.detach(|| check_derivatives(&mut *problem, x)).map_err(|failure| raised(&shared, failure))?;
+    let all = |comparisons: &[Comparison]| comparisons.iter().map(comparison).collect::<Vec<_>>();
+    Ok(json!({
+        "right": found.is_right(),
+        "compared": found.compared,
+        "undecided": found.undecided,
+        "worst": found.worst.as_ref().map(comparison),
+        "wrong": all(&found.wrong),
+        "undeclared": all(&found.undeclared),
+        "objective": problem.meta().has_objective,
+    })
+    .to_string())
+}
+
+fn comparison(comparison: &Comparison) -> Value {
+    json!({
+        "function": comparison.function.to_string(),
+        "row": comparison.row.as_ref().map(|row| row.1.clone()),
+        "column": comparison.column.1,
+        "given": comparison.given,
+        "estimated": comparison.estimated,
+        "excess": comparison.excess(),
+        "sentence": comparison.to_string(),
+    })
+}
+
+/// Judges a point with its multipliers on fresh samples. JSON.
+#[pyfunction]
+pub fn judge(
+    py: Python<'_>,
+    model: &Bound<'_, Model>,
+    x: PyReadonlyArray1<'_, f64>,
+    rows: PyReadonlyArray1<'_, f64>,
+    bounds: PyReadonlyArray1<'_, f64>,
+    settings_json: &str,
+) -> PyResult<String> {
+    let settings = settings::read(settings_json)?;
+    let shared = Shared::new(Lender::copying());
+    let problem = model.get().build(&shared);
+    let candidate = Candidate { x: x.as_slice()?, row_multipliers: rows.as_slice()?, bound_multipliers: bounds.as_slice()? };
+    let judged = py.detach(|| judge_point(problem, candidate, &settings.sampling));
+    match (shared.take_error(), judged) {
+        (Some(error), _) => Err(error),
+        (None, Ok(verdict)) => Ok(json!(verdict).to_string()),
+        (None, Err(error)) => Err(PyValueError::new_err(error.to_string())),
+    }
+}

@@ -1,0 +1,333 @@
+//! A problem whose functions are Python's.
+
+use std::sync::Arc;
+
+use numpy::{Complex64, PyArray1};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use tangor_problem::{Evaluation, Meta, Problem};
+
+use crate::differences::{Scheme, Stencil};
+use crate::shared::{Callee, Shared};
+use crate::statement::{Block, Estimation, Kind, Slope, Statement};
+use crate::values;
+
+const OBJECTIVE: &str = "the objective";
+const GRADIENT: &str = "the gradient of the objective";
+
+/// Calls the functions of a statement.
+pub struct Functions {
+    meta: Arc<Meta>,
+    statement: Arc<Statement>,
+    shared: Arc<Shared>,
+    last: Last,
+}
+
+/// What is known at the last point.
+#[derive(Default)]
+struct Last {
+    x: Vec<f64>,
+    objective: Option<f64>,
+    gradient: Option<Py<PyAny>>,
+    constraints: Option<Py<PyAny>>,
+    jacobian: Option<Py<PyAny>>,
+}
+
+impl Functions {
+    /// The functions of a statement, for one run.
+    pub fn new(meta: Arc<Meta>, statement: Arc<Statement>, shared: Arc<Shared>) -> Self {
+        Functions { meta, statement, shared, last: Last::default() }
+    }
+
+    /// Forgets what is known of another point.
+    fn look_at(&mut self, x: &[f64]) {
+        if self.last.x != x {
+            let mut kept = std::mem::take(&mut self.last.x);
+            kept.clear();
+            kept.extend_from_slice(x);
+            self.last = Last { x: kept, ..Last::default() };
+        }
+    }
+
+    /// Calls the function for all, once for each point.
+    fn evaluate_all(&mut self, py: Python<'_>, x: &[f64]) -> PyResult<()> {
+        let statement = self.statement.clone();
+        let Some(evaluate) = &statement.evaluate else { return Ok(()) };
+        self.look_at(x);
+        if self.last.objective.is_some() {
+            return Ok(());
+        }
+        self.shared.count(Callee::Everything);
+        let result = self.shared.lender.show(py, x, |x| evaluate.at(x.as_any()))?;
+        let four = result.cast::<PyTuple>().ok().filter(|tuple| tuple.len() == 4).ok_or_else(|| {
+            PyTypeError::new_err("evaluate(x) must give a tuple of four: objective, gradient, constraints and Jacobian")
+        })?;
+        let part = |k: usize| four.get_item(k).map(Bound::unbind).map(Some);
+        self.last.objective = match self.statement.meta.has_objective {
+            true => Some(values::number(&four.get_item(0)?, OBJECTIVE)?),
+            false => Some(0.0),
+        };
+        (self.last.gradient, self.last.constraints, self.last.jacobian) = (part(1)?, part(2)?, part(3)?);
+        Ok(())
+    }
+
+    fn value(&mut self, py: Python<'_>, x: &[f64]) -> PyResult<f64> {
+        let statement = self.statement.clone();
+        let Some(objective) = &statement.objective else {
+            self.evaluate_all(py, x)?;
+            return Ok(self.last.objective.unwrap_or(0.0));
+        };
+        self.shared.count(Callee::Objective);
+        let together = matches!(objective.slope, Slope::Together);
+        if !together {
+            let value = self.shared.lender.show(py, x, |x| values::number(&objective.value.at(x.as_any())?, OBJECTIVE))?;
+            if matches!(&objective.slope, Slope::Estimated(_)) {
+                self.look_at(x);
+                self.last.objective = Some(value);
+            }
+            return Ok(value);
+        }
+        self.look_at(x);
+        let result = self.shared.lender.show(py, x, |x| objective.value.at(x.as_any()))?;
+        let pair = result.cast::<PyTuple>().ok().filter(|tuple| tuple.len() == 2);
+        let pair =
+            pair.ok_or_else(|| PyTypeError::new_err("with jac=True the objective must give a pair: value and gradient"))?;
+        let value = values::number(&pair.get_item(0)?, OBJECTIVE)?;
+        self.last.gradient = Some(pair.get_item(1)?.unbind());
+        self.last.objective = Some(value);
+        Ok(value)
+    }
+
+    fn slope(&mut self, py: Python<'_>, x: &[f64], g: &mut [f64]) -> PyResult<()> {
+        let statement = self.statement.clone();
+        let why = format!("there are {} variables", g.len());
+        match statement.objective.as_ref().map(|objective| (&objective.value, &objective.slope)) {
+            Some((_, Slope::Given(call))) => {
+                self.shared.count(Callee::Gradient);
+                call.fill(py, &self.shared.lender, x, g, |result, g| values::vector(result, g, GRADIENT, &why))
+            }
+            Some((value, Slope::Estimated(estimation))) => {
+                self.look_at(x);
+                let known = self.last.objective;
+                let shared = self.shared.clone();
+                let mut evaluate = |point: &Point<'_, '_>, out: &mut [f64]| -> PyResult<()> {
+                    shared.count(Callee::Objective);
+                    match point {
+                        Point::Real(x) => {
+                            out[0] = shared.lender.show(py, x, |x| values::number(&value.at(x.as_any())?, OBJECTIVE))?
+                        }
+                        Point::Complex(x) => out[0] = values::number(&value.at(x)?.getattr("imag")?, OBJECTIVE)?,
+                    }
+                    Ok(())
+                };
+                let centre = known.map(|known| vec![known]);
+                estimate(py, (&statement.meta, x), estimation, (1, centre), &mut evaluate, |column, _, slope| g[column] = slope)
+            }
+            _ => {
+                self.look_at(x);
+                if self.last.gradient.is_none() {
+                    self.value(py, x)?;
+                }
+                match &self.last.gradient {
+                    Some(gradient) => values::vector(gradient.bind(py), g, GRADIENT, &why),
+                    None => Err(PyTypeError::new_err(format!("{GRADIENT} is missing"))),
+                }
+            }
+        }
+    }
+
+    fn rows(&mut self, py: Python<'_>, x: &[f64], c: &mut [f64]) -> PyResult<()> {
+        let statement = self.statement.clone();
+        for block in &statement.blocks {
+            let out = &mut c[block.rows.clone()];
+            match &block.kind {
+                Kind::Linear(matrix) => multiply(block, matrix, x, out),
+                Kind::Nonlinear { value, .. } => {
+                    self.shared.count(Callee::Constraints);
+                    value.fill(py, &self.shared.lender, x, out, |result, out| take_rows(block, result, out))?;
+                }
+                Kind::Fused => {
+                    self.evaluate_all(py, x)?;
+                    let known = self.last.constraints.as_ref().map(|known| take_rows(block, known.bind(py), out));
+                    known.unwrap_or_else(|| Err(PyTypeError::new_err("the constraints are missing")))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn row_slopes(&mut self, py: Python<'_>, x: &[f64], all: &mut [f64]) -> PyResult<()> {
+        let statement = self.statement.clone();
+        for block in &statement.blocks {
+            let out = &mut all[block.entries.clone()];
+            let what = format!("the Jacobian of {}", block.label);
+            match &block.kind {
+                Kind::Linear(matrix) => out.copy_from_slice(matrix),
+                Kind::Nonlinear { slope: Slope::Given(call), .. } => {
+                    self.shared.count(Callee::Jacobian);
+                    call.fill(py, &self.shared.lender, x, out, |result, out| {
+                        take_jacobian(block, x.len(), result, out, &what)
+                    })?;
+                }
+                Kind::Nonlinear { value, slope: Slope::Estimated(estimation) } => {
+                    let shared = self.shared.clone();
+                    let mut evaluate = |point: &Point<'_, '_>, out: &mut [f64]| -> PyResult<()> {
+                        shared.count(Callee::Constraints);
+                        match point {
+                            Point::Real(x) => {
+                                value.fill(py, &shared.lender, x, out, |result, out| take_rows(block, result, out))
+                            }
+                            Point::Complex(x) => {
+                                let numpy = py.import("numpy")?;
+                                take_rows(block, &numpy.call_method1("imag", (value.at(x)?,))?, out)
+                            }
+                        }
+                    };
+                    out.fill(0.0);
+                    let n = x.len();
+                    estimate(
+                        py,
+                        (&statement.meta, x),
+                        estimation,
+                        (block.rows.len(), None),
+                        &mut evaluate,
+                        |column, row, slope| match &block.pattern {
+                            None => out[row * n + column] = slope,
+                            Some(pattern) => {
+                                let columns = &pattern.columns[pattern.start[row]..pattern.start[row + 1]];
+                                if let Ok(place) = columns.binary_search(&column) {
+                                    out[pattern.start[row] + place] = slope;
+                                }
+                            }
+                        },
+                    )?;
+                }
+                Kind::Nonlinear { slope: Slope::Together, .. } => {
+                    return Err(PyTypeError::new_err("a constraint cannot give value and Jacobian together"));
+                }
+                Kind::Fused => {
+                    self.evaluate_all(py, x)?;
+                    match &self.last.jacobian {
+                        Some(known) => take_jacobian(block, x.len(), known.bind(py), out, &what)?,
+                        None => return Err(PyTypeError::new_err(format!("{what} is missing"))),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A point at which a function is called for differences.
+enum Point<'a, 'py> {
+    Real(&'a [f64]),
+    Complex(&'a Bound<'py, PyAny>),
+}
+
+/// Calls `put(column, row, slope)` for each column and row; columns of a group are moved together.
+fn estimate(
+    py: Python<'_>,
+    (meta, x): (&Meta, &[f64]),
+    estimation: &Estimation,
+    (rows, centre): (usize, Option<Vec<f64>>),
+    evaluate: &mut dyn FnMut(&Point<'_, '_>, &mut [f64]) -> PyResult<()>,
+    mut put: impl FnMut(usize, usize, f64),
+) -> PyResult<()> {
+    let stencil = |i: usize| Stencil::new(estimation.scheme, x[i], (meta.x_lower[i], meta.x_upper[i]), estimation.step(i));
+    let mut probe = x.to_vec();
+    let mut centre = centre;
+    let mut at = [vec![0.0; rows], vec![0.0; rows]];
+    for group in &estimation.groups {
+        let moved: Vec<(usize, Stencil)> = group.iter().filter_map(|&i| Some((i, stencil(i)?))).collect();
+        if moved.is_empty() {
+            group.iter().for_each(|&column| (0..rows).for_each(|row| put(column, row, 0.0)));
+            continue;
+        }
+        if estimation.scheme == Scheme::ComplexStep {
+            let mut point: Vec<Complex64> = x.iter().map(|&x| Complex64::new(x, 0.0)).collect();
+            moved.iter().for_each(|(i, stencil)| point[*i].im = stencil.points[0]);
+            let complex = PyArray1::from_vec(py, point);
+            evaluate(&Point::Complex(complex.as_any()), &mut at[0])?;
+        } else {
+            if centre.is_none() && moved.iter().any(|(_, stencil)| stencil.weights[0] != 0.0) {
+                let mut values = vec![0.0; rows];
+                evaluate(&Point::Real(x), &mut values)?;
+                centre = Some(values);
+            }
+            let sides = if estimation.scheme == Scheme::TwoPoint { 1 } else { 2 };
+            for (side, values) in at.iter_mut().enumerate().take(sides) {
+                moved.iter().for_each(|(i, stencil)| probe[*i] = stencil.points[side]);
+                evaluate(&Point::Real(&probe), values)?;
+            }
+            moved.iter().for_each(|(i, _)| probe[*i] = x[*i]);
+        }
+        for &column in group {
+            let known = moved.iter().find(|(i, _)| *i == column).map(|(_, stencil)| stencil.weights);
+            let [w, a, b] = known.unwrap_or_default();
+            for row in 0..rows {
+                // What has no weight may be undefined.
+                let part = |weight: f64, value: f64| if weight == 0.0 { 0.0 } else { weight * value };
+                let middle = centre.as_ref().map_or(0.0, |centre| part(w, centre[row]));
+                put(column, row, middle + part(a, at[0][row]) + part(b, at[1][row]));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn take_rows(block: &Block, result: &Bound<'_, PyAny>, out: &mut [f64]) -> PyResult<()> {
+    if out.len() == 1 && !result.hasattr("__len__")? {
+        out[0] = values::number(result, &block.label)?;
+        return Ok(());
+    }
+    let count = out.len();
+    values::vector(result, out, &block.label, &format!("has {count} rows"))
+}
+
+fn take_jacobian(block: &Block, n: usize, result: &Bound<'_, PyAny>, out: &mut [f64], what: &str) -> PyResult<()> {
+    match &block.pattern {
+        Some(pattern) => pattern.take(result, out, what),
+        None => values::matrix(result, (block.rows.len(), n), out, what),
+    }
+}
+
+/// `A x`
+fn multiply(block: &Block, matrix: &[f64], x: &[f64], c: &mut [f64]) {
+    match &block.pattern {
+        None => {
+            for (c, row) in c.iter_mut().zip(matrix.chunks_exact(x.len())) {
+                *c = row.iter().zip(x).map(|(a, x)| a * x).sum();
+            }
+        }
+        Some(pattern) => {
+            for (row, c) in c.iter_mut().enumerate() {
+                let entries = pattern.start[row]..pattern.start[row + 1];
+                *c = entries.map(|k| matrix[k] * x[pattern.columns[k]]).sum();
+            }
+        }
+    }
+}
+
+impl Problem for Functions {
+    fn meta(&self) -> &Meta {
+        &self.meta
+    }
+    fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
+        self.shared.clone().attach(|py| self.value(py, x))
+    }
+    fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
+        self.shared.clone().attach(|py| self.slope(py, x, g))
+    }
+    fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
+        self.shared.clone().attach(|py| self.rows(py, x, c))
+    }
+    fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
+        self.shared.clone().attach(|py| self.row_slopes(py, x, values))
+    }
+}
+
+/// For evaluations that somebody asks for from Python: the exception itself, or a NaN's cause as one.
+pub fn raised(shared: &Shared, failure: tangor_problem::Failure) -> PyErr {
+    shared.take_error().unwrap_or_else(|| PyValueError::new_err(failure.to_string()))
+}

@@ -1,0 +1,40 @@
+//! The Python package `tangor`, as far as it is Rust: problems with Python's functions, runs, files. The Python layer beside it
+//! (`tangor/*.py`) reads what people write and makes what they see.
+
+mod call;
+mod check;
+mod differences;
+mod files;
+mod functions;
+mod memory;
+mod model;
+mod report;
+mod row;
+mod run;
+mod sampled;
+mod settings;
+mod shared;
+mod sparse;
+mod statement;
+mod values;
+
+use pyo3::prelude::*;
+
+/// What the package `tangor` is built on; use that.
+#[pymodule(gil_used = true)]
+mod _tangor {
+    #[pymodule_export]
+    use crate::check::{check, judge};
+    #[pymodule_export]
+    use crate::files::{collection_names, collection_problem, read_nl, read_sif, weighted_squares};
+    #[pymodule_export]
+    use crate::model::Model;
+    #[pymodule_export]
+    use crate::row::PyRow;
+    #[pymodule_export]
+    use crate::run::Run;
+    #[pymodule_export]
+    use crate::settings::{complete_settings, settings_schema};
+    #[pymodule_export]
+    use crate::shared::Undefined;
+}

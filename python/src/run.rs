@@ -1,0 +1,174 @@
+//! A run of the solver that Python holds.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyStopIteration, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tangor_problem::SampledProblem;
+use tangor_solver::{Checkpoint, Error, Report, Row, Solver};
+
+use crate::model::Model;
+use crate::row::{PyRow, Trace};
+use crate::shared::Shared;
+use crate::{report, settings};
+
+type AnySolver = Solver<Box<dyn SampledProblem + Send>>;
+
+/// How long signals may wait while no function of the user's is called.
+const SIGNALS: Duration = Duration::from_millis(50);
+
+/// A run on a model. `tangor.Solver` is what people use.
+#[pyclass(frozen, module = "tangor._tangor")]
+pub struct Run {
+    state: Mutex<Option<State>>,
+    shared: Arc<Shared>,
+}
+
+struct State {
+    solver: AnySolver,
+    trace: Trace,
+}
+
+impl Run {
+    fn start(
+        py: Python<'_>,
+        (problem, shared): (Box<dyn SampledProblem + Send>, Arc<Shared>),
+        build: impl FnOnce(Box<dyn SampledProblem + Send>) -> Result<AnySolver, Error> + Send,
+    ) -> PyResult<Self> {
+        let mut solver = py.detach(|| build(problem)).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        if let Some(error) = shared.take_error() {
+            return Err(error);
+        }
+        if shared.interrupt.load(Ordering::Relaxed) {
+            return Err(PyKeyboardInterrupt::new_err("stopped before the functions were known at the start"));
+        }
+        solver.interrupt(shared.interrupt.clone());
+        Ok(Run { state: Mutex::new(Some(State { solver, trace: Trace::default() })), shared })
+    }
+
+    /// One thread at a time, and no run inside of its own callback.
+    fn state(&self) -> PyResult<MutexGuard<'_, Option<State>>> {
+        match self.state.try_lock() {
+            Ok(state) => Ok(state),
+            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(PyRuntimeError::new_err("this solver is running already")),
+        }
+    }
+
+    fn with<T>(&self, look: impl FnOnce(&mut State) -> PyResult<T>) -> PyResult<T> {
+        let mut state = self.state()?;
+        look(state.as_mut().ok_or_else(|| PyRuntimeError::new_err("this solver was closed"))?)
+    }
+}
+
+/// Shows rows to Python's callback, and lets signals through.
+struct Watcher<'a> {
+    callback: Option<Py<PyAny>>,
+    shared: &'a Shared,
+    trace: &'a mut Trace,
+    asked: Instant,
+}
+
+impl Watcher<'_> {
+    fn observe(&mut self, row: &Row, x: &[f64]) -> ControlFlow<()> {
+        self.trace.add(row, x);
+        if self.callback.is_none() && self.asked.elapsed() < SIGNALS {
+            return ControlFlow::Continue(());
+        }
+        self.asked = Instant::now();
+        let wants_more = Python::attach(|py| {
+            let told = py.check_signals().and_then(|()| match &self.callback {
+                None => Ok(true),
+                Some(callback) => {
+                    let answer = callback.bind(py).call1((PyRow::new(py, *row, x),));
+                    match answer {
+                        Ok(answer) => Ok(!(answer.extract::<bool>().unwrap_or(false))),
+                        Err(error) if error.is_instance_of::<PyStopIteration>(py) => Ok(false),
+                        Err(error) => Err(error),
+                    }
+                }
+            });
+            told.unwrap_or_else(|error| {
+                self.shared.keep(py, error);
+                false
+            })
+        });
+        if wants_more { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+}
+
+#[pymethods]
+impl Run {
+    #[new]
+    fn new(py: Python<'_>, model: &Bound<'_, Model>, settings_json: &str) -> PyResult<Self> {
+        let settings = settings::read(settings_json)?;
+        Run::start(py, model.get().for_run(py)?, |problem| Solver::sampled(problem, settings))
+    }
+
+    /// Goes on where a checkpoint was taken.
+    #[staticmethod]
+    fn resume(py: Python<'_>, model: &Bound<'_, Model>, checkpoint: PathBuf, settings_json: Option<&str>) -> PyResult<Self> {
+        let mut checkpoint = Checkpoint::read(&checkpoint).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        if let Some(json) = settings_json {
+            checkpoint.settings = settings::read(json)?;
+        }
+        Run::start(py, model.get().for_run(py)?, |problem| Solver::resume_sampled(problem, checkpoint))
+    }
+
+    /// So many iterations, or all; gives why the run ended, if it did.
+    #[pyo3(signature = (callback=None, iterations=None))]
+    fn advance(&self, py: Python<'_>, callback: Option<Py<PyAny>>, iterations: Option<u64>) -> PyResult<Option<String>> {
+        let mut guard = self.state()?;
+        let state = guard.as_mut().ok_or_else(|| PyRuntimeError::new_err("this solver was closed"))?;
+        let State { solver, trace } = state;
+        let mut watcher = Watcher { callback, shared: &self.shared, trace, asked: Instant::now() };
+        let stop = py.detach(|| {
+            let mut observer = |row: &Row, x: &[f64]| watcher.observe(row, x);
+            let mut stop = None;
+            for _ in 0..iterations.unwrap_or(u64::MAX) {
+                stop = solver.advance(&mut observer);
+                if stop.is_some() {
+                    break;
+                }
+            }
+            stop
+        });
+        match self.shared.take_error() {
+            Some(error) => Err(error),
+            None => Ok(stop.map(|stop| serde_json::json!(stop).as_str().unwrap_or_default().to_string())),
+        }
+    }
+
+    /// The result so far.
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let made: Report = self.with(|state| Ok(state.solver.report()))?;
+        let result = report::dictionary(py, &made)?;
+        result.set_item("calls", self.shared.calls())?;
+        Ok(result)
+    }
+
+    /// The rows so far, by columns.
+    fn trace<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.with(|state| state.trace.columns(py))
+    }
+
+    /// Writes all that a later run needs to go on from here.
+    fn checkpoint(&self, file: PathBuf) -> PyResult<()> {
+        let checkpoint = self.with(|state| Ok(state.solver.checkpoint()))?;
+        checkpoint.write(&file).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(state) = state {
+            Python::attach(|py| self.shared.lender.park(py, Box::new(state)));
+        }
+    }
+}

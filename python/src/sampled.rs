@@ -1,0 +1,210 @@
+//! A problem whose functions are averages over draws, with Python's functions.
+
+use std::sync::Arc;
+
+use numpy::PyArray1;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use tangor_problem::{Access, Accesses, Draw, Evaluation, Meta, Pattern, Problem, SampledProblem};
+
+use crate::call::Call;
+use crate::shared::{Callee, Shared};
+use crate::sparse::Rows;
+use crate::statement::{meta, wanted};
+use crate::values;
+
+/// A noisy problem as Python states it.
+pub struct SampledStatement {
+    /// Sizes, bounds, names, start and pattern.
+    pub meta: Meta,
+    accesses: Accesses,
+    pattern: Option<Rows>,
+    /// `evaluate(x, draws) -> (g, c, J)`
+    evaluate: Option<Call>,
+    objective: Option<Call>,
+    gradient: Option<Call>,
+    constraints: Option<Call>,
+    jacobian: Option<Call>,
+}
+
+impl SampledStatement {
+    /// Reads what the Python layer prepared.
+    pub fn new(data: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let mut meta = meta(data)?;
+        let pattern = match wanted(data, "pattern")?.extract::<Option<(Vec<usize>, Vec<usize>)>>()? {
+            None => None,
+            Some((start, columns)) => Some(Rows::new(meta.n(), start, columns)?),
+        };
+        if let Some(pattern) = &pattern {
+            if pattern.m() != meta.m() {
+                return Err(PyValueError::new_err("the rows of the constraints and those of their pattern disagree"));
+            }
+            let row = |i: usize| std::iter::repeat_n(i, pattern.start[i + 1] - pattern.start[i]);
+            meta.jacobian =
+                Pattern::Sparse { rows: (0..pattern.m()).flat_map(row).collect(), columns: pattern.columns.clone() };
+        }
+        meta.validate().map_err(|error| PyValueError::new_err(format!("{}: {error}", meta.name)))?;
+        let call = |key: &str| -> PyResult<Option<Call>> {
+            let given = wanted(data, key)?.extract::<Option<(Py<PyAny>, Py<PyTuple>, bool)>>()?;
+            Ok(given.map(|given| Call::new(given, data.py())))
+        };
+        let access = |key: &str| -> PyResult<Access> {
+            Ok(match wanted(data, key)?.extract::<Option<i64>>()? {
+                None => Access::Endless,
+                Some(members) if members > 0 => Access::Finite(members.unsigned_abs()),
+                Some(_) => Access::Exact,
+            })
+        };
+        Ok(SampledStatement {
+            accesses: Accesses {
+                gradient: access("gradient_members")?,
+                constraints: access("constraint_members")?,
+                jacobian: access("jacobian_members")?,
+            },
+            meta,
+            pattern,
+            evaluate: call("evaluate")?,
+            objective: call("objective")?,
+            gradient: call("gradient")?,
+            constraints: call("constraints")?,
+            jacobian: call("jacobian")?,
+        })
+    }
+
+    /// Whether values of the objective can be had.
+    pub fn has_values(&self) -> bool {
+        self.objective.is_some()
+    }
+}
+
+/// Calls the functions of a noisy problem.
+pub struct SampledFunctions {
+    meta: Arc<Meta>,
+    statement: Arc<SampledStatement>,
+    shared: Arc<Shared>,
+    last: Option<Last>,
+}
+
+/// What one call for all three gave.
+struct Last {
+    x: Vec<f64>,
+    draws: Vec<u64>,
+    parts: [Py<PyAny>; 3],
+}
+
+impl SampledFunctions {
+    /// The functions of a statement, for one run.
+    pub fn new(meta: Arc<Meta>, statement: Arc<SampledStatement>, shared: Arc<Shared>) -> Self {
+        SampledFunctions { meta, statement, shared, last: None }
+    }
+
+    /// One of the three from its own function, or from the one for all, which is called once for the same point and draws.
+    fn part<'py>(&mut self, py: Python<'py>, which: usize, x: &[f64], draws: &[Draw]) -> PyResult<Bound<'py, PyAny>> {
+        let statement = self.statement.clone();
+        let own = [&statement.gradient, &statement.constraints, &statement.jacobian][which];
+        let numbers = |draws: &[Draw]| PyArray1::from_iter(py, draws.iter().map(|draw| draw.0));
+        if let Some(call) = own {
+            self.shared.count([Callee::Gradient, Callee::Constraints, Callee::Jacobian][which]);
+            return self.shared.lender.show(py, x, |x| call.at_draws(x.as_any(), numbers(draws).as_any()));
+        }
+        let evaluate = statement.evaluate.as_ref().ok_or_else(|| PyTypeError::new_err("a function is missing"))?;
+        let known = self.last.as_ref().is_some_and(|last| {
+            last.x == x && last.draws.len() == draws.len() && last.draws.iter().zip(draws).all(|(a, b)| *a == b.0)
+        });
+        if !known {
+            self.shared.count(Callee::Everything);
+            // Exact parts are asked for without draws, but the function gives all parts: it gets one.
+            let some = if draws.is_empty() { &[Draw(0)] } else { draws };
+            let result = self.shared.lender.show(py, x, |x| evaluate.at_draws(x.as_any(), numbers(some).as_any()))?;
+            let three = result.cast::<PyTuple>().ok().filter(|tuple| tuple.len() == 3).ok_or_else(|| {
+                PyTypeError::new_err("evaluate(x, draws) must give a tuple of three: gradient, constraints and Jacobian")
+            })?;
+            let parts = [three.get_item(0)?.unbind(), three.get_item(1)?.unbind(), three.get_item(2)?.unbind()];
+            self.last = Some(Last { x: x.to_vec(), draws: draws.iter().map(|draw| draw.0).collect(), parts });
+        }
+        match &self.last {
+            Some(last) => Ok(last.parts[which].bind(py).clone()),
+            None => Err(PyTypeError::new_err("a function is missing")),
+        }
+    }
+}
+
+impl SampledProblem for SampledFunctions {
+    fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    fn accesses(&self) -> Accesses {
+        self.statement.accesses
+    }
+
+    fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
+        self.shared.clone().attach(|py| {
+            let why = format!("there are {} variables: give the average over the draws", g.len());
+            values::vector(&self.part(py, 0, x, draws)?, g, "the gradient", &why)
+        })
+    }
+
+    fn constraints(&mut self, x: &[f64], draws: &[Draw], c: &mut [f64]) -> Evaluation {
+        self.shared.clone().attach(|py| {
+            let result = self.part(py, 1, x, draws)?;
+            let why = format!("there are {} rows: give the average over the draws", c.len());
+            values::vector(&result, c, "the constraints", &why)
+        })
+    }
+
+    fn jacobian(&mut self, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Evaluation {
+        self.shared.clone().attach(|py| {
+            let result = self.part(py, 2, x, draws)?;
+            match &self.statement.pattern {
+                Some(pattern) => pattern.take(&result, values, "the Jacobian"),
+                None => crate::values::matrix(&result, (self.meta.m(), x.len()), values, "the Jacobian"),
+            }
+        })
+    }
+
+    fn objective(&mut self, x: &[f64], draws: &[Draw]) -> Option<Evaluation<f64>> {
+        let statement = self.statement.clone();
+        let call = statement.objective.as_ref()?;
+        Some(self.shared.clone().attach(|py| {
+            self.shared.count(Callee::Objective);
+            let numbers = PyArray1::from_iter(py, draws.iter().map(|draw| draw.0));
+            self.shared.lender.show(py, x, |x| values::number(&call.at_draws(x.as_any(), numbers.as_any())?, "the objective"))
+        }))
+    }
+}
+
+/// A noisy problem with the same draws always: a problem without noise.
+pub struct SameDraws {
+    meta: Meta,
+    problem: Box<dyn SampledProblem + Send>,
+    draws: Vec<Draw>,
+}
+
+impl SameDraws {
+    /// Without values there is no objective to speak of.
+    pub fn new(problem: Box<dyn SampledProblem + Send>, draws: Vec<Draw>, has_values: bool) -> Self {
+        let mut meta = problem.meta().clone();
+        meta.has_objective &= has_values;
+        SameDraws { meta, problem, draws }
+    }
+}
+
+impl Problem for SameDraws {
+    fn meta(&self) -> &Meta {
+        &self.meta
+    }
+    fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
+        self.problem.objective(x, &self.draws).unwrap_or(Ok(0.0))
+    }
+    fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
+        self.problem.gradient(x, &self.draws, g)
+    }
+    fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
+        self.problem.constraints(x, &self.draws, c)
+    }
+    fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
+        self.problem.jacobian(x, &self.draws, values)
+    }
+}

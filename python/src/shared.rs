@@ -1,0 +1,95 @@
+//! What a run and the functions of its problem know together: the exception that a function raised, whether the user wants to stop,
+//! how often functions were called.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use tangor_problem::{Evaluation, Failure};
+
+use crate::memory::Lender;
+
+pyo3::create_exception!(
+    tangor._tangor,
+    Undefined,
+    pyo3::exceptions::PyArithmeticError,
+    "Raise this in a function that has no value at the point: the step is shortened, as after a NaN."
+);
+
+/// Shared by a run and the functions of its problem.
+pub struct Shared {
+    /// How arrays are handed over.
+    pub lender: Lender,
+    /// Ends the run at the next occasion.
+    pub interrupt: Arc<AtomicBool>,
+    error: Mutex<Option<PyErr>>,
+    calls: [AtomicU64; 5],
+}
+
+/// Whose calls are counted.
+#[derive(Clone, Copy)]
+pub enum Callee {
+    /// The objective.
+    Objective,
+    /// Its gradient.
+    Gradient,
+    /// The constraints.
+    Constraints,
+    /// Their Jacobian.
+    Jacobian,
+    /// All together.
+    Everything,
+}
+
+impl Shared {
+    /// Nothing happened yet.
+    pub fn new(lender: Lender) -> Arc<Self> {
+        Arc::new(Shared { lender, interrupt: Arc::default(), error: Mutex::new(None), calls: Default::default() })
+    }
+
+    /// Does something with Python. What it raises becomes a failure, and is kept to be raised again when the run has ended.
+    pub fn attach<T>(&self, work: impl FnOnce(Python<'_>) -> PyResult<T>) -> Evaluation<T> {
+        Python::attach(|py| work(py).map_err(|error| self.failure(py, error)))
+    }
+
+    fn failure(&self, py: Python<'_>, error: PyErr) -> Failure {
+        if error.is_instance_of::<Undefined>(py) {
+            return Failure::undefined(error.value(py).to_string());
+        }
+        let text = error.to_string();
+        match self.keep(py, error) {
+            true => Failure::broken(text),
+            false => Failure::undefined("the user wants to stop"),
+        }
+    }
+
+    /// Keeps an exception for the end of the run. False: it only says that the run shall end.
+    pub fn keep(&self, py: Python<'_>, error: PyErr) -> bool {
+        self.interrupt.store(true, Ordering::Relaxed);
+        if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+            return false;
+        }
+        self.slot().get_or_insert(error);
+        true
+    }
+
+    /// The exception that was kept, if there was one.
+    pub fn take_error(&self) -> Option<PyErr> {
+        self.slot().take()
+    }
+
+    fn slot(&self) -> std::sync::MutexGuard<'_, Option<PyErr>> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a call.
+    pub fn count(&self, callee: Callee) {
+        self.calls[callee as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Calls of the objective, its gradient, the constraints, their Jacobian, and of all together.
+    pub fn calls(&self) -> [u64; 5] {
+        std::array::from_fn(|k| self.calls[k].load(Ordering::Relaxed))
+    }
+}

@@ -1,0 +1,137 @@
+//! What Python functions give back, as numbers in the solver's slices. Whatever does not fit is named in a sentence.
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyFloat, PyString};
+
+/// `numpy.asarray`
+fn asarray<'py>(py: Python<'py>) -> PyResult<&'py Bound<'py, PyAny>> {
+    static FUNCTION: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    FUNCTION.import(py, "numpy", "asarray")
+}
+
+/// One number: a float, anything with `__float__`, or an array that holds just one.
+pub fn number(result: &Bound<'_, PyAny>, what: &str) -> PyResult<f64> {
+    if let Ok(value) = result.cast_exact::<PyFloat>() {
+        return Ok(value.value());
+    }
+    if let Ok(array) = result.cast::<PyUntypedArray>() {
+        if array.len() != 1 {
+            let message = format!("{what} gave an array of shape {}, but must give one number", shape(array)?);
+            return Err(PyValueError::new_err(message));
+        }
+        return real(&result.call_method0("item")?, what);
+    }
+    real(result, what)
+}
+
+fn real(result: &Bound<'_, PyAny>, what: &str) -> PyResult<f64> {
+    let refused = |cause: PyErr| {
+        let message = format!("{what} gave {}, but must give one number", described(result));
+        let error = PyTypeError::new_err(message);
+        error.set_cause(result.py(), Some(cause));
+        error
+    };
+    if result.is_instance_of::<PyString>() {
+        return Err(refused(PyTypeError::new_err("a text is not a number")));
+    }
+    result.extract::<f64>().or_else(|error| match result.hasattr("item")? {
+        // What is none of NumPy's own arrays, such as a tensor with one entry.
+        true => result.call_method0("item")?.extract::<f64>().map_err(refused),
+        false => Err(refused(error)),
+    })
+}
+
+/// So many numbers, in an array of one dimension or of any shape with no more than one that counts.
+pub fn vector(result: &Bound<'_, PyAny>, out: &mut [f64], what: &str, why: &str) -> PyResult<()> {
+    if let Ok(array) = result.cast::<PyArray1<f64>>()
+        && array.len() == out.len()
+    {
+        return copy(array, out);
+    }
+    let array = numbers(result, what)?;
+    let counting = array.shape().iter().filter(|length| **length != 1).count();
+    if array.len() != out.len() || counting > 1 {
+        let message = format!("{what} gave an array of shape {}, but {why}", shape(&array)?);
+        return Err(PyValueError::new_err(message));
+    }
+    copy(array.call_method1("reshape", (-1,))?.cast::<PyArray1<f64>>()?, out)
+}
+
+/// A matrix, row after row; with one row it may be a vector.
+pub fn matrix(result: &Bound<'_, PyAny>, (m, n): (usize, usize), out: &mut [f64], what: &str) -> PyResult<()> {
+    if let Ok(array) = result.cast::<PyArray2<f64>>()
+        && array.shape() == [m, n]
+    {
+        // SAFETY: nobody writes to the array while Python is attached here.
+        let array = unsafe { array.as_array() };
+        match array.as_slice() {
+            Some(slice) => out.copy_from_slice(slice),
+            None => out.iter_mut().zip(array.iter()).for_each(|(out, value)| *out = *value),
+        }
+        return Ok(());
+    }
+    let array = numbers(result, what)?;
+    let fits = array.shape() == [m, n] || (m == 1 && array.shape() == [n]) || (n == 1 && array.shape() == [m]);
+    if !fits {
+        let message = format!(
+            "{what} gave an array of shape {}, but there are {m} rows and {n} variables: ({m}, {n}) is needed",
+            shape(&array)?
+        );
+        return Err(PyValueError::new_err(message));
+    }
+    copy(array.call_method1("reshape", (-1,))?.cast::<PyArray1<f64>>()?, out)
+}
+
+/// Anything as an array of real numbers.
+pub fn numbers<'py>(result: &Bound<'py, PyAny>, what: &str) -> PyResult<Bound<'py, PyUntypedArray>> {
+    let py = result.py();
+    let refused = |cause: Option<PyErr>| {
+        let message = format!("{what} gave {}, but must give numbers", described(result));
+        let error = PyTypeError::new_err(message);
+        error.set_cause(py, cause);
+        error
+    };
+    if result.is_none() || result.is_instance_of::<PyString>() {
+        return Err(refused(None));
+    }
+    let dense = if result.hasattr("toarray")? { result.call_method0("toarray")? } else { result.clone() };
+    let plain = asarray(py)?.call1((dense,)).map_err(|error| refused(Some(error)))?;
+    let kind: String = plain.getattr("dtype")?.getattr("kind")?.extract()?;
+    if !["b", "i", "u", "f", "O"].contains(&kind.as_str()) {
+        return Err(refused(None));
+    }
+    let real = asarray(py)?.call1((plain, "float64")).map_err(|error| refused(Some(error)))?;
+    Ok(real.cast_into::<PyUntypedArray>()?)
+}
+
+fn copy(array: &Bound<'_, PyArray1<f64>>, out: &mut [f64]) -> PyResult<()> {
+    // SAFETY: nobody writes to the array while Python is attached here.
+    match unsafe { array.as_slice() } {
+        Ok(slice) => out.copy_from_slice(slice),
+        Err(_) => {
+            let array = unsafe { array.as_array() };
+            out.iter_mut().zip(array.iter()).for_each(|(out, value)| *out = *value);
+        }
+    }
+    Ok(())
+}
+
+/// The shape as Python writes it.
+pub fn shape(array: &Bound<'_, PyUntypedArray>) -> PyResult<String> {
+    Ok(array.getattr("shape")?.repr()?.to_string())
+}
+
+fn described(result: &Bound<'_, PyAny>) -> String {
+    if result.is_none() {
+        return "None".to_string();
+    }
+    let kind = result.get_type().name().map(|name| name.to_string()).unwrap_or_default();
+    let text = result.repr().map(|text| text.to_string()).unwrap_or_default();
+    match text.chars().count() <= 40 {
+        true => format!("{text} ({kind})"),
+        false => format!("a {kind}"),
+    }
+}

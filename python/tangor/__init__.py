@@ -1,0 +1,38 @@
+"""Nonconvex constrained optimisation, exact and noisy, with steps that find their own length.
+
+    import tangor
+    result = tangor.minimize(fun, x0, bounds=bounds, constraints=constraints)
+    print(result)
+"""
+
+from ._automatic import from_jax, from_torch
+from ._check import DerivativeCheck, check_derivatives
+from ._minimize import minimize, scipy_method
+from ._options import Settings
+from ._problem import Collection, FileProblem, Problem, collection, read
+from ._result import Result
+from ._sampled import SampledProblem, minimize_sampled, verify
+from ._solver import Solver
+from ._tangor import Row, Undefined
+
+__all__ = [
+    "Collection",
+    "DerivativeCheck",
+    "FileProblem",
+    "Problem",
+    "Result",
+    "Row",
+    "SampledProblem",
+    "Settings",
+    "Solver",
+    "Undefined",
+    "check_derivatives",
+    "collection",
+    "from_jax",
+    "from_torch",
+    "minimize",
+    "minimize_sampled",
+    "read",
+    "scipy_method",
+    "verify",
+]

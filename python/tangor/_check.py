@@ -1,0 +1,59 @@
+"""`tangor.check_derivatives`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from . import _inputs, _tangor
+
+
+class DerivativeCheck(dict[str, Any]):
+    """What the comparison with differences found: `right`, `compared`, `undecided`, `worst`, `wrong`, `undeclared`."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __bool__(self) -> bool:
+        return bool(self["right"])
+
+    def __str__(self) -> str:
+        lines = [f"{self['compared']} derivatives compared, {len(self['wrong'])} wrong, {len(self['undeclared'])} not declared"]
+        lines += [f"  wrong: {found['sentence']}" for found in self["wrong"][:10]]
+        lines += [f"  not declared: {found['sentence']}" for found in self["undeclared"][:10]]
+        if self["worst"] and not self["wrong"]:
+            lines.append(f"  worst: {self['worst']['sentence']}")
+        if self["undecided"]:
+            lines.append(f"  {self['undecided']} could not be compared: the function has no value nearby")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def check_derivatives(problem: Any, x: Any = None, draws: Any = None) -> DerivativeCheck:
+    """Compares gradient and Jacobian with differences of the functions, and names the worst entry.
+
+    `x` is the start if it is left out. Of a noisy problem the functions are averages over the same draws (by default eight of them), and
+    the gradient is compared if the problem can tell its objective.
+
+    >>> import tangor
+    >>> problem = tangor.Problem([2.0], f=lambda x: x[0] ** 3, grad=lambda x: 3 * x)
+    >>> check = tangor.check_derivatives(problem)
+    >>> bool(check)
+    False
+    >>> print(check.worst["sentence"])
+    gradient of the objective, column x[0]: given 6, differences give 12
+    """
+    point = problem.x0 if x is None else _inputs.real_vector(x, "x")
+    members = getattr(problem, "members", None)
+    if draws is None:
+        draws = np.arange(8 if members is None else min(8, members))
+    data = problem._data
+    point = np.clip(point, data["x_lower"], data["x_upper"])
+    found = json.loads(_tangor.check(problem._model, point, [int(draw) for draw in np.atleast_1d(draws)]))
+    return DerivativeCheck(found)

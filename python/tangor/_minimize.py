@@ -1,0 +1,158 @@
+"""`tangor.minimize`, with SciPy's signature."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _inputs, _options, _tangor
+from ._problem import Problem, statement
+from ._progress import watching
+from ._result import Result
+from ._solver import finish
+
+
+def minimize(
+    fun: Any,
+    x0: Any = None,
+    args: Any = (),
+    jac: Any = None,
+    bounds: Any = None,
+    constraints: Any = (),
+    tol: float | None = None,
+    callback: Any = None,
+    options: dict[str, Any] | None = None,
+    *,
+    settings: Any = None,
+    progress: bool = False,
+    **keywords: Any,
+) -> Result:
+    """Minimises a function under constraints.
+
+    Parameters
+    ----------
+    fun : function of x, or a `tangor.Problem`
+        The objective, `fun(x, *args)`. A Problem brings its functions, bounds and constraints itself.
+    x0 : array
+        Where to start. With a Problem it may be left out.
+    args : tuple
+        More arguments of `fun` and `jac`.
+    jac : function, True, "2-point", "3-point" or "cs"
+        The gradient; True if `fun` gives the pair of value and gradient. Without it the gradient is estimated by differences
+        ("3-point"), inside the bounds.
+    bounds : scipy.optimize.Bounds or pairs `(lower, upper)`
+        None in a pair means no bound. Every point at which a function is called lies inside the bounds.
+    constraints : one or several of LinearConstraint, NonlinearConstraint, {"type": "eq" or "ineq", "fun": ..., "jac": ..., "args": ...}
+        As in SciPy. Jacobians may be scipy.sparse.
+    tol : float
+        For all three residuals; default 1e-6.
+    callback : function of a row
+        Called once per iteration with a row that has `x`, `fun`, `iteration`, the residuals and more. It ends the run by giving True or
+        raising StopIteration. With the one argument `intermediate_result` it is called as SciPy does.
+    options : dict
+        SciPy's `maxiter`, `maxfev`, `gtol`, `disp`, `finite_diff_rel_step`, or settings by path, as in {"merit.rho0": 1}.
+    settings : tangor.Settings or nested dict
+        All settings of the solver. Keywords do as well: `minimize(..., limits={"seconds": 10})`.
+    progress : bool
+        Shows a bar (tqdm), in a terminal or a notebook.
+
+    Returns
+    -------
+    tangor.Result
+        A `scipy.optimize.OptimizeResult`. Ctrl-C ends the run and gives the best point so far, with `stop` = "user".
+
+    >>> import tangor
+    >>> result = tangor.minimize(lambda x: x[0] * x[3] * (x[0] + x[1] + x[2]) + x[2], [1, 5, 5, 1], bounds=[(1, 5)] * 4,
+    ...     constraints=[{"type": "ineq", "fun": lambda x: x[0] * x[1] * x[2] * x[3] - 25},
+    ...                  {"type": "eq", "fun": lambda x: (x ** 2).sum() - 40}])
+    >>> round(result.fun, 4), result.success
+    (17.014, True)
+    """
+    tree, others = _options.read(settings, options, keywords, tol)
+    if isinstance(fun, Problem):
+        return _minimize_problem(fun, x0, (args, jac, bounds, constraints), callback, (tree, others), progress)
+    problem, sizes = _read(fun, x0, args, jac, bounds, constraints, others)
+    return _run(problem, sizes, bounds is not None, callback, (tree, others), progress)
+
+
+def _read(
+    fun: Any, x0: Any, args: Any, jac: Any, bounds: Any, constraints: Any, others: dict[str, Any]
+) -> tuple[Problem, list[int]]:
+    if not callable(fun):
+        raise TypeError(f"fun is a {type(fun).__name__}, which cannot be called")
+    if x0 is None:
+        raise TypeError("x0, where to start, is missing")
+    start = _inputs.real_vector(x0, "x0")
+    args = _inputs.read_args(args)
+    slope = _inputs.read_slope(jac, args, "jac")
+    steps = others.get("finite_diff_rel_step", others.get("eps"))
+    limits = _inputs.read_bounds(bounds, start.size)
+    usual = slope if isinstance(slope, str) else _inputs.USUAL_DIFFERENCES
+    blocks = _inputs.Blocks(start, *limits, usual, steps)
+    for k, constraint in enumerate(_inputs.as_list(constraints)):
+        blocks.add(constraint, f"constraints[{k}]")
+    objective = {"value": _inputs.a_call(fun, args), "slope": slope, "steps": _inputs.read_steps(steps, start.size)}
+    name = getattr(fun, "__name__", "problem")
+    given = statement("problem" if name == "<lambda>" else name, start, limits, objective, blocks)
+    return Problem._of(_tangor.Model(given)), blocks.sizes()
+
+
+def _minimize_problem(
+    problem: Problem, x0: Any, rest: tuple[Any, ...], callback: Any, settings: tuple[Any, Any], progress: bool
+) -> Result:
+    args, jac, bounds, constraints = rest
+    if args not in ((), None) or jac is not None or bounds is not None or (constraints is not None and len(_inputs.as_list(constraints))):
+        raise TypeError("a Problem has its own functions, bounds and constraints: leave args, jac, bounds and constraints out")
+    if x0 is not None:
+        problem = _starting_at(problem, _inputs.real_vector(x0, "x0"))
+    return _run(problem, [problem.m] if problem.m else [], True, callback, settings, progress)
+
+
+def _starting_at(problem: Problem, x0: np.ndarray) -> Problem:
+    if x0.size != problem.n:
+        raise ValueError(f"x0 has {x0.size} numbers, but {problem.name} has {problem.n} variables")
+    return type(problem)._of(problem._model.starting_at(x0))
+
+
+def _run(
+    problem: Problem, sizes: list[int], with_bounds: bool, callback: Any, settings: tuple[Any, Any], progress: bool
+) -> Result:
+    tree, others = settings
+    run = _tangor.Run(problem._model, _options.to_json(tree))
+    progress = progress or bool(others.get("progress"))
+    if callback is None and not progress:
+        run.advance(None, None)
+    else:
+        with watching(callback, progress, tree) as watch:
+            run.advance(watch, None)
+    result = finish(run, problem, sizes, with_bounds)
+    if problem.has_objective:
+        result.jac = result.grad = problem._model.gradient(result.x)
+    if others.get("disp"):
+        print(result)
+    return result
+
+
+def scipy_method(
+    fun: Any,
+    x0: Any,
+    args: Any = (),
+    jac: Any = None,
+    hess: Any = None,
+    hessp: Any = None,
+    bounds: Any = None,
+    constraints: Any = (),
+    callback: Any = None,
+    **options: Any,
+) -> Result:
+    """For `scipy.optimize.minimize(..., method=tangor.scipy_method)`; Hessians are not needed.
+
+    >>> import scipy.optimize, tangor
+    >>> result = scipy.optimize.minimize(lambda x: (x[0] - 1) ** 2 + x[1] ** 2, [0, 0], method=tangor.scipy_method,
+    ...                                  constraints={"type": "eq", "fun": lambda x: x[0] + x[1]})
+    >>> print(result.x.round(5))
+    [ 0.5 -0.5]
+    """
+    del hess, hessp
+    return minimize(fun, x0, args, jac, bounds, constraints, callback=callback, options=options)

@@ -1,0 +1,92 @@
+"""Pictures of a run with matplotlib."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+RESIDUALS = ("stationarity", "feasibility", "complementarity")
+
+
+def plot(result: Any, problem: Any) -> Any:
+    """Residuals, merit parameter and stepsize; for two variables the path as well."""
+    import matplotlib.pyplot as plt
+
+    with_path = "x0" in result.trace and problem is not None and hasattr(problem, "bounds")
+    figure, axes = plt.subplots(1, 3 if with_path else 2, figsize=(14 if with_path else 9, 4), layout="constrained")
+    draw_residuals(axes[0], result)
+    draw_parameters(axes[1], result)
+    if with_path:
+        draw_path(axes[2], result, problem)
+    figure.suptitle(f"{result.problem}: {result.point.replace('_', ' ')} after {result.nit} iterations", fontsize=11)
+    return figure
+
+
+def draw_residuals(axes: Any, result: Any) -> None:
+    trace = result.trace
+    for name in RESIDUALS:
+        values = np.asarray(trace[name])
+        # What is zero has no place on a logarithmic axis.
+        axes.semilogy(trace["iteration"], np.where(values > 0, values, np.nan), label=name, linewidth=1.2)
+    axes.axhline(result.settings["tolerance"]["stationarity"], color="grey", linewidth=0.8, linestyle=":")
+    axes.set_xlabel("iteration")
+    axes.set_title("residuals", fontsize=10)
+    axes.legend(fontsize=8)
+
+
+def draw_parameters(axes: Any, result: Any) -> None:
+    trace = result.trace
+    steps = np.asarray(trace["eta"])
+    axes.semilogy(trace["iteration"], trace["rho"], label="merit parameter rho", linewidth=1.2)
+    axes.semilogy(trace["iteration"], np.where(steps > 0, steps, np.nan), label="stepsize eta", linewidth=1.2)
+    axes.set_xlabel("iteration")
+    axes.set_title("rho and eta", fontsize=10)
+    axes.legend(fontsize=8)
+
+
+def draw_path(axes: Any, result: Any, problem: Any) -> None:
+    """Contours of the objective, the feasible region, and each step with its normal and its tangent part."""
+    path = np.column_stack([result.trace["x0"], result.trace["x1"]])
+    low, high = path.min(axis=0), path.max(axis=0)
+    margin = 0.35 * max(*(high - low), 1e-3)
+    first, second = np.meshgrid(*(np.linspace(low[i] - margin, high[i] + margin, 80) for i in range(2)))
+    points = np.column_stack([first.ravel(), second.ravel()])
+    if problem.has_objective:
+        values = np.array([_value(problem.f, point) for point in points]).reshape(first.shape)
+        axes.contour(first, second, values, levels=20, linewidths=0.6, cmap="viridis")
+    if problem.m:
+        rows = np.array([_value(problem.c, point, problem.m) for point in points])
+        for i in range(problem.m):
+            for limit in {problem.c_lower[i], problem.c_upper[i]}:
+                if np.isfinite(limit):
+                    axes.contour(first, second, rows[:, i].reshape(first.shape), levels=[limit], colors="black", linewidths=1.2)
+    axes.plot(path[:, 0], path[:, 1], "o-", color="tab:red", markersize=2.5, linewidth=0.8)
+    for start, end in zip(path[:-1], path[1:]):
+        normal, tangent = parts(problem, start, end - start)
+        for part, colour, origin in ((normal, "tab:blue", start), (tangent, "tab:orange", start + normal)):
+            axes.annotate("", origin + part, origin, arrowprops={"arrowstyle": "->", "color": colour, "linewidth": 0.8})
+    axes.set_xlabel(problem.variable_names[0])
+    axes.set_ylabel(problem.variable_names[1])
+    axes.set_title("path: normal (blue) and tangent (orange) parts", fontsize=10)
+
+
+def parts(problem: Any, x: np.ndarray, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The part of a step in the span of the gradients of the constraints that bind at `x`, and the rest."""
+    if not problem.m:
+        return np.zeros(2), step
+    c, near = problem.c(x), 1e-6
+    binding = (problem.c_lower == problem.c_upper) | (c <= problem.c_lower + near) | (c >= problem.c_upper - near)
+    rows = problem.jac(x).toarray()[binding]
+    if not rows.size:
+        return np.zeros(2), step
+    normal = rows.T @ np.linalg.lstsq(rows @ rows.T, rows @ step, rcond=None)[0]
+    return normal, step - normal
+
+
+def _value(function: Any, point: np.ndarray, count: int | None = None) -> Any:
+    """Where there is no value there is no contour."""
+    try:
+        return function(point)
+    except (ArithmeticError, ValueError):
+        return np.nan if count is None else np.full(count, np.nan)

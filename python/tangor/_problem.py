@@ -1,0 +1,317 @@
+"""`tangor.Problem`: a model with names, bounds, structure and functions, whether they are Python's or Rust's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.optimize import Bounds
+from scipy.sparse import coo_array, csr_array
+
+from . import _inputs, _tangor
+
+
+class Problem:
+    """minimise f(x)   subject to   c_lower <= c(x) <= c_upper,   lower <= x <= upper.
+
+    Parameters
+    ----------
+    x0 : array
+        Where to start; its length is the number of variables. It is projected into the bounds.
+    f, grad : functions of x
+        The objective and its gradient. `grad` may also be "2-point", "3-point" (default) or "cs", for differences, or True if `f` gives
+        the pair of both. Leave `f` out to look for a feasible point.
+    c, jac : functions of x
+        The constraints and their Jacobian, dense or scipy.sparse, or the name of differences.
+    evaluate : function of x
+        All at once instead of the four: it gives the tuple `(f, grad, c, jac)` and is called once for each point.
+    bounds : scipy.optimize.Bounds or pairs
+        Bounds on the variables.
+    c_lower, c_upper : numbers or arrays
+        Limits of the constraints; equal ones make an equation, infinite ones are none.
+    sparsity : sparse matrix
+        Where the Jacobian may have entries. Without it they are taken from the Jacobian at the start and at one point nearby.
+    maximise : bool
+        True: the objective is to be as large as possible. Functions, values and the result are your own, no sign is turned.
+    variable_names, row_names : sequences of str
+        For messages and reports.
+
+    A gradient with a keyword-only argument `out` writes into that array, which with many variables is the solver's own memory.
+
+    >>> import numpy as np, tangor
+    >>> circle = tangor.Problem([1.0, 0.5], f=lambda x: x.sum(), grad=lambda x: np.ones(2),
+    ...                         c=lambda x: x @ x, jac=lambda x: 2 * x, c_lower=1, c_upper=1, row_names=["radius"])
+    >>> print(np.round(tangor.minimize(circle).x, 5))
+    [-0.70711 -0.70711]
+    """
+
+    _model: Any
+
+    def __init__(
+        self,
+        x0: Any,
+        f: Callable[..., Any] | None = None,
+        grad: Any = None,
+        c: Callable[..., Any] | None = None,
+        jac: Any = None,
+        *,
+        evaluate: Callable[..., Any] | None = None,
+        bounds: Any = None,
+        c_lower: Any = -np.inf,
+        c_upper: Any = np.inf,
+        sparsity: Any = None,
+        maximise: bool = False,
+        name: str = "problem",
+        variable_names: Sequence[str] = (),
+        row_names: Sequence[str] = (),
+    ) -> None:
+        start = _inputs.real_vector(x0, "x0")
+        lower, upper = _inputs.read_bounds(bounds, start.size)
+        blocks = _inputs.Blocks(start, lower, upper)
+        limits = Bounds(c_lower, c_upper)
+        has_objective = f is not None
+        if evaluate is not None:
+            if not (f is None and grad is None and c is None and jac is None):
+                raise TypeError("evaluate stands for all functions: give either it or the single ones")
+            has_objective = _add_fused(evaluate, blocks, limits, sparsity)
+        elif c is not None:
+            slope = _inputs.read_slope(jac, (), "jac")
+            blocks.add_function(c, (), slope, limits, "the constraints", None, sparsity)
+        objective = None
+        if f is not None:
+            if not callable(f):
+                raise TypeError(f"f is a {type(f).__name__}, which cannot be called")
+            objective = {"value": _inputs.a_call(f), "slope": _inputs.read_slope(grad, (), "grad"), "steps": []}
+        given = statement(name, start, (lower, upper), objective, blocks, has_objective, evaluate, variable_names, row_names)
+        self._take(_tangor.Model({**given, "maximise": bool(maximise)}))
+
+    def _take(self, model: Any) -> None:
+        self._model = model
+        self._data: dict[str, Any] = model.data()
+        self._index: Any = None
+
+    @classmethod
+    def _of(cls, model: Any) -> Problem:
+        problem = cls.__new__(cls)
+        problem._take(model)
+        return problem
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return str(self._data["name"])
+
+    @property
+    def n(self) -> int:
+        """The number of variables."""
+        return int(self._data["n"])
+
+    @property
+    def m(self) -> int:
+        """The number of constraints, bounds not counted."""
+        return int(self._data["m"])
+
+    @property
+    def x0(self) -> np.ndarray:
+        """The start."""
+        return np.array(self._data["x0"])
+
+    @property
+    def bounds(self) -> Bounds:
+        """Bounds on the variables."""
+        return Bounds(self._data["x_lower"].copy(), self._data["x_upper"].copy())
+
+    @property
+    def c_lower(self) -> np.ndarray:
+        """Lower limits of the constraints."""
+        return np.array(self._data["c_lower"])
+
+    @property
+    def c_upper(self) -> np.ndarray:
+        """Upper limits of the constraints."""
+        return np.array(self._data["c_upper"])
+
+    @property
+    def has_objective(self) -> bool:
+        """False: there are only constraints to satisfy."""
+        return bool(self._data["has_objective"])
+
+    @property
+    def variable_names(self) -> list[str]:
+        """Names of the variables."""
+        return self._data["variable_names"] or [f"x[{i}]" for i in range(self.n)]
+
+    @property
+    def row_names(self) -> list[str]:
+        """Names of the constraints."""
+        return self._data["row_names"] or [f"c[{i}]" for i in range(self.m)]
+
+    def f(self, x: Any) -> float:
+        """The objective; 0 when there is none."""
+        return float(self._model.objective(self._point(x))) if self.has_objective else 0.0
+
+    def grad(self, x: Any) -> np.ndarray:
+        """The gradient of the objective."""
+        return self._model.gradient(self._point(x)) if self.has_objective else np.zeros(self.n)
+
+    def c(self, x: Any) -> np.ndarray:
+        """The constraints."""
+        return self._model.constraints(self._point(x))
+
+    def jac(self, x: Any) -> csr_array:
+        """The Jacobian of the constraints, one row for each."""
+        values, shape = self._model.jacobian(self._point(x)), (self.m, self.n)
+        if self._data["pattern"] is None:
+            return csr_array(values.reshape(shape))
+        return csr_array(coo_array((values, self._data["pattern"]), shape=shape))
+
+    def hess(self, x: Any, y: Any = None, sigma: float = 1.0) -> csr_array:
+        """`sigma` times the Hessian of the objective plus the sum of `y[i]` times that of constraint `i`, both triangles.
+
+        Problems of files know it; for others it is estimated by differences of the gradient and the Jacobian.
+        """
+        point = self._point(x)
+        weights = np.zeros(self.m) if y is None else _inputs.spread(y, self.m, "y")
+        known = self._model.hessian(point, float(sigma), weights)
+        if known is not None:
+            rows, columns, values = known
+            lower = coo_array((values, (rows, columns)), shape=(self.n, self.n)).tocsr()
+            strict = coo_array((values * (rows != columns), (rows, columns)), shape=(self.n, self.n)).tocsr()
+            return csr_array(lower + strict.T)
+        return csr_array(self._estimated_hessian(point, float(sigma), weights))
+
+    def _estimated_hessian(self, x: np.ndarray, sigma: float, y: np.ndarray) -> np.ndarray:
+        def slope(x: np.ndarray) -> np.ndarray:
+            g = sigma * self.grad(x) if self.has_objective else np.zeros(self.n)
+            return g + self.jac(x).T @ y if self.m else g
+
+        steps = np.cbrt(np.finfo(float).eps) * np.maximum(1.0, np.abs(x))
+        hessian = np.empty((self.n, self.n))
+        for i, step in enumerate(steps):
+            above, below = x.copy(), x.copy()
+            above[i] += step
+            below[i] -= step
+            hessian[i] = (slope(above) - slope(below)) / (above[i] - below[i])
+        return 0.5 * (hessian + hessian.T)
+
+    def _point(self, x: Any) -> np.ndarray:
+        return _inputs.real_vector(x, "x")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}: {self.n} variables, {self.m} constraints>"
+
+
+def _add_fused(evaluate: Callable[..., Any], blocks: _inputs.Blocks, limits: Bounds, sparsity: Any) -> bool:
+    """Calls the function once to see what it gives. True: there is an objective."""
+    given = evaluate(blocks.x0.copy())
+    if not (isinstance(given, tuple) and len(given) == 4):
+        raise TypeError("evaluate(x) must give a tuple of four: objective, gradient, constraints and Jacobian")
+    f, _, c, jac = given
+    if c is None:
+        return f is not None
+    rows = _inputs.real_vector(np.reshape(c, -1), "the constraints").size
+    pattern = None
+    label = "the constraints"
+    if sparsity is not None:
+        pattern = _inputs.read_pattern(sparsity, rows, blocks.x0.size, label)
+    elif hasattr(jac, "tocsr"):
+        slope = (lambda x: evaluate(x)[3], (), False)
+        pattern = _inputs.find_pattern(slope, blocks.x0, (blocks.x_lower, blocks.x_upper), rows, label)
+    blocks.put(rows, limits, label, pattern=pattern)
+    return f is not None
+
+
+def statement(
+    name: str,
+    x0: np.ndarray,
+    bounds: tuple[np.ndarray, np.ndarray],
+    objective: dict[str, Any] | None,
+    blocks: _inputs.Blocks,
+    has_objective: bool = True,
+    evaluate: Callable[..., Any] | None = None,
+    variable_names: Sequence[str] = (),
+    row_names: Sequence[str] = (),
+) -> dict[str, Any]:
+    """All that the extension must know of a problem."""
+    c_lower, c_upper = blocks.limits()
+    return {
+        "name": name,
+        "x0": x0,
+        "x_lower": bounds[0],
+        "x_upper": bounds[1],
+        "c_lower": c_lower,
+        "c_upper": c_upper,
+        "variable_names": [str(name) for name in variable_names],
+        "row_names": [str(name) for name in row_names],
+        "linear_rows": blocks.linear,
+        "has_objective": has_objective,
+        "maximise": False,
+        "objective": objective,
+        "evaluate": None if evaluate is None else _inputs.a_call(evaluate),
+        "blocks": blocks.blocks,
+    }
+
+
+class FileProblem(Problem):
+    """A problem that runs inside Rust without a call back."""
+
+    #: What is known of its solution, for problems of the collection.
+    known: dict[str, Any] | None = None
+
+
+def read(path: str | Path, **parameters: float) -> FileProblem:
+    """Opens a file: `.SIF` (CUTEst), with parameters of the file replaced by keywords, or `.nl` (AMPL, Pyomo).
+
+    A `.nl` file with integer variables is refused unless `relax_integers=True`.
+
+    >>> import tangor
+    >>> problem = tangor.read("rosenbrock.SIF", N=100)      # doctest: +SKIP
+    >>> tangor.minimize(problem).fun                        # doctest: +SKIP
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    if path.suffix.lower() == ".nl":
+        relax = bool(parameters.pop("relax_integers", False))
+        if parameters:
+            raise TypeError(f"{path}: a .nl file has no parameter {next(iter(parameters))!r}")
+        return FileProblem._of(_tangor.read_nl(path, relax))
+    if path.suffix.lower() == ".sif":
+        replaced = {name: float(value) for name, value in parameters.items()}
+        return FileProblem._of(_tangor.read_sif(path, replaced))
+    raise ValueError(f"{path}: the extension {path.suffix!r} is unknown; files are .SIF or .nl")
+
+
+class Collection(Mapping[str, FileProblem]):
+    """The embedded test problems, by name.
+
+    >>> import tangor
+    >>> problem = tangor.collection["HS71"]
+    >>> problem.n, problem.m
+    (4, 2)
+    >>> round(tangor.minimize(problem).fun, 4)
+    17.014
+    """
+
+    def __getitem__(self, name: str) -> FileProblem:
+        model, known = _tangor.collection_problem(name)
+        problem = FileProblem._of(model)
+        problem.known = known
+        return problem
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_tangor.collection_names())
+
+    def __len__(self) -> int:
+        return len(_tangor.collection_names())
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} problems: {', '.join(list(self)[:5])}, ...>"
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
+
+collection = Collection()

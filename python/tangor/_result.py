@@ -1,0 +1,142 @@
+"""`tangor.Result`: what a run gives back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+#: SciPy's status numbers: 0 is success, the others say why the run ended.
+STATUS = {
+    "tolerance": 0,
+    "iterations": 1,
+    "wall_time": 2,
+    "evaluations": 3,
+    "samples": 4,
+    "noise_floor": 5,
+    "step_too_small": 6,
+    "evaluation_failed": 7,
+    "numerical_trouble": 8,
+    "user": 99,
+}
+
+
+class Result(OptimizeResult):
+    """A `scipy.optimize.OptimizeResult` with SciPy's fields and ours.
+
+    x, fun, jac, success, status, message, nit, nfev, njev, execution_time
+        As SciPy has them; `jac` is the gradient of the objective.
+    constr, v
+        Values and multipliers of the constraints as a list, one array for each constraint that was given; the last of `v` belongs to
+        the bounds, if there are any. Signs are those of trust-constr: the gradient of `fun + v . constr` vanishes.
+    constr_violation, optimality
+        The largest violation, and `stationarity`.
+    stop, point
+        Why the run ended, and, apart from that, what the point is: "eps_kkt", "eps_infeasible_stationary", "feasible" or "nothing".
+    stationarity, feasibility, complementarity
+        The three residuals, unscaled, 2-norm.
+    violated
+        The most violated constraints by name, worst first.
+    trace
+        The iterations as columns; `result.to_frame()` makes a pandas.DataFrame of them.
+    verdict
+        The residuals with confidence bounds, of a noisy run.
+    """
+
+    def __repr__(self) -> str:
+        return summary(self)
+
+    def __str__(self) -> str:
+        return summary(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.items() if key != "problem_object"}
+
+    def __reduce__(self) -> Any:
+        return _rebuild, (type(self), self.__getstate__())
+
+    def to_frame(self) -> Any:
+        """The trace as a pandas.DataFrame, one row for each iteration."""
+        import pandas
+
+        return pandas.DataFrame(self.trace)
+
+    def plot(self, problem: Any = None) -> Any:
+        """Residuals, merit parameter and stepsize over the iterations; for two variables also the path over contours.
+
+        Gives the figure of matplotlib.
+        """
+        from ._plot import plot
+
+        return plot(self, problem if problem is not None else self.get("problem_object"))
+
+    def _repr_html_(self) -> str:
+        from ._html import html
+
+        return html(self)
+
+
+def _rebuild(kind: type, state: dict[str, Any]) -> Any:
+    return kind(state)
+
+
+def make(report: dict[str, Any], sizes: list[int], with_bounds: bool) -> Result:
+    """From the extension's report. `sizes` are the rows of each constraint that was given."""
+    rest = json.loads(report.pop("rest"))
+    calls = report.pop("calls")
+    y, mu, c = report.pop("row_multipliers"), report.pop("bound_multipliers"), report.pop("constr")
+    ends: Any = np.cumsum(sizes)[:-1] if sizes else []
+    multipliers = np.split(y, ends) if sizes else []
+    if with_bounds:
+        multipliers.append(-mu)
+    evaluations = rest["evaluations"]
+    failure = rest["failure"]
+    result = Result(report)
+    result.update(
+        success=report["point"] == "eps_kkt",
+        status=STATUS.get(report["stop"], 100),
+        constr=np.split(c, ends) if sizes else [],
+        v=multipliers,
+        row_multipliers=y,
+        bound_multipliers=mu,
+        nfev=(calls[0] + calls[4]) or evaluations["objective"],
+        njev=calls[1] + calls[4] or evaluations["gradient"],
+        nit=report["nit"],
+        optimality=report["stationarity"],
+        evaluations=evaluations,
+        samples=rest["samples"],
+        verdict=rest["verdict"],
+        violated=rest["worst_rows"],
+        unusual={name: count for name, count in rest["unusual"]},
+        failure=None if failure is None else failure["message"],
+        settings=rest["settings"],
+        version=rest["tangor"],
+        method="tangor",
+    )
+    return result
+
+
+def summary(result: Result) -> str:
+    """For people."""
+    if "stop" not in result:
+        return OptimizeResult.__repr__(result)
+    lines = [
+        f"{result.problem}: {result.message}",
+        f"  objective       {result.fun:.10g}",
+        f"  x               {np.array2string(result.x, threshold=8, precision=6, max_line_width=110)}",
+    ]
+    verdict = result.get("verdict")
+    for name in ("stationarity", "feasibility", "complementarity"):
+        line = f"  {name:<15} {getattr(result, name):.2e}"
+        if verdict:
+            line += f"  (at most {verdict[name]['upper']:.2e} with confidence {verdict['confidence']:g})"
+        lines.append(line)
+    for row in result.violated[:3]:
+        lines.append(f"  violated        {row['name']} is {row['value']:.6g}, its limit {row['bound']:.6g}")
+    counts = f"  {result.nit} iterations, {result.nfev} values and {result.njev} gradients of the objective"
+    total = sum(result.samples.values())
+    counts += f", {total} samples" if total else ""
+    lines.append(f"{counts}, {result.execution_time:.3g} s")
+    return "\n".join(lines)

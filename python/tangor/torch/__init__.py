@@ -1,0 +1,20 @@
+"""Training under constraints: the stochastic method as an optimizer for PyTorch.
+
+    from tangor.torch import Tangor
+
+    optimizer = Tangor(model.parameters(), constraints=2, upper=0.02)
+    for x, y in loader:
+        optimizer.step(lambda: (loss(model(x), y), gaps(model(x), y)))
+    print(optimizer.report())
+"""
+
+try:
+    import torch as _torch  # noqa: F401
+except ImportError as error:
+    raise ImportError("tangor.torch needs PyTorch, which is not installed: pip install torch") from error
+
+from ._certify import Bounded, Certificate, certify
+from ._optimizer import Tangor
+from ._report import Report
+
+__all__ = ["Bounded", "Certificate", "Report", "Tangor", "certify"]

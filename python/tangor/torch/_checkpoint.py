@@ -1,0 +1,91 @@
+"""What a checkpoint of the optimizer keeps: everything that the next step depends on."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import torch
+
+from ._directions import Warm
+from ._estimates import Seen
+from ._progress import Progress
+from ._worth import Worth
+
+__all__ = ["check", "load", "save"]
+
+WORTHS = ("gradient", "constraints", "jacobian")
+
+
+def save(optimizer: Any) -> dict[str, Any]:
+    """Tensors are those of the optimizer, as in other optimizers: copy or write them before the next step."""
+    estimates, metric, seen = optimizer._estimates, optimizer._metric, optimizer._estimates.seen
+    return {
+        "progress": asdict(optimizer._progress),
+        "worth": {name: asdict(getattr(estimates, name)) for name in WORTHS},
+        "derivatives": estimates.derivatives,
+        "c": estimates.c.tolist(),
+        "gathered": estimates.gathered,
+        "index": estimates.index,
+        "seen": None if seen is None else _plain(vars(seen)),
+        "squares": metric.squares,
+        "entries": metric.entries,
+        "metric": [metric.step, metric.scalar],
+        "base": optimizer._base,
+        "multipliers": optimizer._multipliers.tolist(),
+        "warm": _plain(vars(optimizer._warm)),
+        "objective_scale": optimizer._objective_scale,
+        "row_scale": optimizer._row_scale.tolist(),
+        "limits": _plain({"lower": optimizer._limits.lower, "upper": optimizer._limits.upper}),
+        "batched": optimizer._flat.batched,
+    }
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """Without arrays of NumPy, which `torch.load` does not take by default."""
+    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
+
+
+def check(optimizer: Any, saved: dict[str, Any]) -> None:
+    """Whether what was saved fits."""
+    wanted, there = tuple(optimizer._estimates.derivatives.shape), tuple(saved["derivatives"].shape)
+    if wanted != there:
+        raise ValueError(
+            f"the state_dict is of {there[1]} parameters and {there[0] - 1} constraints, "
+            f"but the optimizer has {wanted[1]} and {wanted[0] - 1}"
+        )
+    limits = optimizer._limits
+    if saved["limits"] != {"lower": limits.lower.tolist(), "upper": limits.upper.tolist()}:
+        raise ValueError("the state_dict is of constraints with other bounds")
+
+
+@torch.no_grad()
+def load(optimizer: Any, saved: dict[str, Any]) -> None:
+    """Puts everything back."""
+    estimates, metric, flat = optimizer._estimates, optimizer._metric, optimizer._flat
+    optimizer._progress = Progress(**saved["progress"])
+    for name in WORTHS:
+        setattr(estimates, name, Worth(**saved["worth"][name]))
+    estimates.derivatives.copy_(saved["derivatives"])
+    estimates.c, estimates.gathered = _array(saved["c"]), saved["gathered"]
+    if saved["index"] is not None:
+        estimates.index = saved["index"].to(flat.device).clone()
+    seen = saved["seen"]
+    if seen is not None:
+        there = {name: seen[name].to(flat.device, flat.dtype).clone() for name in ("here", "change")}
+        seen = Seen(**{**seen, **there, "c_here": _array(seen["c_here"]), "c_change": _array(seen["c_change"])})
+    estimates.seen = seen
+    metric.squares.copy_(saved["squares"])
+    metric.entries.copy_(saved["entries"])
+    metric.step, metric.scalar = saved["metric"]
+    optimizer._base.copy_(saved["base"])
+    optimizer._multipliers = _array(saved["multipliers"])
+    optimizer._warm = Warm(**{name: _array(value) for name, value in saved["warm"].items()})
+    optimizer._objective_scale, optimizer._row_scale = saved["objective_scale"], _array(saved["row_scale"])
+    optimizer._scaled = optimizer._limits.scaled(optimizer._row_scale)
+    flat.batched = saved["batched"]
+
+
+def _array(values: list[float]) -> np.ndarray:
+    return np.array(values, dtype=float)

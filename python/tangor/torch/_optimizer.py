@@ -1,0 +1,345 @@
+"""The stochastic method as an optimizer: `step` is one iteration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from . import _checkpoint
+from ._directions import Direction, Limits, Warm, find
+from ._estimates import Estimates
+from ._flat import Batch, Flat, dot, to_host
+from ._metric import Diagonal
+from ._progress import DESCENT_TAU, Progress
+from ._report import Report
+
+__all__ = ["Tangor"]
+
+# Attempts at a step that descends; after that it is as short as matters.
+MOST_ATTEMPTS = 12
+# Once in so many steps, and in each of the first ones, a batch is taken at both ends of the step before, to learn noise and drift.
+PROBE = 10
+
+
+class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
+    """Minimises the expected loss subject to `lower <= E[c] <= upper`. There is nothing to tune.
+
+    Parameters
+    ----------
+    params : iterable
+        Parameters, or groups of them; all of the same dtype and on the same device.
+    constraints : int
+        How many constraints the closure returns.
+    lower, upper : float or sequence, optional
+        Their bounds, one for all or one for each; equal ones make an equality. Without any, all are equalities with zero.
+    names : sequence of str, optional
+        Names of the constraints, for reports.
+    lr : float
+        The share of the stepsize that is taken, in [0, 1]: what learning-rate schedulers may lower.
+    weight_decay : float
+        Must be zero; a sentence says what to do instead.
+    first_batches : int
+        So many batches are averaged at the start before the first step.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        constraints: int,
+        lower: float | Sequence[float] | None = None,
+        upper: float | Sequence[float] | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        lr: float = 1.0,
+        weight_decay: float = 0.0,
+        first_batches: int = 16,
+    ) -> None:
+        super().__init__(params, {"lr": lr, "weight_decay": weight_decay})
+        if not (isinstance(constraints, int) and constraints >= 0):
+            raise ValueError(f"constraints must be their number, not {constraints!r}")
+        if not (isinstance(first_batches, int) and first_batches >= 1):
+            raise ValueError(f"first_batches must be a number of batches, at least 1, not {first_batches!r}")
+        self._limits = _read_limits(constraints, lower, upper)
+        self._names = list(names) if names is not None else [f"c{row}" for row in range(constraints)]
+        if len(self._names) != constraints or len(set(self._names)) != constraints:
+            raise ValueError(f"there must be {constraints} different names for the constraints, not {self._names}")
+        self._first_batches = first_batches
+        self._share()
+        self._flat = Flat((p for group in self.param_groups for p in group["params"]), constraints)
+        self._estimates = Estimates(self._flat, torch.Generator().manual_seed(0))
+        self._metric, self._progress = Diagonal(self._flat), Progress()
+        self._base = self._flat.zeros()
+        self._warm = Warm(np.zeros(constraints), np.zeros(constraints))
+        self._multipliers = np.zeros(constraints)
+        self._objective_scale, self._row_scale = 1.0, np.ones(constraints)
+        self._scaled = self._limits
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Only while the optimizer is made: the estimates have a length."""
+        if hasattr(self, "_flat"):
+            raise ValueError("parameters cannot be added to a Tangor optimizer later: make a new one with all of them")
+        super().add_param_group(param_group)
+
+    def _share(self) -> float:
+        shares = {float(group["lr"]) for group in self.param_groups}
+        if any(group.get("weight_decay", 0.0) != 0.0 for group in self.param_groups):
+            raise ValueError(
+                "Tangor takes no weight_decay, which would move the parameters off the constraints: add the penalty "
+                "0.5 * weight_decay * sum(p.square().sum() for p in params) to the loss instead"
+            )
+        if len(shares) != 1:
+            raise ValueError("all parameter groups must have the same lr, since a step that keeps to constraints has one length")
+        share = shares.pop()
+        if not 0.0 <= share <= 1.0:
+            raise ValueError(f"lr is the share of the stepsize that Tangor finds, between 0 and 1, not {share}")
+        return share
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None, samples: int | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+        """One iteration on the batch of the closure, which returns `(loss, c)` and is called two or three times.
+
+        `samples` is the size of the batch, for reports, and where sizes differ for the averages. Gives loss and constraints of the batch
+        before the step. A batch with a NaN or an infinity is skipped, and counted.
+        """
+        if closure is None:
+            raise ValueError("Tangor needs a closure that returns (loss, c): optimizer.step(closure)")
+        share, size = self._share(), float(samples or 1)
+        if not size > 0.0:
+            raise ValueError(f"samples must be the size of the batch, not {samples!r}")
+        random = _RandomState(self._flat.device)
+        there = self._evaluate(closure, samples)
+        self._progress.batches += 1
+        if not there.is_finite():
+            self._progress.skipped += 1
+            self._estimates.seen = None
+            return there.told
+        if self._estimates.gathered < self._first_batches:
+            self._gather(there, size)
+            return there.told
+        self._probe(closure, samples, random, there, size)
+        direction = self._find_direction()
+        self._flat.read(self._base)
+        here = self._find_trial(closure, samples, random, there, direction, share)
+        if here is None:
+            self._flat.write(self._base)
+            self._progress.skipped += 1
+            self._estimates.seen = None
+        else:
+            self._accept(here, there, direction, size)
+        return there.told
+
+    def _evaluate(self, closure: Callable[[], Any], samples: int | None) -> Batch:
+        self._progress.evaluations += 1
+        self._progress.samples += samples or 0
+        return self._flat.evaluate(closure, self._objective_scale, self._row_scale)
+
+    def _gather(self, batch: Batch, size: float) -> None:
+        """The average at the start. Loss and rows with large derivatives there are scaled down."""
+        if self._estimates.gathered == 0:
+            largest = to_host(batch.derivatives.abs().amax(dim=1))
+            factors = np.clip(100.0 / np.maximum(largest, 1e-300), 1e-8, 1.0)
+            self._objective_scale, self._row_scale = float(factors[0]), factors[1:].copy()
+            self._scaled = self._limits.scaled(self._row_scale)
+            batch.derivatives.mul_(torch.as_tensor(factors, dtype=self._flat.dtype, device=self._flat.device)[:, None])
+            batch.c, batch.loss = batch.c * self._row_scale, batch.loss * self._objective_scale
+        self._progress.loss = batch.loss
+        self._estimates.gather(batch, size)
+        if self._estimates.gathered == self._first_batches and self._flat.m:
+            rows = self._estimates.derivatives[1:].reshape(-1)
+            self._progress.limit_unknown(
+                math.sqrt(float(to_host(dot(rows, rows)))), float(np.linalg.norm(self._scaled.violation(self._estimates.c)))
+            )
+
+    def _is_probe(self, iteration: int) -> bool:
+        return iteration < PROBE or iteration % PROBE == 0
+
+    def _probe(self, closure: Callable[[], Any], samples: int | None, random: _RandomState, there: Batch, size: float) -> None:
+        """Compares this batch with the last one at both ends of the last step."""
+        if self._estimates.seen is None or not self._is_probe(self._progress.iteration):
+            return
+        now = self._flat.read(torch.empty_like(self._base))
+        self._flat.write(self._base)
+        random.restore()
+        try:
+            past = self._evaluate(closure, samples)
+        finally:
+            self._flat.write(now)
+        self._estimates.compare(there, past, size)
+        self._estimates.seen = None
+
+    def _find_direction(self) -> Direction:
+        estimates, progress = self._estimates, self._progress
+        direction = find(estimates.derivatives, estimates.c, self._metric, progress.constraints, self._scaled, self._warm)
+        self._multipliers = direction.signed
+        progress.theta = direction.theta
+        progress.inexact += not direction.converged
+        progress.stationarity = direction.stationarity / self._objective_scale
+        progress.complementarity = direction.complementarity / self._objective_scale
+        progress.feasibility = float(np.linalg.norm(direction.h / self._row_scale))
+        rounding, h = 64.0 * torch.finfo(self._flat.dtype).eps, float(np.linalg.norm(direction.h))
+        progress.update_merit(
+            (direction.slope + 0.5 * direction.square, rounding * (direction.gradient * direction.length + direction.square)),
+            (direction.theta * h, rounding * (float(np.linalg.norm(estimates.c)) + h)),
+            float(np.linalg.norm(direction.multipliers)),
+        )
+        return direction
+
+    def _sensible_move(self, direction: Direction) -> float:
+        """The longest move that makes sense: where residuals do not stand out from the noise of the estimates, these must get better."""
+        g, c, j = self._estimates.worths()
+
+        def doubt(residual: float, error: float) -> float:
+            return error / (error + residual**2) if error > 0.0 else 1.0
+
+        derivatives = g.error() + float(direction.signed @ direction.signed) * j.error()
+        least = min(doubt(direction.stationarity, derivatives), doubt(float(np.linalg.norm(direction.h)), c.error()))
+        reach = min(worth.reach() for worth in (g, c, j))
+        return reach / math.sqrt(least) if least > 0.0 else math.inf
+
+    def _find_trial(
+        self, closure: Callable[[], Any], samples: int | None, random: _RandomState, there: Batch, direction: Direction, share: float
+    ) -> Batch | None:
+        """The parameters move; less far where a function has no value, or where the merit function of the batch does not descend.
+        None: nowhere near is there a value."""
+        progress = self._progress
+        eta = min(progress.stepsize(), self._sensible_move(direction) / max(direction.length, 1e-300)) * share
+        for attempt in range(MOST_ATTEMPTS + 1):
+            self._flat.write(torch.add(self._base, direction.s, alpha=eta))
+            random.restore()
+            here = self._evaluate(closure, samples)
+            if here.is_finite():
+                if attempt == MOST_ATTEMPTS or self._descends(here, there, direction, eta):
+                    progress.eta = eta
+                    return here
+                progress.shorten(0.25 * eta / share)
+            eta *= 0.25
+        return None
+
+    def _descends(self, here: Batch, there: Batch, direction: Direction, eta: float) -> bool:
+        """Whether the merit function descends as the proof asks, for the very batch that was taken at both ends: its noise cancels.
+        The loss changes by `eta (g + 1/2 dg)^T s`."""
+        if eta == 0.0:
+            return True
+        estimates, progress, h = self._estimates, self._progress, float(np.linalg.norm(direction.h))
+        ends = torch.stack([dot(here.derivatives[0], direction.s), dot(there.derivatives[0], direction.s)])
+        at_here, at_there = to_host(ends)
+        left = float(np.linalg.norm(self._scaled.violation(estimates.c + here.c - there.c)))
+        gain = direction.theta * h
+        needed = (direction.slope + 0.5 * direction.square) / gain if gain > 0.0 else 0.0
+        rho = min(max(needed, 2.0 * float(np.linalg.norm(direction.multipliers))), progress.rho)
+        change = eta * (direction.slope + 0.5 * (at_here - at_there)) + rho * (left - h)
+        moved = eta * direction.length
+        noise = 0.5 * moved * math.sqrt(estimates.gradient.noise_of_difference(moved))
+        noise += rho * math.sqrt(estimates.constraints.noise_of_difference(moved))
+        rounding = 1e4 * torch.finfo(self._flat.dtype).eps
+        rounding *= eta * abs(direction.slope) + rho * (float(np.linalg.norm(estimates.c)) + h)
+        return bool(change <= -0.5 * eta * (1.0 - DESCENT_TAU) * direction.square + 2.0 * noise + rounding)
+
+    def _accept(self, here: Batch, there: Batch, direction: Direction, size: float) -> None:
+        progress, estimates = self._progress, self._estimates
+        moved = progress.eta * direction.length
+        change, c_change = estimates.advance(here, there, moved, size)
+        if moved > 0.0:
+            self._learn(change, direction, moved)
+        progress.iteration += 1
+        progress.moved = moved
+        progress.loss = there.loss
+        estimates.seen = None
+        if moved > 0.0 and self._is_probe(progress.iteration):
+            estimates.remember(here, change, c_change, moved, size)
+
+    def _learn(self, change: torch.Tensor, direction: Direction, moved: float) -> None:
+        """Lipschitz constants and metric, from the change of the batch along the step."""
+        coefficients = np.concatenate([[1.0], direction.multipliers])
+        lagrangian = torch.as_tensor(coefficients, dtype=change.dtype, device=change.device) @ change
+        rows = change[1:].reshape(-1)
+        dots = [dot(change[0], change[0]), dot(rows, rows), dot(lagrangian, lagrangian), dot(lagrangian, direction.s)]
+        objective, constraints, square, along = (float(one) for one in to_host(torch.stack(dots)))
+        gradient, _, jacobian = self._estimates.worths()
+        weights = float(direction.multipliers @ direction.multipliers)
+        noise = gradient.noise_of_difference(moved) + weights * jacobian.noise_of_difference(moved)
+        curvature = math.sqrt(max(square - noise, (along / direction.length) ** 2))
+        weighted = self._progress.eta * direction.weighted
+        ratio = curvature / weighted if weighted > 0.0 else math.inf
+        self._progress.follow(math.sqrt(objective) / moved, math.sqrt(constraints) / moved, ratio)
+        self._metric.learn(lagrangian, moved**2)
+
+    def report(self) -> Report:
+        """What is known of the run so far, in the closure's units."""
+        progress = self._progress
+        unscaled = self._estimates.c / self._row_scale
+        multipliers = self._multipliers * self._row_scale / self._objective_scale
+        return Report(
+            iterations=progress.iteration,
+            batches=progress.batches,
+            evaluations=progress.evaluations,
+            samples=progress.samples,
+            skipped=progress.skipped,
+            shortened=progress.shortened,
+            inexact=progress.inexact,
+            loss=progress.loss / self._objective_scale,
+            stationarity=progress.stationarity,
+            feasibility=progress.feasibility,
+            complementarity=progress.complementarity,
+            constraints={name: float(value) for name, value in zip(self._names, unscaled)},
+            multipliers={name: float(value) for name, value in zip(self._names, multipliers)},
+            rho=progress.rho,
+            eta=progress.eta,
+            theta=progress.theta,
+            lipschitz_objective=progress.objective,
+            lipschitz_constraints=progress.constraints,
+            metric=self._metric.scalar,
+            worth=min(worth.draws for worth in self._estimates.worths()),
+        )
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that the next step depends on, except for the parameters and torch's random state."""
+        return {**super().state_dict(), "tangor": _checkpoint.save(self)}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Goes on where `state_dict` was taken, bit for bit."""
+        if "tangor" not in state_dict:
+            raise ValueError("this state_dict is not one of a Tangor optimizer: its entry 'tangor' is missing")
+        _checkpoint.check(self, state_dict["tangor"])
+        super().load_state_dict({name: value for name, value in state_dict.items() if name != "tangor"})
+        _checkpoint.load(self, state_dict["tangor"])
+
+
+class _RandomState:
+    """Torch's random numbers as they were: a batch at a second point sees the same, in dropout for instance."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+        self.module: Any = getattr(torch, device.type, None) if device.type != "cpu" else None
+        self.host = torch.get_rng_state()
+        self.own = self.module.get_rng_state(device) if self.module is not None and hasattr(self.module, "get_rng_state") else None
+
+    def restore(self) -> None:
+        torch.set_rng_state(self.host)
+        if self.own is not None:
+            self.module.set_rng_state(self.own, self.device)
+
+
+def _read_limits(m: int, lower: Any, upper: Any) -> Limits:
+    if lower is None and upper is None:
+        lower = upper = 0.0
+
+    def read(name: str, given: Any, missing: float) -> np.ndarray:
+        values = np.asarray(missing if given is None else given, dtype=float)
+        if values.ndim > 1 or (values.ndim == 1 and len(values) != m):
+            raise ValueError(f"{name} must be one number or {m}, one for each constraint, not {values.size}")
+        if np.any(np.isnan(values)):
+            raise ValueError(f"{name} must not contain a NaN")
+        return np.broadcast_to(values, (m,)).copy()
+
+    limits = Limits(read("lower", lower, -math.inf), read("upper", upper, math.inf))
+    for row, (low, high) in enumerate(zip(limits.lower, limits.upper)):
+        if low > high:
+            raise ValueError(f"the lower bound of constraint {row} is {low}, above its upper bound {high}")
+        if low == -math.inf and high == math.inf or low == math.inf or high == -math.inf:
+            raise ValueError(f"constraint {row} has the bounds {low} and {high}, but needs a finite one")
+    return limits

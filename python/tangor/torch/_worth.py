@@ -1,0 +1,67 @@
+"""How many samples an estimate is worth, and the momentum that makes the most of it.
+
+Recursive momentum has the error `e_k = (1 - a) e_{k-1} + a n_k + d_k`. A batch of `B` samples has `E |n|^2 = S / B`, its difference between
+two points `E |d|^2 = K |x_k - x_{k-1}|^2 / B`. If the estimate is worth `N` samples, the best momentum is `a = B / (N + B)`. Two batches at the
+same two points show `S` and `K`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+__all__ = ["Worth"]
+
+FORGET = 0.1
+
+
+@dataclass
+class Worth:
+    """What one estimate is worth."""
+
+    draws: float = 0.0
+    batch: float = 0.0
+    spread: float = 0.0
+    drift: float = 0.0
+    weight: float = 0.0
+
+    def start(self, batch: float) -> None:
+        """Some batches alone."""
+        self.batch = self.draws = batch
+
+    def momentum(self, batch: float) -> float:
+        """The best momentum for a batch."""
+        return batch / (self.draws + batch)
+
+    def compare(self, sizes: tuple[float, float], spread: float, drift: float, moved: float) -> None:
+        """Two batches differed by `spread` (square of the norm) at a point, and their differences to a point `moved` away by `drift`."""
+        per_draw = 1.0 / (1.0 / sizes[0] + 1.0 / sizes[1])
+        if moved > 0.0 and math.isfinite(spread) and math.isfinite(drift):
+            self.spread = (1.0 - FORGET) * self.spread + per_draw * spread
+            self.drift = (1.0 - FORGET) * self.drift + per_draw * drift / moved**2
+            self.weight = (1.0 - FORGET) * self.weight + 1.0
+
+    def noise_of_difference(self, moved: float) -> float:
+        """The mean square error of the last batch's difference."""
+        return self.drift / self.weight / max(self.batch, 1.0) * moved**2 if self.weight > 0.0 else 0.0
+
+    def error(self) -> float:
+        """The mean square error of the estimate, `S / N`."""
+        return self.spread / self.weight / self.draws if self.weight > 0.0 and self.draws > 0.0 else 0.0
+
+    def _ratio(self) -> float:
+        if self.drift <= 0.0:
+            return 0.0
+        return self.drift / self.spread if self.spread > 0.0 else math.inf
+
+    def reach(self) -> float:
+        """How far a point may move without the estimate losing more than a quarter of what the next batch gives."""
+        lost = self.draws * math.sqrt(self._ratio())
+        return 0.5 * self.batch / lost if lost > 0.0 else math.inf
+
+    def advance(self, a: float, batch: float, moved: float) -> None:
+        """A batch was taken in with the momentum `a`, after the point had `moved`."""
+        self.batch = batch
+        kept = (1.0 - a) ** 2 / self.draws if a < 1.0 else 0.0
+        drifted = self._ratio() * moved**2 / batch if moved > 0.0 else 0.0
+        self.draws = 1.0 / (kept + a * a / batch + drifted)

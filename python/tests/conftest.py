@@ -1,0 +1,5 @@
+"""What several tests use."""
+
+import matplotlib
+
+matplotlib.use("Agg")

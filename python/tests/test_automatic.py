@@ -1,0 +1,35 @@
+"""Functions of JAX and torch."""
+
+import numpy as np
+import pytest
+
+import tangor
+
+
+def solved(problem):
+    assert tangor.check_derivatives(problem)
+    result = tangor.minimize(problem)
+    assert result.success and result.fun == pytest.approx(17.0140173, rel=1e-8)
+
+
+def test_functions_of_jax():
+    jnp = pytest.importorskip("jax.numpy")
+    calls = []
+
+    def f(x):
+        calls.append(1)
+        return x[0] * x[3] * (x[0] + x[1] + x[2]) + x[2]
+
+    limits = dict(bounds=[(1, 5)] * 4, c_lower=[25, 40], c_upper=[np.inf, 40])
+    solved(tangor.from_jax(f, lambda x: jnp.array([jnp.prod(x), x @ x]), x0=[1.0, 5.0, 5.0, 1.0], **limits))
+    # Compiled: Python's function is only traced.
+    assert len(calls) <= 4
+
+
+def test_functions_of_torch():
+    torch = pytest.importorskip("torch")
+    limits = dict(bounds=[(1, 5)] * 4, c_lower=[25, 40], c_upper=[np.inf, 40])
+    problem = tangor.from_torch(
+        lambda x: x[0] * x[3] * (x[0] + x[1] + x[2]) + x[2], lambda x: torch.stack([x.prod(), x @ x]), x0=[1.0, 5.0, 5.0, 1.0], **limits
+    )
+    solved(problem)

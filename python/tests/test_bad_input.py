@@ -1,0 +1,157 @@
+"""Nonsense of all kinds: each is a clear Python exception of the right kind, and the interpreter lives on."""
+
+import numpy as np
+import pytest
+from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint
+from scipy.sparse import csr_array
+
+import tangor
+
+
+def f(x):
+    return float(x @ x)
+
+
+def g(x):
+    return 2 * x
+
+
+X = [1.0, 2.0]
+
+
+def later(good, bad, after=3):
+    """A function that changes its mind."""
+    calls = []
+
+    def fun(x):
+        calls.append(1)
+        return good(x) if len(calls) <= after else bad(x)
+
+    return fun
+
+
+def circle(**changes):
+    return NonlinearConstraint(**{"fun": lambda x: x @ x, "lb": 1, "ub": 1, "jac": g, **changes})
+
+
+# what is wrong, arguments, exception, part of its message
+ZOO = [
+    ("no function", dict(fun=None, x0=X), TypeError, "cannot be called"),
+    ("a text as function", dict(fun="x", x0=X), TypeError, "cannot be called"),
+    ("no start", dict(fun=f, x0=None), TypeError, "x0"),
+    ("an empty start", dict(fun=f, x0=[]), ValueError, "no variables"),
+    ("a start of two dimensions", dict(fun=f, x0=[X, X]), ValueError, "one dimension"),
+    ("a start of texts", dict(fun=f, x0=["a", "b"]), TypeError, "real numbers"),
+    ("a complex start", dict(fun=f, x0=[1j, 2]), TypeError, "real numbers"),
+    ("None in the start", dict(fun=f, x0=[None, 2]), TypeError, "real numbers"),
+    ("a ragged start", dict(fun=f, x0=[[1], [2, 3]]), ValueError, "x0"),
+    ("NaN in the start", dict(fun=f, x0=[np.nan, 1]), ValueError, "is NaN"),
+    ("infinity in the start", dict(fun=f, x0=[np.inf, 1]), ValueError, "finite number"),
+    ("too few bounds", dict(fun=f, x0=X, bounds=[(0, 1)]), ValueError, "1 pairs of bounds, but 2 variables"),
+    ("bounds that are no pairs", dict(fun=f, x0=X, bounds=[1, 2]), ValueError, "must be a pair"),
+    ("bounds of texts", dict(fun=f, x0=X, bounds=[("a", 1), (0, 1)]), TypeError, "numbers or None"),
+    ("bounds crossed", dict(fun=f, x0=X, bounds=[(0, 1), (3, 2)]), ValueError, r"x\[1\] are crossed: lower 3 is above upper 2"),
+    ("bounds crossed in Bounds", dict(fun=f, x0=X, bounds=Bounds([0, 3], [1, 2])), ValueError, "crossed"),
+    ("NaN in the bounds", dict(fun=f, x0=X, bounds=[(np.nan, 1), (0, 1)]), ValueError, "NaN"),
+    ("Bounds of a wrong length", dict(fun=f, x0=X, bounds=Bounds([0, 0, 0], 1)), ValueError, "3 numbers, but 2"),
+    ("jac of a wrong name", dict(fun=f, x0=X, jac="5-point"), ValueError, "5-point"),
+    ("jac is a number", dict(fun=f, x0=X, jac=3), ValueError, "jac must be"),
+    ("fun gives None", dict(fun=lambda x: None, x0=X), TypeError, "gave None"),
+    ("fun gives a text", dict(fun=lambda x: "1.0", x0=X), TypeError, "one number"),
+    ("fun gives a complex number", dict(fun=lambda x: 1j, x0=X, jac=g), TypeError, "one number"),
+    ("fun gives a vector", dict(fun=lambda x: x, x0=X), ValueError, r"shape \(2,\), but must give one number"),
+    ("fun gives None later", dict(fun=later(f, lambda x: None), x0=X), TypeError, "gave None"),
+    ("jac=True without a pair", dict(fun=f, x0=X, jac=True), TypeError, "pair"),
+    ("gradient too short", dict(fun=f, x0=X, jac=lambda x: x[:1]), ValueError, r"shape \(1,\), but there are 2 variables"),
+    ("gradient too long", dict(fun=f, x0=X, jac=lambda x: [1, 2, 3]), ValueError, "2 variables"),
+    ("gradient is None", dict(fun=f, x0=X, jac=lambda x: None), TypeError, "gradient of the objective gave None"),
+    ("gradient of texts", dict(fun=f, x0=X, jac=lambda x: ["a", "b"]), TypeError, "numbers"),
+    ("gradient changes its size", dict(fun=f, x0=X, jac=later(g, lambda x: np.ones(3), 2)), ValueError, "2 variables"),
+    ("gradient is a dictionary", dict(fun=f, x0=X, jac=lambda x: {"a": 1}), TypeError, "numbers"),
+    ("constraints is a number", dict(fun=f, x0=X, constraints=3), TypeError, "constraints is a int"),
+    ("constraint is a number", dict(fun=f, x0=X, constraints=[3]), TypeError, r"constraints\[0\] is a int"),
+    ("no type", dict(fun=f, x0=X, constraints={"fun": f}), KeyError, "'type'"),
+    ("type is a number", dict(fun=f, x0=X, constraints={"type": 2, "fun": f}), TypeError, "'eq' or 'ineq'"),
+    ("type unknown", dict(fun=f, x0=X, constraints={"type": "equal", "fun": f}), ValueError, "'equal'"),
+    ("no fun", dict(fun=f, x0=X, constraints={"type": "eq"}), KeyError, "no function"),
+    ("a misspelt entry", dict(fun=f, x0=X, constraints={"type": "eq", "fun": f, "jacobian": g}), ValueError, "jacobian"),
+    ("constraint gives None", dict(fun=f, x0=X, constraints={"type": "eq", "fun": lambda x: None}), TypeError, "gave None"),
+    ("constraint gives texts", dict(fun=f, x0=X, constraints={"type": "eq", "fun": lambda x: ["a"]}), TypeError, "real numbers"),
+    (
+        "constraint changes its size",
+        dict(fun=f, x0=X, constraints={"type": "eq", "fun": later(lambda x: x - 1, lambda x: x[:1]), "jac": lambda x: np.eye(2)}),
+        ValueError,
+        r"constraints\[0\] gave an array of shape \(1,\), but has 2 rows",
+    ),
+    ("Jacobian of a wrong shape", dict(fun=f, x0=X, constraints=circle(jac=lambda x: np.eye(2))), ValueError, r"\(1, 2\) is needed"),
+    ("Jacobian is None", dict(fun=f, x0=X, constraints=circle(jac=lambda x: None)), TypeError, r"Jacobian of constraints\[0\] gave None"),
+    (
+        "a sparse Jacobian of a wrong shape",
+        dict(fun=f, x0=X, constraints=circle(jac=lambda x: csr_array(np.eye(2)))),
+        ValueError,
+        r"\(1, 2\) is needed",
+    ),
+    (
+        "a sparse Jacobian with new entries",
+        dict(fun=f, x0=X, constraints=circle(jac=later(lambda x: csr_array([[2 * x[0], 0]]), lambda x: csr_array([2 * x]), 3))),
+        ValueError,
+        "row 0, column 1, which is not in its pattern",
+    ),
+    ("limits crossed", dict(fun=f, x0=X, constraints=circle(lb=2, ub=1)), ValueError, r"c\[0\] are crossed"),
+    ("limits of a wrong length", dict(fun=f, x0=X, constraints=circle(lb=[1, 1, 1])), ValueError, "3 numbers, but 1"),
+    ("a matrix of a wrong shape", dict(fun=f, x0=X, constraints=LinearConstraint(np.eye(3), 0, 1)), ValueError, "2 variables"),
+    ("NaN in a matrix", dict(fun=f, x0=X, constraints=LinearConstraint([[np.nan, 1]], 0, 1)), ValueError, "not finite"),
+    ("an unknown option", dict(fun=f, x0=X, options={"maxitr": 3}), TypeError, "did you mean 'maxiter'"),
+    ("options are a list", dict(fun=f, x0=X, options=[1]), TypeError, "dictionary"),
+    ("an unknown setting", dict(fun=f, x0=X, merit={"rho1": 3}), ValueError, "unknown field `rho1`"),
+    ("a setting out of range", dict(fun=f, x0=X, stepsize={"tau": 3}), ValueError, "between 0 and 1"),
+    ("a setting of the wrong kind", dict(fun=f, x0=X, limits={"iterations": "many"}), ValueError, "settings are wrong"),
+    ("settings of the wrong kind", dict(fun=f, x0=X, settings=3), TypeError, "tangor.Settings"),
+    ("tol is a text", dict(fun=f, x0=X, tol="small"), TypeError, "tol must be a number"),
+    ("tol is negative", dict(fun=f, x0=X, tol=-1), ValueError, "positive"),
+    ("callback is a number", dict(fun=f, x0=X, callback=3), TypeError, "callback"),
+]
+
+
+@pytest.mark.parametrize("arguments, kind, message", [case[1:] for case in ZOO], ids=[case[0] for case in ZOO])
+def test_nonsense_is_named(arguments, kind, message):
+    with pytest.raises(kind, match=message):
+        tangor.minimize(**arguments)
+    assert tangor.minimize(f, X, jac=g).success
+
+
+def test_values_that_are_not_finite_at_the_start_are_told():
+    for bad in (np.nan, np.inf, -np.inf):
+        result = tangor.minimize(lambda x: bad, X, jac=g)
+        assert result.stop == "evaluation_failed" and not result.success and "objective gave" in result.failure
+        result = tangor.minimize(f, X, jac=lambda x: np.array([1.0, bad]))
+        assert result.stop == "evaluation_failed" and "x[1]" in result.failure
+
+
+def test_everything_that_is_like_a_number_is_one():
+    class Number:
+        def __float__(self):
+            return 4.0
+
+    for value in (4, True, np.float32(4), np.int64(4), np.array(4.0), np.array([4.0]), np.array([[4]]), Number()):
+        result = tangor.minimize(lambda x: value, X, jac=lambda x: np.zeros(2))
+        assert result.success and result.fun == float(value if not isinstance(value, np.ndarray) else value.item())
+    for kind in (list, tuple, lambda a: a.astype(np.float32), lambda a: a.reshape(1, -1), lambda a: np.asfortranarray(a)[::1]):
+        assert tangor.minimize(f, X, jac=lambda x: kind(2 * x)).success
+    strided = tangor.minimize(f, X, jac=lambda x: np.repeat(2 * x, 2)[::2])
+    assert strided.success
+
+
+def test_a_solver_is_not_run_inside_of_itself():
+    problem = tangor.Problem(X, f=f, grad=g)
+    solver = tangor.Solver(problem)
+    with pytest.raises(RuntimeError, match="running already"):
+        solver.run(callback=lambda row: solver.step())
+    assert tangor.Solver(problem).run().success
+
+
+def test_minimize_inside_of_a_function_works():
+    def inner(x):
+        return tangor.minimize(lambda y: (y[0] - x[0]) ** 2 + 1, [0.0]).fun + x[0] ** 2
+
+    assert tangor.minimize(inner, [3.0]).fun == pytest.approx(1.0, abs=1e-8)

@@ -1,0 +1,110 @@
+"""The classifier: scikit-learn's own checks, and what its constraints promise."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from tangor.sklearn import ConstrainedLogisticRegression
+
+
+@parametrize_with_checks([ConstrainedLogisticRegression(l2=1e-3), ConstrainedLogisticRegression(norm=2.0)])
+def test_the_checks_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def people(rows=600, seed=0):
+    """Two groups of people with different incomes."""
+    rng = np.random.default_rng(seed)
+    sex = rng.choice(["female", "male"], rows)
+    town = rng.choice(["north", "south", "west"], rows)
+    years = rng.normal(12, 3, rows) + (sex == "male")
+    score = 0.5 * (years - 12) + 0.8 * (sex == "male") + 0.4 * (town == "west") + rng.logistic(size=rows)
+    frame = pd.DataFrame({"sex": pd.Categorical(sex), "town": town, "years": years})
+    return frame, np.where(score > 0.5, "yes", "no")
+
+
+def rates(model, X, y=None):
+    """Mean probabilities of "yes" by sex."""
+    chosen = np.ones(len(X), bool) if y is None else y == "yes"
+    p = model.predict_proba(X)[:, 1]
+    return [p[chosen & (X["sex"] == sex)].mean() for sex in ("female", "male")]
+
+
+def test_without_constraints_it_is_logistic_regression():
+    X, y = people()
+    X = X[["years"]].assign(other=np.random.default_rng(1).normal(size=len(X)))
+    ours = ConstrainedLogisticRegression(l2=0.01).fit(X, y)
+    theirs = LogisticRegression(C=1 / (0.01 * len(X)), tol=1e-10, max_iter=1000).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-3)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-4)
+
+
+def test_more_than_two_classes():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(300, 3))
+    y = np.argmax(X + rng.normal(size=(300, 3)), axis=1)
+    ours = ConstrainedLogisticRegression(l2=0.01).fit(X, y)
+    theirs = LogisticRegression(C=1 / (0.01 * 300), tol=1e-10, max_iter=1000).fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-3)
+    with pytest.raises(ValueError, match="need two classes"):
+        ConstrainedLogisticRegression(false_positive=0.1).fit(X, y)
+
+
+def test_gaps_between_groups_named_by_column():
+    X, y = people()
+    free = ConstrainedLogisticRegression().fit(X, y)
+    fair = ConstrainedLogisticRegression(rate_gap={"sex": 0.02}).fit(X, y)
+    equal = ConstrainedLogisticRegression(true_positive_gap={"sex": 0.03}, group_features=False).fit(X, y)
+    assert np.diff(rates(free, X))[0] > 0.1
+    assert abs(np.diff(rates(fair, X))[0]) <= 0.02 + 1e-6
+    assert abs(np.diff(rates(equal, X, y))[0]) <= 0.03 + 1e-6
+    assert list(fair.constraints_) == ["rate gap of sex: female - male"]
+    assert free.score(X, y) >= fair.score(X, y) - 0.02 and fair.score(X, y) > 0.6
+    assert free.coef_.shape == (1, 4) and equal.coef_.shape == (1, 3)
+
+
+def test_norm_and_false_alarms():
+    X, y = people()
+    model = ConstrainedLogisticRegression(norm=0.5, false_positive=0.3).fit(X, y)
+    assert np.linalg.norm(model.coef_) <= 0.5 + 1e-6
+    assert model.predict_proba(X)[y == "no", 1].mean() <= 0.3 + 1e-6
+
+
+def test_weights_are_repetitions():
+    X, y = people(200)
+    counts = np.random.default_rng(3).integers(0, 4, len(X))
+    weighted = ConstrainedLogisticRegression(rate_gap={"sex": 0.05}).fit(X, y, sample_weight=counts)
+    repeated = ConstrainedLogisticRegression(rate_gap={"sex": 0.05}).fit(X.loc[X.index.repeat(counts)], np.repeat(y, counts))
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-4)
+
+
+def test_in_a_pipeline_and_a_search():
+    X, y = people(300)
+    columns = ColumnTransformer([("text", OneHotEncoder(drop="first"), ["sex", "town"]), ("rest", StandardScaler(), ["years"])])
+    pipeline = make_pipeline(columns, ConstrainedLogisticRegression(rate_gap={"sex": 0.02}))
+    pipeline.fit(X, y, constrainedlogisticregression__groups=X[["sex"]])
+    assert abs(np.diff(rates(pipeline, X))[0]) <= 0.02 + 1e-6
+    search = GridSearchCV(ConstrainedLogisticRegression(), {"norm": [0.1, 1.0]}, cv=3).fit(X, y)
+    assert search.best_params_["norm"] == 1.0
+
+
+@pytest.mark.parametrize(
+    "parameters, message",
+    [
+        (dict(l2=-1), "l2 must be"),
+        (dict(norm=0), "norm must be a positive"),
+        (dict(rate_gap={"sex": 2}), "between 0 and 1"),
+        (dict(rate_gap={"age": 0.1}), "there is no column 'age'"),
+    ],
+)
+def test_bad_parameters_are_named(parameters, message):
+    X, y = people(50)
+    with pytest.raises(ValueError, match=message):
+        ConstrainedLogisticRegression(**parameters).fit(X, y)

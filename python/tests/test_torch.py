@@ -1,0 +1,323 @@
+"""The optimizer for PyTorch. All of this is skipped where torch is not installed."""
+
+import copy
+import math
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: the tests of tangor.torch are skipped")
+
+from tangor.torch import Tangor, certify  # noqa: E402
+
+torch.set_num_threads(1)
+
+CENTRE = torch.tensor([1.0, -0.5], dtype=torch.float64)
+
+
+def noisy(x, generator, size=32, noise=0.1):
+    """|x - centre|^2 / 2 with noise in its gradient."""
+    draws = noise * torch.randn(size, 2, generator=generator, dtype=torch.float64)
+    return lambda: 0.5 * ((x - CENTRE - draws) ** 2).sum(dim=1).mean()
+
+
+def run(optimizer, closure_of, steps, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(steps):
+        optimizer.step(closure_of(generator))
+    return optimizer.report()
+
+
+def parameter(*values):
+    return torch.nn.Parameter(torch.tensor(values, dtype=torch.float64))
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "expected", "multiplier"),
+    [
+        # On the circle, inside of it, outside of it, between two of them; on the circle of radius 1/2, |x - centre| / |x| is the multiplier of
+        # x.x, by 1/2.
+        (0.25, 0.25, 0.5 / math.sqrt(1.25), 0.5 * (math.sqrt(1.25) - 0.5) / 0.5),
+        (None, 0.25, 0.5 / math.sqrt(1.25), 0.5 * (math.sqrt(1.25) - 0.5) / 0.5),
+        (4.0, None, 2.0 / math.sqrt(1.25), 0.5 * (math.sqrt(1.25) - 2.0) / 2.0),
+        (0.25, 4.0, 1.0, 0.0),
+    ],
+)
+def test_equalities_inequalities_and_ranges(lower, upper, expected, multiplier):
+    x = parameter(0.2, 0.3)
+    optimizer = Tangor([x], constraints=1, lower=lower, upper=upper, names=["radius"])
+
+    def closure_of(generator):
+        loss = noisy(x, generator)
+        return lambda: (loss(), (x @ x).reshape(1))
+
+    report = run(optimizer, closure_of, 300)
+    assert torch.allclose(x.detach(), expected * CENTRE, atol=0.01), x
+    assert abs(report.multipliers["radius"] - multiplier) < 0.02
+    assert report.iterations == 300 - 16 and report.feasibility < 1e-6
+
+
+def test_noisy_constraints():
+    x = parameter(0.2, 0.3)
+    optimizer = Tangor([x], constraints=1, upper=0.25)
+
+    def closure_of(generator):
+        loss, noise = noisy(x, generator), 0.1 * torch.randn(32, generator=generator, dtype=torch.float64).mean()
+        return lambda: (loss(), (x @ x).reshape(1) * (1 + noise))
+
+    run(optimizer, closure_of, 600)
+    assert torch.allclose(x.detach(), 0.5 / math.sqrt(1.25) * CENTRE, atol=0.01), x
+
+
+def network(seed=0, dtype=torch.float64, dropout=0.0):
+    torch.manual_seed(seed)
+    layers = [torch.nn.Linear(3, 8), torch.nn.Tanh(), torch.nn.Dropout(dropout), torch.nn.Linear(8, 1)]
+    return torch.nn.Sequential(*layers).to(dtype)
+
+
+def data(generator, size=64, dtype=torch.float64):
+    x = torch.randn(size, 3, generator=generator, dtype=dtype)
+    return x, torch.sin(x.sum(dim=1, keepdim=True))
+
+
+def regression(model, batch):
+    """The squared error; the mean prediction is at most 0.05 below and above zero in the two half spaces."""
+    x, y = batch
+    p, side = model(x), (x[:, :1] > 0).to(x.dtype)
+    return ((p - y) ** 2).mean(), torch.stack([(p * side).mean(), (p * (1 - side)).mean()])
+
+
+def train(model, optimizer, steps, generator):
+    for _ in range(steps):
+        batch = data(generator, dtype=next(model.parameters()).dtype)
+        optimizer.step(lambda: regression(model, batch), samples=64)
+
+
+def bits(model):
+    return torch.cat([p.detach().reshape(-1) for p in model.parameters()]).tolist()
+
+
+@pytest.mark.parametrize("stop", [3, 21, 26])
+def test_a_resumed_run_gives_the_same_bits(tmp_path, stop):
+    def begin():
+        model = network(dropout=0.2)
+        return model, Tangor(model.parameters(), constraints=2, lower=-0.05, upper=0.05)
+
+    model, optimizer = begin()
+    generator = torch.Generator().manual_seed(1)
+    train(model, optimizer, stop, generator)
+    torch.save([model.state_dict(), optimizer.state_dict(), torch.get_rng_state(), generator.get_state()], tmp_path / "run.pt")
+    train(model, optimizer, 15, generator)
+    whole = bits(model), optimizer.report()
+    model, optimizer = begin()
+    saved = torch.load(tmp_path / "run.pt")
+    model.load_state_dict(saved[0])
+    optimizer.load_state_dict(saved[1])
+    torch.set_rng_state(saved[2])
+    generator.set_state(saved[3])
+    train(model, optimizer, 15, generator)
+    assert bits(model) == whole[0] and str(optimizer.report()) == str(whole[1])
+
+
+def test_both_points_see_the_same_random_numbers():
+    model = network(dropout=0.5)
+    optimizer = Tangor(model.parameters(), constraints=0, first_batches=1)
+    batch, seen = data(torch.Generator().manual_seed(0)), []
+    for _ in range(2):
+        seen.clear()
+        before = bits(model)
+
+        def closure():
+            state = torch.get_rng_state()
+            seen.append(state)
+            return regression(model, batch)[0], None
+
+        optimizer.step(closure)
+    assert len(seen) >= 2 and all(torch.equal(seen[0], state) for state in seen)
+    assert bits(model) != before
+    assert not torch.equal(torch.get_rng_state(), seen[0]), "the next batch draws anew"
+
+
+def test_no_vector_of_the_parameters_goes_to_the_host(monkeypatch):
+    model = network()
+    optimizer = Tangor(model.parameters(), constraints=2, lower=-0.05, upper=0.05)
+    d, sizes = sum(p.numel() for p in model.parameters()), []
+    # Every way that a tensor has to the host, whoever takes it.
+    for name in ("cpu", "numpy", "tolist", "item", "__array__", "to", "__float__"):
+        original = getattr(torch.Tensor, name)
+
+        def counted(tensor, *args, original=original, name=name, **kwargs):
+            towards_host = name != "to" or "cpu" in map(str, args)
+            if towards_host:
+                sizes.append(tensor.numel())
+            return original(tensor, *args, **kwargs)
+
+        monkeypatch.setattr(torch.Tensor, name, counted)
+    train(model, optimizer, 40, torch.Generator().manual_seed(0))
+    monkeypatch.undo()
+    # Two Gram matrices of gradient and Jacobian at once are the most: 2 (1 + m)^2 numbers.
+    assert optimizer.report().iterations == 24 and sizes
+    assert max(sizes) == 2 * (1 + 2) ** 2 < d == 41
+
+
+def test_bad_batches_are_skipped_and_counted():
+    x = parameter(0.2, 0.3)
+    optimizer = Tangor([x], constraints=1, upper=0.25)
+    generator = torch.Generator().manual_seed(0)
+    for step in range(300):
+        loss = noisy(x, generator)
+        bad = {50: math.nan, 100: math.inf}.get(step, 1.0)
+        before = x.detach().clone()
+        optimizer.step(lambda: (loss() * bad, (x @ x).reshape(1)))
+        assert bad == 1.0 or torch.equal(before, x.detach())
+    assert optimizer.report().skipped == 2
+    assert torch.allclose(x.detach(), 0.5 / math.sqrt(1.25) * CENTRE, atol=0.01)
+
+
+def test_a_value_that_is_missing_ahead_shortens_the_step():
+    x = parameter(0.5)
+    optimizer = Tangor([x], constraints=0, first_batches=1)
+    for _ in range(60):
+        # The logarithm has no value at -1/2, where the first step wants to go.
+        optimizer.step(lambda: ((-torch.log(x) + 3 * x).sum(), None))
+    assert abs(float(x.detach()) - 1 / 3) < 1e-3
+
+
+class Doubled(torch.autograd.Function):
+    """An operation that knows no batched backward pass."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, gradient):
+        if torch._C._functorch.is_batchedtensor(gradient):
+            raise RuntimeError("no batched backward pass here")
+        return 2 * gradient
+
+
+def test_derivatives_row_by_row_where_a_batched_pass_fails():
+    def closure_of(x, double):
+        return lambda: (((double(x) - CENTRE) ** 2).sum(), torch.stack([double(x).prod(), x.sum()]))
+
+    results = []
+    for double in (lambda x: 2 * x, Doubled.apply):
+        x = parameter(0.2, 0.3)
+        optimizer = Tangor([x], constraints=2, upper=[0.1, 0.2], first_batches=1)
+        if double is Doubled.apply:
+            with pytest.warns(UserWarning, match="row by row"):
+                optimizer.step(closure_of(x, double))
+        for _ in range(30 if double is not Doubled.apply else 29):
+            optimizer.step(closure_of(x, double))
+        results.append(x.detach().clone())
+    assert torch.equal(*results)
+
+
+def test_schedulers_lower_the_share_of_the_step():
+    x = parameter(0.2, 0.3)
+    optimizer = Tangor([x], constraints=1, upper=0.25, first_batches=1)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.0 if epoch else 1.0)
+    generator = torch.Generator().manual_seed(0)
+    for step in range(3):
+        before, loss = x.detach().clone(), noisy(x, generator)
+        optimizer.step(lambda: (loss(), (x @ x).reshape(1)))
+        assert torch.equal(before, x.detach()) == (step != 1)
+        if step == 1:
+            schedule.step()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (dict(weight_decay=0.1), "takes no weight_decay"),
+        (dict(lr=2.0), "between 0 and 1, not 2.0"),
+        (dict(lower=1.0, upper=0.0), "above its upper bound"),
+        (dict(lower=[0.0, 1.0]), "one number or 1"),
+        (dict(upper=math.inf), "needs a finite one"),
+        (dict(names=["a", "b"]), "1 different names"),
+    ],
+)
+def test_bad_settings_are_named(given, message):
+    with pytest.raises(ValueError, match=message):
+        Tangor([parameter(0.0)], constraints=1, **given)
+
+
+def test_bad_closures_are_named():
+    x = parameter(0.2, 0.3)
+    optimizer = Tangor([x], constraints=1)
+    with pytest.raises(ValueError, match="needs a closure"):
+        optimizer.step()
+    with pytest.raises(TypeError, match="return loss, c"):
+        optimizer.step(lambda: x.sum())
+    with pytest.raises(ValueError, match="as the optimizer was told: 1, not 2"):
+        optimizer.step(lambda: (x.sum(), x))
+
+    def backward():
+        loss = (x * x).sum()
+        loss.backward()
+        return loss, x.sum().reshape(1)
+
+    with pytest.raises(RuntimeError, match="without calling backward"):
+        optimizer.step(backward)
+    with pytest.raises(ValueError, match="cannot be added"):
+        optimizer.add_param_group({"params": [parameter(1.0)]})
+    with pytest.raises(ValueError, match="not one of a Tangor optimizer"):
+        optimizer.load_state_dict({"state": {}, "param_groups": []})
+    with pytest.raises(ValueError, match="of 2 parameters and 1 constraints"):
+        Tangor([parameter(1.0)], constraints=1).load_state_dict(copy.deepcopy(optimizer.state_dict()))
+
+
+def test_single_precision_and_bfloat16_forward_passes():
+    model = network(dtype=torch.float32)
+    optimizer = Tangor(model.parameters(), constraints=2, lower=-0.05, upper=0.05)
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(200):
+        batch = data(generator, dtype=torch.float32)
+
+        def closure():
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                return regression(model, batch)
+
+        # Without oneDNN, whose bfloat16 kernels end the process with an illegal instruction on some processors.
+        with torch.backends.mkldnn.flags(enabled=False):
+            optimizer.step(closure)
+    assert all(p.dtype == torch.float32 for p in model.parameters())
+    held_out = data(torch.Generator().manual_seed(5), size=20_000, dtype=torch.float32)
+    with torch.no_grad():
+        loss, c = regression(model, held_out)
+    assert loss < 0.5 and c.abs().max() < 0.06
+
+
+def test_certificates_cover_and_tell_of_violations():
+    model = network()
+    optimizer = Tangor(model.parameters(), constraints=2, lower=-0.05, upper=0.05)
+    train(model, optimizer, 300, torch.Generator().manual_seed(0))
+    whole = [data(torch.Generator().manual_seed(99), size=100_000)]
+    truth = certify(model, regression, whole, -0.05, 0.05, constraints=2, exact=True)
+    assert truth.stationarity.upper == truth.stationarity.value and truth.loss_error == 0.0
+    covered = 0
+    for seed in range(20):
+        generator = torch.Generator().manual_seed(1000 + seed)
+        judged = certify(model, regression, [data(generator) for _ in range(20)], -0.05, 0.05, constraints=2)
+        covered += judged.feasibility.upper >= truth.feasibility.value and judged.stationarity.upper >= truth.stationarity.value
+    assert covered >= 18, covered
+    # Bounds that the model was not trained for are not kept, and certain to be so.
+    generator = torch.Generator().manual_seed(7)
+    judged = certify(model, regression, [data(generator) for _ in range(20)], 0.4, 0.5, constraints=2, names=["right", "left"])
+    assert judged.feasibility.value > 0.3 and not judged.holds(0.1) and "violation of right" in str(judged)
+
+
+def test_reports_name_what_they_tell():
+    x = parameter(0.2, 0.3)
+    optimizer = Tangor([x], constraints=1, upper=0.25, names=["radius"])
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(20):
+        loss = noisy(x, generator)
+        told = optimizer.step(lambda: (loss(), (x @ x).reshape(1)), samples=32)
+    assert len(told) == 2 and told[1].shape == (1,) and not told[0].requires_grad
+    report = optimizer.report()
+    scalars = report.scalars()
+    assert report.samples == 32 * report.evaluations and "multiplier/radius" in scalars
+    assert all(isinstance(value, float) for value in scalars.values()) and "radius" in str(report)
+    assert np.isfinite(list(scalars.values())).all()
