@@ -77,7 +77,7 @@ fn quiet(_: &Row, _: &[f64]) -> ControlFlow<()> {
 /// Limits under which any run is short and small.
 fn bound(settings: &mut Settings, iteration: u64) {
     settings.limits.iterations = settings.limits.iterations.min(iteration.saturating_add(5));
-    settings.limits.seconds = Some(1e3);
+    settings.limits.seconds = Some(30.0);
     settings.limits.memory = Some(100_000_000);
     let sampling = &mut settings.sampling;
     sampling.judge.samples = sampling.judge.samples.min(400);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use tangor_problem::{Evaluation, Failure, Function, Meta, Problem};
-use tangor_solver::{Event, MetricKind, Point, Report, Row, Settings, Solver, Stop, solve};
+use tangor_problem::{Evaluation, Failure, Function, Meta, Noise, Noisy, Problem};
+use tangor_solver::{Event, MetricKind, Point, Report, Row, Settings, Solver, Stop, solve, solve_sampled};
 
 /// What a function does at its call of this number, counted from 1, and ever after.
 #[derive(Clone, Copy, Debug)]
@@ -188,6 +188,18 @@ fn no_value_at_a_trial_point_shortens_the_step() {
         assert!(absent.load(Ordering::Relaxed) > 0, "no trial point was beyond the edge: the test tests nothing");
         assert!(report.unusual.iter().any(|(event, count)| *event == Event::Undefined && *count > 0));
         assert!(report.failure.is_none(), "the run overcame it");
+    }
+}
+
+#[test]
+fn a_noisy_run_whose_functions_stay_undefined_ends_and_names_the_function() {
+    for function in [Function::Gradient, Function::Constraints, Function::Jacobian] {
+        let problem = Noisy::new(Tricky::new(function, 30, Trick::Undefined), Noise::level(1e-3)).expect("a valid level");
+        let report = solve_sampled(problem, Settings::default()).expect("a valid problem");
+        assert_eq!(report.stop, Stop::EvaluationFailed, "{}", report.message);
+        let (found, _, message) = failure(&report);
+        assert_eq!((found, message.contains("logarithm")), (function, true), "{message}");
+        assert!(report.x.iter().all(|x| x.is_finite()));
     }
 }
 

@@ -15,6 +15,9 @@ use crate::{Error, Event, Settings, Stop, Unusual};
 /// Attempts at a step that descends; after that it is as short as matters.
 const MOST_ATTEMPTS: u32 = 12;
 
+/// Attempts at a step to where the functions have values. After so many it is shorter than any number can show.
+const MOST_UNDEFINED: u32 = 60;
+
 /// How much longer than the last step that was compared at both of its ends another one may be without that.
 const LONGEST_UNSEEN: f64 = 2.0;
 
@@ -108,7 +111,8 @@ impl<S: SampledProblem> Solver<S> {
             let length = norm(&self.steps.tangent.s[..self.state.current.n()]);
             eta = eta.min(longest / length.max(f64::MIN_POSITIVE));
         }
-        for attempt in 0.. {
+        let (mut attempt, mut undefined) = (0, 0);
+        loop {
             self.check_limits(eta)?;
             self.place_trial(eta, false);
             let moved = eta * norm(&self.steps.tangent.s[..self.state.current.n()]);
@@ -125,6 +129,10 @@ impl<S: SampledProblem> Solver<S> {
             };
             let done = self.oracle.estimate(&mut self.trial, learning);
             if !self.is_defined(done, unusual)? {
+                undefined += 1;
+                if undefined == MOST_UNDEFINED {
+                    return Err(Stop::EvaluationFailed);
+                }
                 eta *= 0.25;
                 continue;
             }
@@ -132,6 +140,7 @@ impl<S: SampledProblem> Solver<S> {
                 break;
             }
             unusual.insert(Event::Shortened);
+            attempt += 1;
             eta *= 0.25;
             self.state.progress.lipschitz.shorten(tau, eta);
         }
