@@ -211,9 +211,11 @@ impl<S: SampledProblem> Solver<S> {
         }
     }
 
-    /// Whether the step would have been accepted, had the constraints been linear.
+    /// Whether the step would have been accepted, had the constraints been linear. What removes their remainder changes the objective, too:
+    /// by about the multipliers times the remainder.
     fn curvature_is_to_blame(&self, told: &Trial, allowed: f64) -> bool {
-        self.trial_merit() - self.state.progress.rho * told.constraints.0 <= allowed
+        let objective = dot(&self.steps.tangent.lambda, &self.steps.search.remainder).min(0.0);
+        self.trial_merit() + objective - self.state.progress.rho * told.constraints.0 <= allowed
     }
 
     /// Adds the second-order correction: removes the residual at the end of the step by another short one.
