@@ -3,5 +3,5 @@
 pub(crate) mod iterate;
 pub(crate) mod oracle;
 pub(crate) mod quantity;
-mod scaling;
+pub mod scaling;
 pub(crate) mod standard;

@@ -174,9 +174,19 @@ impl<S: SampledProblem> Oracle<S> {
         }
     }
 
-    /// Scales by the derivatives at the start, and puts what was evaluated there into the new scale.
-    pub fn scale(&mut self, iterate: &mut Iterate, balance: bool) {
-        self.standard.scale(&iterate.g[..iterate.n()], &iterate.jacobian.a, balance);
+    /// `g` and `J` at another iterate; what is known of the current one stays.
+    pub fn derivatives_elsewhere(&mut self, iterate: &mut Iterate) -> Result<(), Trouble> {
+        self.locate(iterate);
+        let kept = [self.estimates.gradient.values().to_vec(), self.estimates.jacobian.values().to_vec()];
+        let done = self.derivatives(iterate);
+        self.estimates.gradient.values_mut().copy_from_slice(&kept[0]);
+        self.estimates.jacobian.values_mut().copy_from_slice(&kept[1]);
+        done
+    }
+
+    /// Scales by the derivatives at the start and the units of the variables, and puts what was evaluated there into the new scale.
+    pub fn scale(&mut self, iterate: &mut Iterate, units: &[f64]) {
+        self.standard.scale(&iterate.g[..iterate.n()], &iterate.jacobian.a, units);
         iterate.f *= self.standard.objective_scale;
         iterate.z.iter_mut().zip(&self.standard.units).for_each(|(z, unit)| *z /= unit);
         self.residual(iterate, true);

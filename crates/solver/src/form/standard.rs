@@ -11,7 +11,6 @@ use std::sync::Arc;
 use tangor_problem::{INFINITE, Meta, Pattern};
 
 use crate::form::iterate::UserPoint;
-use crate::form::scaling::units;
 use crate::kernel::matrix::{Jacobian, Matrix, Structure};
 
 /// What is left out of the internal form.
@@ -102,10 +101,8 @@ impl Standard {
         self.lower.iter().chain(&self.upper).all(|bound| bound.is_infinite())
     }
 
-    /// Scales rows and objective, given their derivatives at the start: none is larger than 100 then. With `balance`, variables get units
-    /// of their own where these differ by far.
-    pub fn scale(&mut self, g: &[f64], jacobian: &Matrix, balance: bool) {
-        let units = if balance { units(jacobian) } else { vec![1.0; self.n()] };
+    /// Scales rows and objective, given their derivatives at the start and the units of the variables: none is larger than 100 then.
+    pub fn scale(&mut self, g: &[f64], jacobian: &Matrix, units: &[f64]) {
         let factor = |most: f64| (100.0 / most).clamp(1e-8, 1.0);
         let largest = |entries: &mut dyn Iterator<Item = (usize, f64)>| {
             entries.map(|(i, value)| (units[i] * value).abs()).fold(0.0f64, f64::max)
@@ -113,7 +110,7 @@ impl Standard {
         let in_row = |row: usize| jacobian.row_values(row).iter().enumerate().map(move |(k, a)| (jacobian.column(row, k), *a));
         let rows: Vec<f64> = (0..jacobian.m).map(|row| factor(largest(&mut in_row(row)))).collect();
         let objective = factor(largest(&mut g.iter().copied().enumerate()));
-        self.rescale(objective, &rows, &units);
+        self.rescale(objective, &rows, units);
     }
 
     /// Sets the scale; only once, before the run.

@@ -127,7 +127,8 @@ impl<S: SampledProblem> Solver<S> {
         Ok(0.0)
     }
 
-    fn scatter(&mut self, radius: f64, seed: u64) {
+    /// Moves the trial to a random point around the current one, inside the bounds.
+    pub(crate) fn scatter(&mut self, radius: f64, seed: u64) {
         let (standard, z) = (&self.oracle.standard, &self.state.current.z);
         for (i, trial) in self.trial.z.iter_mut().enumerate() {
             let moved = z[i] + radius * (1.0 + z[i].abs()) * uniform(seed, i as u64);

@@ -4,6 +4,7 @@ use tangor_problem::{Exact, Problem, SampledProblem};
 
 use crate::form::iterate::Iterate;
 use crate::form::oracle::{Oracle, Trouble};
+use crate::form::scaling;
 use crate::form::standard::Standard;
 use crate::judging::Judging;
 use crate::kernel::vector::norm;
@@ -18,6 +19,9 @@ use crate::solver::Solver;
 use crate::steps::Steps;
 use crate::steps::mapping::OwnMapping;
 use crate::{Error, Mapping, NormalVariant, Scaling, Settings, Stop};
+
+/// How far from the start units must show as well, relative to the variables.
+const NEARBY: f64 = 1e-2;
 
 impl<P: Problem> Solver<Exact<P>> {
     /// Checks problem and settings, evaluates the functions at the start and allocates.
@@ -79,8 +83,8 @@ impl<S: SampledProblem> Solver<S> {
             self.oracle.derivatives(&mut self.state.current)?;
         }
         if self.settings.scaling != Scaling::None {
-            let units = self.settings.scaling == Scaling::Full && self.noisy.is_none();
-            self.oracle.scale(&mut self.state.current, units && !self.state.progress.lipschitz.are_given());
+            let units = self.find_units()?;
+            self.oracle.scale(&mut self.state.current, &units);
         }
         let current = &self.state.current;
         if self.noisy.is_some() {
@@ -88,6 +92,31 @@ impl<S: SampledProblem> Solver<S> {
         }
         self.state.progress.lipschitz.limit_unknown(current.jacobian.norm(), norm(&current.h));
         Ok(())
+    }
+
+    /// The units of the variables, where they are wanted. An entry of the Jacobian may be small at the start by accident, as that of
+    /// `x^2` is near 0: what seems to be a unit must show nearby, too.
+    fn find_units(&mut self) -> Result<Vec<f64>, Trouble> {
+        let wanted = self.settings.scaling == Scaling::Full && self.noisy.is_none() && !self.state.progress.lipschitz.are_given();
+        let n = self.state.current.n();
+        if !wanted {
+            return Ok(vec![1.0; n]);
+        }
+        let units = scaling::units(&self.state.current.jacobian.a);
+        if units.iter().all(|unit| *unit == 1.0) {
+            return Ok(units);
+        }
+        self.scatter(NEARBY, 0);
+        match self.oracle.derivatives_elsewhere(&mut self.trial) {
+            Err(trouble) if trouble.is_broken() => return Err(trouble),
+            Err(_) => return Ok(units),
+            Ok(()) => {}
+        }
+        let nearby = &mut self.trial.jacobian.a;
+        for (there, here) in nearby.values.iter_mut().zip(&self.state.current.jacobian.a.values) {
+            *there = there.abs().max(here.abs());
+        }
+        Ok(scaling::units(nearby))
     }
 
     /// Ends the run because of a function, and says why. A function that breaks off when the run is to end anyway was told to.
