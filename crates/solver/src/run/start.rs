@@ -16,7 +16,7 @@ use crate::run::clock::Clock;
 use crate::run::memory;
 use crate::run::state::{Progress, State};
 use crate::solver::Solver;
-use crate::steps::Steps;
+use crate::steps::{Steps, only_repairs};
 use crate::steps::mapping::OwnMapping;
 use crate::{Error, Mapping, NormalVariant, Scaling, Settings, Stop};
 
@@ -59,7 +59,11 @@ impl<S: SampledProblem> Solver<S> {
         }
         let (n, columns) = (jacobian.a.n, jacobian.columns());
         let current = Iterate::start(jacobian, &standard, meta.m());
-        let metric = CurrentMetric::new(n, columns, &settings.metric);
+        let metric = if only_repairs(meta, &settings) && problem.accesses().are_exact() {
+            CurrentMetric::constant(columns)
+        } else {
+            CurrentMetric::new(n, columns, &settings.metric)
+        };
         let best = Best::new(&standard, meta);
         Ok(Solver {
             clock: Clock::new(settings.limits.seconds, 0.0),

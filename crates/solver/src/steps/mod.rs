@@ -8,7 +8,7 @@ pub(crate) mod merit_parameter;
 pub(crate) mod normal_step;
 pub(crate) mod tangent_step;
 
-use tangor_problem::SampledProblem;
+use tangor_problem::{Meta, SampledProblem};
 
 use crate::kernel::matrix::Jacobian;
 use crate::kernel::projection::Projection;
@@ -52,6 +52,11 @@ impl Steps {
     }
 }
 
+/// Whether nothing but constraints is given, and the normal step is the shortest of its kind, as the paper's variants need not be.
+pub fn only_repairs(meta: &Meta, settings: &Settings) -> bool {
+    !meta.has_objective && settings.normal.variant == NormalVariant::Majorised
+}
+
 impl<S: SampledProblem> Solver<S> {
     /// The normal step `u` with its target `r`, then the tangent step `s` with the multipliers.
     pub(crate) fn find_steps(&mut self, unusual: &mut Unusual) -> u32 {
@@ -72,6 +77,10 @@ impl<S: SampledProblem> Solver<S> {
         self.steps.reckoned = self.state.progress.lipschitz.cautious();
         let wanted = (self.steps.reckoned, share);
         let first = self.steps.normal.compute(local, wanted, settings, own, &mut self.steps.projection, unusual);
+        if self.only_repairs() {
+            self.steps.tangent.only_repair(&self.steps.normal.u);
+            return first;
+        }
         let target = &self.steps.normal.target;
         let both = first + self.steps.tangent.compute(local, target, &mut self.steps.projection, unusual);
         // Next to a stationary point of the violation there is next to nothing to repair, and a step that is exact only up to rounding
@@ -84,8 +93,16 @@ impl<S: SampledProblem> Solver<S> {
         both
     }
 
+    /// Whether there are constraints alone: then all is up to the normal step.
+    pub(crate) fn only_repairs(&self) -> bool {
+        only_repairs(self.oracle.meta(), &self.settings) && self.noisy.is_none()
+    }
+
     /// The curvature of the Lagrangian along the step that was accepted.
     pub(crate) fn learn_metric(&mut self) {
+        if self.only_repairs() {
+            return;
+        }
         let (dz, dl) = (&mut self.steps.search.dz, &mut self.steps.search.dl);
         let n = self.state.current.n();
         for i in 0..n {

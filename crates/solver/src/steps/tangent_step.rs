@@ -70,6 +70,14 @@ impl TangentStep {
         projected.iterations
     }
 
+    /// The step where there is no objective, in the metric of the normal step `u`: `u` itself, since it is the shortest of its kind. No
+    /// multipliers are the right ones for any point that satisfies the constraints.
+    pub fn only_repair(&mut self, u: &[f64]) {
+        self.s.copy_from_slice(u);
+        self.lambda.fill(0.0);
+        self.mu.fill(0.0);
+    }
+
     /// `mu = H s + g + J^T lambda` where a bound holds the step.
     fn find_bound_multipliers(&mut self, at: &Iterate, lower: &[f64], upper: &[f64]) {
         self.mu.copy_from_slice(&at.g);
