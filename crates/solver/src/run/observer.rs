@@ -110,11 +110,13 @@ pub enum Event {
     /// Evaluated once more at the point that is reported, the functions gave other values than before: they are not deterministic. The
     /// later values are reported.
     Unrepeatable,
+    /// The change of the objective was lost in its rounding error; the gradients at both ends of the step judged it.
+    Rounded,
 }
 
 impl Event {
     /// All of them, in the order of their bits.
-    pub const ALL: [Event; 11] = [
+    pub const ALL: [Event; 12] = [
         Event::RankDeficient,
         Event::Fallback,
         Event::Inexact,
@@ -126,6 +128,7 @@ impl Event {
         Event::Elsewhere,
         Event::Lowered,
         Event::Unrepeatable,
+        Event::Rounded,
     ];
 }
 
@@ -143,6 +146,7 @@ impl fmt::Display for Event {
             Event::Elsewhere => "started elsewhere",
             Event::Lowered => "rho lowered",
             Event::Unrepeatable => "values not repeatable",
+            Event::Rounded => "judged by gradients",
         })
     }
 }

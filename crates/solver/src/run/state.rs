@@ -36,6 +36,8 @@ pub struct Progress {
     pub escapes: Escapes,
     /// The distance from the start at which the run last looked for a ray along which the objective falls without bound.
     pub looked_at: f64,
+    /// The largest value of the objective so far, without its sign: what its terms were at least.
+    pub largest_objective: f64,
 }
 
 /// How the judgements of a noisy run stand.
@@ -63,6 +65,7 @@ impl Progress {
             // The estimates draw from the streams 0, 1 and 2.
             escapes: Escapes::default(),
             looked_at: 0.0,
+            largest_objective: 0.0,
             judged: Judged { at: None, stale: 0, worth: 0.0, streams: [3, 4, 5].map(|k| Stream::new(seed, k, replacement)) },
         }
     }

@@ -77,7 +77,7 @@ impl<S: SampledProblem> Solver<S> {
             }
             let mut told = self.tell(&line, eta);
             let allowed = line.phi - 0.5 * eta * (1.0 - tau) * line.metric_square + line.rounding;
-            let mut accepted = given || self.trial_merit() <= allowed;
+            let mut accepted = given || self.trial_merit() <= allowed || self.descends_by_gradients(&line, eta, unusual)?;
             if !accepted && may_correct && self.curvature_is_to_blame(&told, allowed) {
                 may_correct = false;
                 self.correct(eta, unusual);
@@ -107,7 +107,26 @@ impl<S: SampledProblem> Solver<S> {
         }
     }
 
+    /// Whether the merit function descends where the change of the objective is lost in its rounding error, by the trapezium rule with the
+    /// gradients at both ends. The terms of the objective are at least as large as its values once were, and may cancel now.
+    fn descends_by_gradients(&mut self, line: &Line, eta: f64, unusual: &mut Unusual) -> Result<bool, Stop> {
+        let change = self.trial.f - self.state.current.f;
+        let lost = change.abs().max(eta * line.slope.abs()) <= ROUNDING * self.state.progress.largest_objective;
+        if !lost || !self.evaluate_derivatives(unusual)? {
+            return Ok(false);
+        }
+        let objective = 0.5 * eta * (line.slope + dot(&self.trial.g, &self.steps.tangent.s));
+        let residual = self.state.progress.rho * (norm(&self.trial.h) - line.residual);
+        let descends = objective + residual <= -0.5 * eta * (1.0 - self.settings.stepsize.tau) * line.metric_square;
+        if descends {
+            unusual.insert(Event::Rounded);
+        }
+        Ok(descends)
+    }
+
     fn line(&mut self) -> Line {
+        let largest = &mut self.state.progress.largest_objective;
+        *largest = largest.max(self.state.current.f.abs());
         let (current, s) = (&self.state.current, &self.steps.tangent.s);
         let residual = norm(&current.h);
         current.jacobian.a.apply(&s[..current.n()], &mut self.steps.search.linear);
@@ -123,13 +142,14 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     pub(crate) fn check_limits(&self, eta: f64) -> Result<(), Stop> {
-        let moved = eta * norm(&self.steps.tangent.s);
-        if !moved.is_finite() {
+        let (s, z) = (&self.steps.tangent.s, &self.state.current.z);
+        if !(eta * norm(s)).is_finite() {
             return Err(Stop::NumericalTrouble);
         }
         // Estimates change even where the point does not.
         let exact = self.noisy.is_none();
-        if exact && moved <= self.settings.stepsize.smallest * (1.0 + norm(&self.state.current.z)) {
+        let smallest = self.settings.stepsize.smallest;
+        if exact && s.iter().zip(z).all(|(s, z)| eta * s.abs() <= smallest * (1.0 + z.abs())) {
             return Err(Stop::StepTooSmall);
         }
         self.check_clock()
@@ -271,14 +291,15 @@ mod tests {
         let mut solver = Solver::new(problem, settings).unwrap();
         loop {
             let (rho, block) = (solver.state.progress.rho, block(&solver));
-            let (mut eta, mut recorded) = (0.0, false);
+            let (mut eta, mut recorded, mut judged_by_gradients) = (0.0, false, false);
             let stop = solver.advance(&mut |row: &Row, _: &[f64]| {
                 eta = row.eta;
                 recorded = row.unusual.contains(Event::Lowered) || row.unusual.contains(Event::Elsewhere);
+                judged_by_gradients = row.unusual.contains(Event::Rounded);
                 ControlFlow::Continue(())
             });
             prop_assert!(recorded || solver.state.progress.rho >= rho, "rho fell from {rho} to {}", solver.state.progress.rho);
-            if eta > 0.0 {
+            if eta > 0.0 && !judged_by_gradients {
                 // Accepted: the two iterates were swapped.
                 let (old, new, rho) = (&solver.trial, &solver.state.current, solver.state.progress.rho);
                 let merit = |f: f64, h: &[f64]| f + rho * h.iter().map(|h| h * h).sum::<f64>().sqrt();
