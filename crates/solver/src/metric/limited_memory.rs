@@ -56,6 +56,12 @@ impl LimitedMemory {
         }
     }
 
+    /// `B = sigma I`
+    pub fn start(&mut self, sigma: f64) {
+        self.learnt.diagonal.fill(sigma);
+        self.reset();
+    }
+
     pub fn size(&self) -> usize {
         self.n
     }

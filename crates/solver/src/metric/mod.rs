@@ -62,10 +62,12 @@ pub struct SavedMetric {
 }
 
 impl CurrentMetric {
-    pub fn new(n: usize, columns: usize, settings: &Metric) -> Self {
+    /// `limited_when_large`: whether more variables than a dense matrix is for get one from the last steps alone, or else a scalar.
+    pub fn new(n: usize, columns: usize, settings: &Metric, limited_when_large: bool) -> Self {
         let dense = settings.kind == MetricKind::QuasiNewton && n <= settings.largest_dense;
         let quasi_newton = dense.then(|| QuasiNewton::new(n));
-        let limited = (settings.kind == MetricKind::LimitedMemory).then(|| LimitedMemory::new(n, settings.memory));
+        let large = settings.kind == MetricKind::QuasiNewton && n > settings.largest_dense && limited_when_large;
+        let limited = (settings.kind == MetricKind::LimitedMemory || large).then(|| LimitedMemory::new(n, settings.memory));
         let moments = (settings.kind == MetricKind::Diagonal).then(|| AdaptiveDiagonal::new(n));
         let (diagonal, normal) = (vec![1.0; columns], vec![1.0; columns]);
         CurrentMetric { settings: settings.clone(), scalar: 1.0, moments, diagonal, normal, quasi_newton, limited }
@@ -73,11 +75,26 @@ impl CurrentMetric {
 
     /// A multiple of the identity that learns nothing.
     pub fn constant(columns: usize) -> Self {
-        CurrentMetric::new(0, columns, &Metric { kind: MetricKind::Spectral, ..Metric::default() })
+        CurrentMetric::new(0, columns, &Metric { kind: MetricKind::Spectral, ..Metric::default() }, false)
     }
 
     pub fn set_scalar(&mut self, scalar: f64) {
         self.scalar = scalar;
+    }
+
+    /// Starts as this multiple of the identity, before anything was learnt.
+    pub fn start(&mut self, sigma: f64) {
+        if self.settings.kind == MetricKind::Identity {
+            return;
+        }
+        self.scalar = sigma;
+        if let Some(quasi_newton) = &mut self.quasi_newton {
+            quasi_newton.start(sigma);
+            self.scalar = quasi_newton.learnt.delta;
+        }
+        if let Some(limited) = &mut self.limited {
+            limited.start(sigma);
+        }
     }
 
     /// The block of the variables.

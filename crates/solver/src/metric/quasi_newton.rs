@@ -79,7 +79,7 @@ impl QuasiNewton {
     }
 
     /// `B = sigma I`
-    fn start(&mut self, sigma: f64) {
+    pub fn start(&mut self, sigma: f64) {
         let n = self.size();
         self.learnt.b.fill(0.0);
         (0..n).for_each(|i| self.learnt.b[i * n + i] = sigma);

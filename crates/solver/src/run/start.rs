@@ -18,7 +18,7 @@ use crate::run::state::{Progress, State};
 use crate::solver::Solver;
 use crate::steps::{Steps, only_repairs};
 use crate::steps::mapping::OwnMapping;
-use crate::{Error, Mapping, NormalVariant, Scaling, Settings, Stop};
+use crate::{Error, Lipschitz, Mapping, NormalVariant, Scaling, Settings, Stop};
 
 /// How far from the start units must show as well, relative to the variables.
 const NEARBY: f64 = 1e-2;
@@ -62,7 +62,8 @@ impl<S: SampledProblem> Solver<S> {
         let metric = if only_repairs(meta, &settings) && problem.accesses().are_exact() {
             CurrentMetric::constant(columns)
         } else {
-            CurrentMetric::new(n, columns, &settings.metric)
+            let found = settings.stepsize.lipschitz == Lipschitz::Found;
+            CurrentMetric::new(n, columns, &settings.metric, found && problem.accesses().are_exact())
         };
         let best = Best::new(&standard, meta);
         Ok(Solver {
@@ -94,6 +95,11 @@ impl<S: SampledProblem> Solver<S> {
         if self.noisy.is_some() {
             return Ok(());
         }
+        if !self.only_repairs() && !self.state.progress.lipschitz.are_given() {
+            // Before curvature is known, the gradient alone must not ask for a step that is longer than the point itself.
+            self.state.metric.start((norm(&current.g) / (1.0 + norm(&current.z))).max(1.0));
+        }
+        let current = &self.state.current;
         self.state.progress.lipschitz.limit_unknown(current.jacobian.norm(), norm(&current.h));
         Ok(())
     }
