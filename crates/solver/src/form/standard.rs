@@ -286,7 +286,7 @@ mod tests {
     fn large_derivatives_are_scaled_down() {
         let (mut standard, mut jacobian) = Standard::new(&meta());
         standard.jacobian(&[1000.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0], &mut jacobian.a);
-        standard.scale(&[200.0, 0.0], &jacobian.a, true);
+        standard.scale(&[200.0, 0.0], &jacobian.a, &[1.0; 2]);
         assert_eq!((standard.objective_scale, standard.row_scale), (0.5, vec![0.1, 1.0]));
     }
 }

@@ -8,7 +8,7 @@ use crate::kernel::vector::{add, dot};
 use crate::metric::Curvature;
 
 /// The smallest eigenvalue of `B`, relative to its largest entry.
-const FLATTEST: f64 = 1e-12;
+const FLATTEST: f64 = 1e-10;
 /// The same where gradients are noisy: a direction that looks flatter may only be one that noise hides, and steps along it would be long.
 const FLATTEST_UNDER_NOISE: f64 = 1e-4;
 
