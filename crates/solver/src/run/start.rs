@@ -16,8 +16,8 @@ use crate::run::clock::Clock;
 use crate::run::memory;
 use crate::run::state::{Progress, State};
 use crate::solver::Solver;
-use crate::steps::{Steps, only_repairs};
 use crate::steps::mapping::OwnMapping;
+use crate::steps::{Steps, only_repairs};
 use crate::{Error, Lipschitz, Mapping, NormalVariant, Scaling, Settings, Stop};
 
 /// How far from the start units must show as well, relative to the variables.
@@ -107,7 +107,8 @@ impl<S: SampledProblem> Solver<S> {
     /// The units of the variables, where they are wanted. An entry of the Jacobian may be small at the start by accident, as that of
     /// `x^2` is near 0: what seems to be a unit must show nearby, too.
     fn find_units(&mut self) -> Result<Vec<f64>, Trouble> {
-        let wanted = self.settings.scaling == Scaling::Full && self.noisy.is_none() && !self.state.progress.lipschitz.are_given();
+        let wanted =
+            self.settings.scaling == Scaling::Full && self.noisy.is_none() && !self.state.progress.lipschitz.are_given();
         let n = self.state.current.n();
         if !wanted {
             return Ok(vec![1.0; n]);

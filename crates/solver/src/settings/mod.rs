@@ -169,7 +169,8 @@ pub enum NormalVariant {
 pub struct Metric {
     /// Which metric. Default: quasi-Newton.
     pub kind: MetricKind,
-    /// Most variables for a dense quasi-Newton matrix; above it the metric is spectral. Default: 300.
+    /// Most variables for a dense quasi-Newton matrix. Above it an exact run has one with a limited memory, a noisy one, or one with given
+    /// Lipschitz constants, a spectral metric. Default: 300.
     pub largest_dense: usize,
     /// How many steps a limited memory holds; >= 1. Default: 10.
     pub memory: usize,
