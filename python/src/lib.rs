@@ -16,6 +16,7 @@ mod settings;
 mod shared;
 mod sparse;
 mod statement;
+mod torch;
 mod values;
 
 use pyo3::prelude::*;
@@ -37,4 +38,6 @@ mod _tangor {
     use crate::settings::{complete_settings, settings_schema};
     #[pymodule_export]
     use crate::shared::Undefined;
+    #[pymodule_export]
+    use crate::torch::solve_from_products;
 }

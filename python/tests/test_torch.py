@@ -294,17 +294,17 @@ def test_certificates_cover_and_tell_of_violations():
     optimizer = Tangor(model.parameters(), constraints=2, lower=-0.05, upper=0.05)
     train(model, optimizer, 300, torch.Generator().manual_seed(0))
     whole = [data(torch.Generator().manual_seed(99), size=100_000)]
-    truth = certify(model, regression, whole, -0.05, 0.05, constraints=2, exact=True)
+    truth = certify(model, regression, whole, -0.05, 0.05, exact=True)
     assert truth.stationarity.upper == truth.stationarity.value and truth.loss_error == 0.0
     covered = 0
     for seed in range(20):
         generator = torch.Generator().manual_seed(1000 + seed)
-        judged = certify(model, regression, [data(generator) for _ in range(20)], -0.05, 0.05, constraints=2)
+        judged = certify(model, regression, [data(generator) for _ in range(20)], -0.05, 0.05)
         covered += judged.feasibility.upper >= truth.feasibility.value and judged.stationarity.upper >= truth.stationarity.value
     assert covered >= 18, covered
     # Bounds that the model was not trained for are not kept, and certain to be so.
     generator = torch.Generator().manual_seed(7)
-    judged = certify(model, regression, [data(generator) for _ in range(20)], 0.4, 0.5, constraints=2, names=["right", "left"])
+    judged = certify(model, regression, [data(generator) for _ in range(20)], 0.4, 0.5, names=["right", "left"])
     assert judged.feasibility.value > 0.3 and not judged.holds(0.1) and "violation of right" in str(judged)
 
 

@@ -15,10 +15,14 @@ import numpy as np
 import torch
 from scipy.special import stdtrit
 
-from . import _kernel
-from ._directions import Limits, signed_multipliers
-from ._flat import Batch, Flat, products, to_host
-from ._optimizer import _read_limits
+from ._batch import Batch, Evaluator
+from ._columns import Columns
+from ._directions import solve
+from ._flat import Flat
+from ._limits import Limits, read_limits, read_names, signed_multipliers
+from ._metric import Uniform
+from ._optimizer import Tangor
+from ._products import dots, gram
 
 __all__ = ["Bounded", "Certificate", "certify"]
 
@@ -71,20 +75,22 @@ class Certificate:
 class _Mean:
     """Sums over batches: of derivatives on the device, of their products and the rest on the host."""
 
-    def __init__(self, flat: Flat) -> None:
+    def __init__(self, flat: Flat, m: int) -> None:
+        self.flat = flat
         self.count = 0
-        self.derivatives = flat.zeros(1 + flat.m)
-        self.grams = np.zeros((1 + flat.m, 1 + flat.m))
+        self.derivatives = flat.zeros(1 + m)
+        self.grams = np.zeros((1 + m, 1 + m))
         self.values: list[np.ndarray] = []
 
     def add(self, batch: Batch) -> None:
         self.count += 1
-        self.derivatives.add_(batch.derivatives - self.derivatives, alpha=1.0 / self.count)
-        self.grams += to_host(products(batch.derivatives, batch.derivatives))
+        for mean, part in zip(self.flat.split(self.derivatives), batch.parts):
+            mean.add_(part - mean, alpha=1.0 / self.count)
+        self.grams += self.flat.engine.host(gram(batch.parts))
         self.values.append(np.concatenate([[batch.loss], batch.c]))
 
     def gram(self) -> np.ndarray:
-        return to_host(products(self.derivatives, self.derivatives))
+        return self.flat.engine.host(gram([self.derivatives]))
 
     def mean(self) -> np.ndarray:
         return np.mean(self.values, axis=0)  # type: ignore[no-any-return]
@@ -93,10 +99,22 @@ class _Mean:
         """The squares of the standard errors of loss and constraints."""
         return np.var(self.values, axis=0, ddof=1) / self.count  # type: ignore[no-any-return]
 
-    def spread(self, gram: np.ndarray, coefficients: np.ndarray) -> float:
+    def spread(self, coefficients: np.ndarray) -> float:
         """The square of the standard error of a combination of rows, over all of its entries: `sum |e_b - e|^2 / (n (n - 1))`."""
-        total = coefficients @ (self.grams - self.count * gram) @ coefficients
+        total = coefficients @ (self.grams - self.count * self.gram()) @ coefficients
         return max(float(total), 0.0) / self.count / (self.count - 1)
+
+    def jacobian_error(self) -> float:
+        """The mean square error of the whole Jacobian."""
+        return float(np.trace((self.grams - self.count * self.gram())[1:, 1:])) / self.count / (self.count - 1)
+
+    def stationarity(self, y: np.ndarray, at: torch.Tensor) -> float:
+        """`|g + J^T y|`, less what bounds of parameters may push back with: noise in it moves the norm by no more than its own norm."""
+        v = self.flat.tensor(np.concatenate([[1.0], y])) @ self.derivatives
+        if self.flat.low is not None and self.flat.high is not None:
+            v = torch.where(at <= self.flat.low, v.clamp(max=0.0), v)
+            v = torch.where(at >= self.flat.high, v.clamp(min=0.0), v)
+        return math.sqrt(float(self.flat.engine.host(dots([([v], [v])]))[0]))
 
 
 def certify(
@@ -106,73 +124,69 @@ def certify(
     lower: float | Sequence[float] | None = None,
     upper: float | Sequence[float] | None = None,
     *,
-    constraints: int,
+    optimizer: Tangor | None = None,
     names: Sequence[str] | None = None,
     confidence: float = 0.95,
     exact: bool = False,
 ) -> Certificate:
     """The residuals of a model on the batches of `loader`, each with an upper confidence bound.
 
-    `loss_and_constraints(model, batch)` returns `(loss, c)`; the bounds are those that the optimizer got. The model is used in the mode in
-    which it is: call `model.eval()` before, where that matters. Batches must be fresh, independent and of one size (`drop_last=True`), at
-    least 4 of them, better 20 or more. With `exact=True` they are the whole population once, and the residuals have no noise.
+    `loss_and_constraints(model, batch)` returns `(loss, c)`. With the optimizer, its bounds and names count, those of parameters too; else
+    `lower` and `upper` are those that an optimizer would get. The model is used in the mode in which it is: call `model.eval()` before, where
+    that matters. Batches must be fresh, independent and of one size (`drop_last=True`), at least 4 of them, better 20 or more. With `exact=True`
+    they are the whole population once, and the residuals have no noise.
     """
     if not 0.5 < confidence < 1.0:
         raise ValueError(f"the confidence must be between 0.5 and 1, not {confidence!r}")
-    limits = _read_limits(constraints, lower, upper)
-    labels = list(names) if names is not None else [f"c{row}" for row in range(constraints)]
-    if len(labels) != constraints:
-        raise ValueError(f"there must be {constraints} names, not {len(labels)}")
-    flat = Flat(model.parameters(), constraints)
-    fit, rest = _Mean(flat), _Mean(flat)
-    if exact:
-        rest = fit
+    if optimizer is not None and not (lower is None and upper is None and names is None):
+        raise ValueError("with an optimizer, lower, upper and names are its own: leave them out")
+    flat = Flat(model.parameters()) if optimizer is None else optimizer._flat
+    evaluator = Evaluator(flat, None if optimizer is None else len(optimizer._names))
+    halves: list[_Mean] = []
     for number, data in enumerate(loader):
-        batch = flat.evaluate(lambda: loss_and_constraints(model, data), 1.0, np.ones(constraints))
-        if not batch.is_finite():
+        batch = evaluator.evaluate(lambda: loss_and_constraints(model, data), None)
+        if not batch.finite:
             raise ValueError(f"batch {number} of the loader has a NaN or an infinity in its loss, constraints or derivatives")
-        (rest if number % 2 else fit).add(batch)
-    if rest.count < (1 if exact else 2):
+        halves = halves or [_Mean(flat, len(batch.c)) for _ in range(1 if exact else 2)]
+        halves[number % len(halves)].add(batch)
+    if not halves or halves[-1].count < (1 if exact else 2):
         raise ValueError("the loader gave too few batches: at least 4 are needed, or 1 with exact=True")
-    factor = 0.0 if exact else float(stdtrit(rest.count - 1, 0.5 + 0.5 * confidence))
-    y = _fit(fit, limits, 0.0 if exact else _jacobian_error(fit))
-    return _judge(rest, y, limits, labels, factor, confidence, fit.count + (0 if exact else rest.count), exact)
+    m = len(halves[0].derivatives) - 1
+    limits = read_limits(m, lower, upper) if optimizer is None else optimizer._limits
+    labels = read_names(m, names) if optimizer is None else optimizer._names
+    at = flat.read(flat.zeros())
+    y = _fit(halves[0], at, limits, 0.0 if exact else halves[0].jacobian_error())
+    batches = sum(half.count for half in halves)
+    return _judge(halves[-1], y, at, limits, labels, confidence, batches, exact)
 
 
-def _jacobian_error(mean: _Mean) -> float:
-    """The mean square error of the whole Jacobian."""
-    return float(np.trace((mean.grams - mean.count * mean.gram())[1:, 1:])) / mean.count / (mean.count - 1)
-
-
-def _fit(mean: _Mean, limits: Limits, error: float) -> np.ndarray:
+def _fit(mean: _Mean, at: torch.Tensor, limits: Limits, error: float) -> np.ndarray:
     """Multipliers that make stationarity and complementarity small together. Large ones could explain the gradient by the noise of the
     Jacobian, whose mean square `error` softens the rows."""
-    gram, c = mean.gram(), mean.mean()[1:]
+    products, c = mean.gram(), mean.mean()[1:]
     m = len(c)
     best, least = np.zeros(m), math.inf
     for sigma in SIGMAS:
-        rows = limits.rows(c, np.diag(gram)[1:], sigma)
+        columns = Columns(mean.flat, mean.derivatives, Uniform(mean.flat, sigma), at)
+        rows = limits.rows(c, np.diag(products)[1:], sigma)
         # From where they are, the slacks may go to their bounds; nothing is repaired.
-        found = _kernel.solve(gram[1:, 1:] / sigma, gram[1:, 0] / sigma, np.zeros(m), error / max(m, 1) / sigma, rows, best)
+        found, _ = solve(columns, products / sigma, np.zeros(m), error / max(m, 1) / sigma, rows, best, normal=False)
         y, complementarity = signed_multipliers(found.y, c, limits)
-        coefficients = np.concatenate([[1.0], y])
-        score = max(math.sqrt(max(coefficients @ gram @ coefficients, 0.0)), complementarity)
+        score = max(mean.stationarity(y, at), complementarity)
         if score < least:
             best, least = y, score
     return best
 
 
 def _judge(
-    mean: _Mean, y: np.ndarray, limits: Limits, labels: list[str], factor: float, confidence: float, batches: int, exact: bool
+    mean: _Mean, y: np.ndarray, at: torch.Tensor, limits: Limits, labels: list[str], confidence: float, batches: int, exact: bool
 ) -> Certificate:
-    gram, values = mean.gram(), mean.mean()
+    factor = 0.0 if exact else float(stdtrit(mean.count - 1, 0.5 + 0.5 * confidence))
+    values = mean.mean()
     errors = np.zeros_like(values) if exact else mean.square_errors()
-    coefficients = np.concatenate([[1.0], y])
     c, violation = values[1:], limits.violation(values[1:])
-    device = mean.derivatives.device
-    stationary = torch.as_tensor(coefficients, dtype=mean.derivatives.dtype, device=device) @ mean.derivatives
-    stationarity = math.sqrt(float(to_host(products(stationary[None], stationary[None]))[0, 0]))
-    spread = 0.0 if exact else math.sqrt(mean.spread(gram, coefficients))
+    stationarity = mean.stationarity(y, at)
+    spread = 0.0 if exact else math.sqrt(mean.spread(np.concatenate([[1.0], y])))
     noise = factor * math.sqrt(errors[1:].sum())
     _, complementarity = signed_multipliers(y, c, limits)
     size = float(np.linalg.norm(y[limits.inequalities]))

@@ -27,18 +27,16 @@ def save(optimizer: Any) -> dict[str, Any]:
         "derivatives": estimates.derivatives,
         "c": estimates.c.tolist(),
         "gathered": estimates.gathered,
-        "index": estimates.index,
         "seen": None if seen is None else _plain(vars(seen)),
         "squares": metric.squares,
-        "entries": metric.entries,
-        "metric": [metric.step, metric.scalar],
+        "metric": [metric.step, metric.scalar, metric.least],
         "base": optimizer._base,
         "multipliers": optimizer._multipliers.tolist(),
         "warm": _plain(vars(optimizer._warm)),
         "objective_scale": optimizer._objective_scale,
         "row_scale": optimizer._row_scale.tolist(),
         "limits": _plain({"lower": optimizer._limits.lower, "upper": optimizer._limits.upper}),
-        "batched": optimizer._flat.batched,
+        "batched": optimizer._evaluator.batched,
     }
 
 
@@ -69,22 +67,19 @@ def load(optimizer: Any, saved: dict[str, Any]) -> None:
         setattr(estimates, name, Worth(**saved["worth"][name]))
     estimates.derivatives.copy_(saved["derivatives"])
     estimates.c, estimates.gathered = _array(saved["c"]), saved["gathered"]
-    if saved["index"] is not None:
-        estimates.index = saved["index"].to(flat.device).clone()
     seen = saved["seen"]
     if seen is not None:
         there = {name: seen[name].to(flat.device, flat.dtype).clone() for name in ("here", "change")}
         seen = Seen(**{**seen, **there, "c_here": _array(seen["c_here"]), "c_change": _array(seen["c_change"])})
     estimates.seen = seen
     metric.squares.copy_(saved["squares"])
-    metric.entries.copy_(saved["entries"])
-    metric.step, metric.scalar = saved["metric"]
+    metric.step, metric.scalar, metric.least = saved["metric"]
     optimizer._base.copy_(saved["base"])
     optimizer._multipliers = _array(saved["multipliers"])
     optimizer._warm = Warm(**{name: _array(value) for name, value in saved["warm"].items()})
     optimizer._objective_scale, optimizer._row_scale = saved["objective_scale"], _array(saved["row_scale"])
     optimizer._scaled = optimizer._limits.scaled(optimizer._row_scale)
-    flat.batched = saved["batched"]
+    optimizer._evaluator.batched = saved["batched"]
 
 
 def _array(values: list[float]) -> np.ndarray:

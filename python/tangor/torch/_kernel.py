@@ -1,27 +1,28 @@
 """The normal and the tangent problem in the space of the multipliers, on the host, in double precision.
 
-Both are `min g^T s + 1/2 s^T H s` subject to `J s = r`, where `J = (A, -E)`: parameters without bounds, and one slack for each
-inequality, with bounds. For multipliers `y` the parameters' part is `s = -D^-1 (g + A^T y)` and a slack's is `clip(y / w, low, high)`, so
-that all that is needed of the parameters is `G = A D^-1 A^T` and `p = A D^-1 g`:
+Both are `min g^T s + 1/2 s^T H s` subject to `J s = r`, where `J = (A, -E)`: parameters, and one slack for each inequality, with bounds. The
+kernel of the library solves them from `(g, A)^T D^-1 (g, A)`, a matrix of `1 + m` rows, where parameters have no bounds. Where they have,
+`s(y) = clip(-D^-1 (g + A^T y))` depends on which of them are held by a bound, and the multipliers minimise the convex function
 
-    G y + p + r + kappa y + E clip(E^T y / w, low, high) = 0
+    phi(y) = -(g + A^T y)^T s - 1/2 s^T D s + sum (y t - 1/2 w t^2) + r^T y + kappa / 2 |y|^2,     t = clip(y / w, low, high)
 
-This is the gradient of a convex function of `y`; a semismooth Newton method with a line search finds its root.
+For the bounds that hold at `y` the kernel gives its minimiser exactly; a line search on `phi` takes care of those that change.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Rows", "Solution", "solve"]
+from .. import _tangor
 
-TOLERANCE = 1e-11
+__all__ = ["Look", "Rows", "Solution", "solve", "solve_with_bounds"]
+
+TOLERANCE = 1e-9
 FLOOR = 1e-13
-MOST_STEPS = 100
-# The part of the matrix's size that keeps it regular where rows depend on each other.
-REGULAR = 1e-14
+MOST_STEPS = 50
 
 
 @dataclass
@@ -32,6 +33,10 @@ class Rows:
     weights: np.ndarray
     low: np.ndarray
     high: np.ndarray
+
+    def slacks(self, y: np.ndarray) -> np.ndarray:
+        """`t` for these multipliers."""
+        return np.clip(y[self.inequalities] / self.weights, self.low, self.high)
 
 
 @dataclass
@@ -44,62 +49,62 @@ class Solution:
     converged: bool
 
 
-def solve(gram: np.ndarray, p: np.ndarray, target: np.ndarray, softness: float, rows: Rows, start: np.ndarray) -> Solution:
-    """The multipliers of one subproblem, from a first guess."""
-    m, k = len(p), rows.inequalities
-    soft = gram + softness * np.eye(m)
-    linear = p + target
+@dataclass
+class Look:
+    """The parameters' part at some multipliers: `v^T s + 1/2 s^T D s`, `A s`, the part of it from columns that a bound holds, and the products
+    over the others."""
 
-    def slacks(y: np.ndarray) -> np.ndarray:
-        return np.clip(y[k] / rows.weights, rows.low, rows.high)
+    value: float
+    reaction: np.ndarray
+    held: np.ndarray
+    products: np.ndarray
 
-    def value_and_gradient(y: np.ndarray) -> tuple[float, np.ndarray]:
-        t = slacks(y)
-        gradient = soft @ y + linear
-        value = 0.5 * y @ (gradient + linear) + t @ y[k] - 0.5 * rows.weights @ (t * t)
-        gradient[k] += t
+
+def solve(products: np.ndarray, target: np.ndarray, softness: float, rows: Rows, start: np.ndarray) -> Solution:
+    """The multipliers of a subproblem whose parameters have no bounds, from a first guess."""
+    if len(target) == 0:
+        return Solution(target.copy(), rows.weights.copy(), 0, True)
+    y, slacks, steps, converged = _tangor.solve_from_products(
+        products, target, softness, rows.inequalities.tolist(), rows.weights, rows.low, rows.high, start
+    )
+    if not np.all(np.isfinite(y)):
+        return Solution(np.zeros_like(target), rows.slacks(np.zeros_like(target)), steps, False)
+    return Solution(y, slacks, steps, converged)
+
+
+def solve_with_bounds(
+    look_at: Callable[[np.ndarray], Look], target: np.ndarray, softness: float, rows: Rows, start: np.ndarray
+) -> tuple[Solution, Look]:
+    """The same for parameters with bounds; also what was seen at the solution."""
+
+    def measure(y: np.ndarray, look: Look) -> tuple[float, np.ndarray]:
+        t = rows.slacks(y)
+        value = -look.value + t @ y[rows.inequalities] - 0.5 * rows.weights @ (t * t) + target @ y + 0.5 * softness * y @ y
+        gradient = target + softness * y - look.reaction
+        gradient[rows.inequalities] += t
         return float(value), gradient
 
-    y = start.copy() if np.all(np.isfinite(start)) else np.zeros(m)
-    size = float(np.linalg.norm(linear) + np.linalg.norm(np.minimum(np.abs(rows.low), np.abs(rows.high))))
-    enough = max(TOLERANCE * size, FLOOR)
-    value, gradient = value_and_gradient(y)
+    y = start.copy()
+    look = look_at(y)
+    value, gradient = measure(y, look)
     for step in range(MOST_STEPS):
-        error = np.linalg.norm(gradient)
+        enough = max(TOLERANCE * float(np.linalg.norm(target) + np.linalg.norm(look.reaction)), FLOOR)
+        error = float(np.linalg.norm(gradient))
         if error <= enough:
-            return Solution(y, slacks(y), step, True)
-        direction = _newton(soft, gradient, y, rows)
-        slope, length = gradient @ direction, 1.0
+            return Solution(y, rows.slacks(y), step, True), look
+        found = solve(look.products, target - look.held, softness, rows, y)
+        direction, length = found.y - y, 1.0
+        slope = float(gradient @ direction)
         while True:
             trial = y + length * direction
-            new_value, new_gradient = value_and_gradient(trial)
-            # Near the root the values differ by rounding alone, and the gradient tells.
-            if new_value <= value + 1e-4 * length * slope or np.linalg.norm(new_gradient) <= 0.5 * error:
+            there = look_at(trial)
+            new_value, new_gradient = measure(trial, there)
+            # Near the solution the values differ by rounding alone, and the gradient tells.
+            if new_value <= value + 1e-4 * length * slope or float(np.linalg.norm(new_gradient)) <= 0.5 * error:
                 break
             length *= 0.5
-            if length < 1e-10:
+            if length < 1e-6:
                 # As exact as rounding allows, or stuck: the caller measures what the step does, and goes on.
-                return Solution(y, slacks(y), step, bool(error <= 1e-6 * size + FLOOR))
-        y, value, gradient = trial, new_value, new_gradient
-    return Solution(y, slacks(y), MOST_STEPS, False)
-
-
-def _newton(soft: np.ndarray, gradient: np.ndarray, y: np.ndarray, rows: Rows) -> np.ndarray:
-    k = rows.inequalities
-    wanted = y[k] / rows.weights
-    free = (wanted > rows.low) & (wanted < rows.high)
-    matrix = soft.copy()
-    matrix[k, k] += np.where(free, 1.0 / rows.weights, 0.0)
-    # Rows of different size, or with a free slack, differ by orders of magnitude: equal diagonals first.
-    scale = 1.0 / np.sqrt(np.maximum(np.diag(matrix), np.finfo(float).tiny))
-    scaled = matrix * scale[:, None] * scale[None, :]
-    regular = REGULAR
-    while regular < 1.0:
-        try:
-            factor = np.linalg.cholesky(scaled + regular * np.eye(len(y)))
-        except np.linalg.LinAlgError:
-            regular *= 100.0
-            continue
-        half = np.linalg.solve(factor, -scale * gradient)
-        return scale * np.linalg.solve(factor.T, half)  # type: ignore[no-any-return]
-    return -gradient / max(np.linalg.norm(matrix), 1.0)  # type: ignore[no-any-return]
+                return Solution(y, rows.slacks(y), step, error <= 1e3 * enough), look
+        y, look, value, gradient = trial, there, new_value, new_gradient
+    return Solution(y, rows.slacks(y), MOST_STEPS, False), look

@@ -1,6 +1,7 @@
 """The adaptive diagonal metric: second moments of the change of the Lagrangian's gradient, parameter by parameter.
 
-`D_i^2` is the mean of `dl_i^2` over the mean of `|dx|^2 / d`, later steps with more weight.
+`D_i^2` is the mean of `dl_i^2` over the mean of `|dx|^2 / d`, later steps with more weight. Only the sums are kept: `D` is made of them piece by
+piece, where it is needed.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ import math
 
 import torch
 
-from ._flat import Flat, to_host, wide
+from ._flat import Flat
+from ._products import wide
 
-__all__ = ["Diagonal"]
+__all__ = ["Diagonal", "Uniform"]
 
 KEEP = 0.95
 # The smallest entry, relative to the root of their mean square: a parameter that has hardly moved must not leap.
@@ -23,22 +25,42 @@ class Diagonal:
     """`D`, and the sums that it comes from."""
 
     def __init__(self, flat: Flat) -> None:
-        self.entries = torch.ones(flat.d, dtype=flat.dtype, device=flat.device)
+        self.flat = flat
         self.squares = flat.zeros()
         self.step = 0.0
         self.scalar = 1.0
+        self.least = SMALLEST
 
-    def learn(self, change: torch.Tensor, square: float) -> None:
-        """Takes in the change of the Lagrangian's gradient along a step with this square of its length."""
-        d = len(self.entries)
-        self.step = KEEP * self.step + square / d
-        self.squares.mul_(KEEP).addcmul_(change, change)
+    def entries(self, piece: slice) -> torch.Tensor:
+        """`D` of some columns; ones until a step was seen."""
+        some = self.squares[piece]
+        if self.step == 0.0:
+            return torch.ones_like(some)
+        return (some / self.step).sqrt_().clamp_(self.least, LARGEST)
+
+    def add(self, number: int, piece: slice, change: torch.Tensor) -> None:
+        """Takes in the change of the Lagrangian's gradient in some columns of a parameter."""
+        self.flat.split(self.squares)[number][piece].mul_(KEEP).addcmul_(change, change)
+
+    def finish(self, square: float) -> None:
+        """All columns took part in a step with this square of its length."""
+        self.step = KEEP * self.step + square / self.flat.whole
         if self.step == 0.0:
             return
-        mean = float(to_host(self.squares.sum(dtype=wide(self.squares)))) / d
-        size = math.sqrt(mean / self.step)
+        total = float(self.flat.engine.host(self.squares.sum(dtype=wide(self.squares))))
+        size = math.sqrt(total / self.flat.whole / self.step)
         if not math.isfinite(size):
             return
         self.scalar = min(max(size, SMALLEST), LARGEST)
-        least = min(max(SMALLEST, FLATTEST * size), LARGEST)
-        torch.div(self.squares, self.step, out=self.entries).sqrt_().clamp_(least, LARGEST)
+        self.least = min(max(SMALLEST, FLATTEST * size), LARGEST)
+
+
+class Uniform:
+    """One number for all parameters."""
+
+    def __init__(self, flat: Flat, entry: float) -> None:
+        self.like, self.entry = flat.zeros(1), entry
+
+    def entries(self, piece: slice) -> torch.Tensor:
+        """`D` of some columns."""
+        return self.like.new_full((piece.stop - piece.start,), self.entry)

@@ -10,11 +10,16 @@ import numpy as np
 import torch
 
 from . import _checkpoint
-from ._directions import Direction, Limits, Warm, find
-from ._estimates import Estimates
-from ._flat import Batch, Flat, dot, to_host
+from ._batch import Batch, Evaluator
+from ._columns import Columns
+from ._directions import Direction, Warm, find
+from ._estimates import Change, Estimates
+from ._flat import Flat
+from ._limits import read_limits, read_names
 from ._metric import Diagonal
+from ._products import dots, row_maxima
 from ._progress import DESCENT_TAU, Progress
+from ._random import RandomState
 from ._report import Report
 
 __all__ = ["Tangor"]
@@ -26,7 +31,7 @@ PROBE = 10
 
 
 class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
-    """Minimises the expected loss subject to `lower <= E[c] <= upper`. There is nothing to tune.
+    """Minimises the expected loss subject to `lower <= E[c] <= upper` and bounds on parameters. There is nothing to tune.
 
     Parameters
     ----------
@@ -42,8 +47,13 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         The share of the stepsize that is taken, in [0, 1]: what learning-rate schedulers may lower.
     weight_decay : float
         Must be zero; a sentence says what to do instead.
+    minimum, maximum : float or tensor, optional
+        Bounds on parameters; a tensor is like its parameter. Give them in a parameter group for parameters of its own.
     first_batches : int
         So many batches are averaged at the start before the first step.
+    group : torch.distributed.ProcessGroup, optional
+        Which processes train together, each with batches of its own; all of them unless told otherwise. Parameters start as those of the
+        first. Shards (DTensor) know their own processes.
     """
 
     def __init__(
@@ -54,25 +64,30 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         upper: float | Sequence[float] | None = None,
         *,
         names: Sequence[str] | None = None,
+        minimum: Any = None,
+        maximum: Any = None,
         lr: float = 1.0,
         weight_decay: float = 0.0,
         first_batches: int = 16,
+        group: Any = None,
     ) -> None:
-        super().__init__(params, {"lr": lr, "weight_decay": weight_decay})
+        super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "minimum": minimum, "maximum": maximum})
         if not (isinstance(constraints, int) and constraints >= 0):
             raise ValueError(f"constraints must be their number, not {constraints!r}")
         if not (isinstance(first_batches, int) and first_batches >= 1):
             raise ValueError(f"first_batches must be a number of batches, at least 1, not {first_batches!r}")
-        self._limits = _read_limits(constraints, lower, upper)
-        self._names = list(names) if names is not None else [f"c{row}" for row in range(constraints)]
-        if len(self._names) != constraints or len(set(self._names)) != constraints:
-            raise ValueError(f"there must be {constraints} different names for the constraints, not {self._names}")
+        self._limits = read_limits(constraints, lower, upper)
+        self._names = read_names(constraints, names)
         self._first_batches = first_batches
         self._share()
-        self._flat = Flat((p for group in self.param_groups for p in group["params"]), constraints)
-        self._estimates = Estimates(self._flat, torch.Generator().manual_seed(0))
+        both = [(p, (each["minimum"], each["maximum"])) for each in self.param_groups for p in each["params"]]
+        self._flat = Flat((p for p, _ in both), group)
+        self._flat.engine.agree([p.data for p in self._flat.parameters])
+        self._flat.bound([bounds for p, bounds in both if p.requires_grad])
+        self._evaluator = Evaluator(self._flat, constraints)
+        self._estimates = Estimates(self._flat, constraints)
         self._metric, self._progress = Diagonal(self._flat), Progress()
-        self._base = self._flat.zeros()
+        self._base, self._s = self._flat.zeros(), self._flat.zeros()
         self._warm = Warm(np.zeros(constraints), np.zeros(constraints))
         self._multipliers = np.zeros(constraints)
         self._objective_scale, self._row_scale = 1.0, np.ones(constraints)
@@ -110,70 +125,77 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         share, size = self._share(), float(samples or 1)
         if not size > 0.0:
             raise ValueError(f"samples must be the size of the batch, not {samples!r}")
-        random = _RandomState(self._flat.device)
-        there = self._evaluate(closure, samples)
+        random = RandomState(self._flat.device)
+
+        def evaluate() -> Batch:
+            return self._evaluate(closure, size, samples is not None)
+
+        there = evaluate()
         self._progress.batches += 1
-        if not there.is_finite():
+        if not there.finite:
             self._progress.skipped += 1
             self._estimates.seen = None
             return there.told
         if self._estimates.gathered < self._first_batches:
-            self._gather(there, size)
+            self._gather(there)
             return there.told
-        self._probe(closure, samples, random, there, size)
-        direction = self._find_direction()
+        self._probe(evaluate, random, there)
         self._flat.read(self._base)
-        here = self._find_trial(closure, samples, random, there, direction, share)
+        direction = self._find_direction()
+        here = self._find_trial(evaluate, random, there, direction, share)
         if here is None:
             self._flat.write(self._base)
             self._progress.skipped += 1
             self._estimates.seen = None
         else:
-            self._accept(here, there, direction, size)
+            self._accept(here, there, direction)
         return there.told
 
-    def _evaluate(self, closure: Callable[[], Any], samples: int | None) -> Batch:
+    def _evaluate(self, closure: Callable[[], Any], size: float, counted: bool) -> Batch:
+        factors = np.concatenate([[self._objective_scale], self._row_scale])
+        batch = self._evaluator.evaluate(closure, factors, size)
         self._progress.evaluations += 1
-        self._progress.samples += samples or 0
-        return self._flat.evaluate(closure, self._objective_scale, self._row_scale)
+        self._progress.samples += round(batch.size) if counted else 0
+        return batch
 
-    def _gather(self, batch: Batch, size: float) -> None:
+    def _gather(self, batch: Batch) -> None:
         """The average at the start. Loss and rows with large derivatives there are scaled down."""
         if self._estimates.gathered == 0:
-            largest = to_host(batch.derivatives.abs().amax(dim=1))
+            largest = self._flat.engine.largest(row_maxima(batch.parts))
             factors = np.clip(100.0 / np.maximum(largest, 1e-300), 1e-8, 1.0)
             self._objective_scale, self._row_scale = float(factors[0]), factors[1:].copy()
             self._scaled = self._limits.scaled(self._row_scale)
-            batch.derivatives.mul_(torch.as_tensor(factors, dtype=self._flat.dtype, device=self._flat.device)[:, None])
-            batch.c, batch.loss = batch.c * self._row_scale, batch.loss * self._objective_scale
+            batch.scale(factors)
         self._progress.loss = batch.loss
-        self._estimates.gather(batch, size)
-        if self._estimates.gathered == self._first_batches and self._flat.m:
-            rows = self._estimates.derivatives[1:].reshape(-1)
-            self._progress.limit_unknown(
-                math.sqrt(float(to_host(dot(rows, rows)))), float(np.linalg.norm(self._scaled.violation(self._estimates.c)))
-            )
+        self._estimates.gather(batch)
+        if self._estimates.gathered == self._first_batches and self._estimates.c.size:
+            rows = list(self._estimates.derivatives[1:])
+            square = float(self._flat.engine.host(dots([(rows, rows)]))[0])
+            self._progress.limit_unknown(math.sqrt(square), float(np.linalg.norm(self._scaled.violation(self._estimates.c))))
 
     def _is_probe(self, iteration: int) -> bool:
         return iteration < PROBE or iteration % PROBE == 0
 
-    def _probe(self, closure: Callable[[], Any], samples: int | None, random: _RandomState, there: Batch, size: float) -> None:
+    def _probe(self, evaluate: Callable[[], Batch], random: RandomState, there: Batch) -> None:
         """Compares this batch with the last one at both ends of the last step."""
         if self._estimates.seen is None or not self._is_probe(self._progress.iteration):
             return
-        now = self._flat.read(torch.empty_like(self._base))
+        # The direction is found anew: its memory keeps the point meanwhile.
+        now = self._flat.read(self._s)
         self._flat.write(self._base)
         random.restore()
         try:
-            past = self._evaluate(closure, samples)
+            past = evaluate()
         finally:
             self._flat.write(now)
-        self._estimates.compare(there, past, size)
+        self._estimates.compare(there, past)
         self._estimates.seen = None
 
     def _find_direction(self) -> Direction:
         estimates, progress = self._estimates, self._progress
-        direction = find(estimates.derivatives, estimates.c, self._metric, progress.constraints, self._scaled, self._warm)
+        columns = Columns(self._flat, estimates.derivatives, self._metric, self._base)
+        lipschitz, scalar = progress.constraints, self._metric.scalar
+        direction = find(columns, estimates.c, lipschitz, self._scaled, scalar, self._warm, self._s)
         self._multipliers = direction.signed
         progress.theta = direction.theta
         progress.inexact += not direction.converged
@@ -201,17 +223,17 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         return reach / math.sqrt(least) if least > 0.0 else math.inf
 
     def _find_trial(
-        self, closure: Callable[[], Any], samples: int | None, random: _RandomState, there: Batch, direction: Direction, share: float
+        self, evaluate: Callable[[], Batch], random: RandomState, there: Batch, direction: Direction, share: float
     ) -> Batch | None:
         """The parameters move; less far where a function has no value, or where the merit function of the batch does not descend.
         None: nowhere near is there a value."""
         progress = self._progress
         eta = min(progress.stepsize(), self._sensible_move(direction) / max(direction.length, 1e-300)) * share
         for attempt in range(MOST_ATTEMPTS + 1):
-            self._flat.write(torch.add(self._base, direction.s, alpha=eta))
+            self._flat.move(self._base, direction.s, eta)
             random.restore()
-            here = self._evaluate(closure, samples)
-            if here.is_finite():
+            here = evaluate()
+            if here.finite:
                 if attempt == MOST_ATTEMPTS or self._descends(here, there, direction, eta):
                     progress.eta = eta
                     return here
@@ -225,8 +247,9 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         if eta == 0.0:
             return True
         estimates, progress, h = self._estimates, self._progress, float(np.linalg.norm(direction.h))
-        ends = torch.stack([dot(here.derivatives[0], direction.s), dot(there.derivatives[0], direction.s)])
-        at_here, at_there = to_host(ends)
+        s = self._flat.split(direction.s)
+        ends = dots([([part[0] for part in batch.parts], s) for batch in (here, there)])
+        at_here, at_there = (float(one) for one in self._flat.engine.host(ends))
         left = float(np.linalg.norm(self._scaled.violation(estimates.c + here.c - there.c)))
         gain = direction.theta * h
         needed = (direction.slope + 0.5 * direction.square) / gain if gain > 0.0 else 0.0
@@ -239,10 +262,10 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         rounding *= eta * abs(direction.slope) + rho * (float(np.linalg.norm(estimates.c)) + h)
         return bool(change <= -0.5 * eta * (1.0 - DESCENT_TAU) * direction.square + 2.0 * noise + rounding)
 
-    def _accept(self, here: Batch, there: Batch, direction: Direction, size: float) -> None:
+    def _accept(self, here: Batch, there: Batch, direction: Direction) -> None:
         progress, estimates = self._progress, self._estimates
         moved = progress.eta * direction.length
-        change, c_change = estimates.advance(here, there, moved, size)
+        change = estimates.advance(here, there, moved, direction.multipliers, direction.s, self._metric)
         if moved > 0.0:
             self._learn(change, direction, moved)
         progress.iteration += 1
@@ -250,23 +273,18 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         progress.loss = there.loss
         estimates.seen = None
         if moved > 0.0 and self._is_probe(progress.iteration):
-            estimates.remember(here, change, c_change, moved, size)
+            estimates.remember(here, there, moved)
 
-    def _learn(self, change: torch.Tensor, direction: Direction, moved: float) -> None:
+    def _learn(self, change: Change, direction: Direction, moved: float) -> None:
         """Lipschitz constants and metric, from the change of the batch along the step."""
-        coefficients = np.concatenate([[1.0], direction.multipliers])
-        lagrangian = torch.as_tensor(coefficients, dtype=change.dtype, device=change.device) @ change
-        rows = change[1:].reshape(-1)
-        dots = [dot(change[0], change[0]), dot(rows, rows), dot(lagrangian, lagrangian), dot(lagrangian, direction.s)]
-        objective, constraints, square, along = (float(one) for one in to_host(torch.stack(dots)))
         gradient, _, jacobian = self._estimates.worths()
         weights = float(direction.multipliers @ direction.multipliers)
         noise = gradient.noise_of_difference(moved) + weights * jacobian.noise_of_difference(moved)
-        curvature = math.sqrt(max(square - noise, (along / direction.length) ** 2))
+        curvature = math.sqrt(max(change.lagrangian - noise, (change.along / direction.length) ** 2))
         weighted = self._progress.eta * direction.weighted
         ratio = curvature / weighted if weighted > 0.0 else math.inf
-        self._progress.follow(math.sqrt(objective) / moved, math.sqrt(constraints) / moved, ratio)
-        self._metric.learn(lagrangian, moved**2)
+        self._progress.follow(math.sqrt(change.gradient) / moved, math.sqrt(change.jacobian) / moved, ratio)
+        self._metric.finish(moved**2)
 
     def report(self) -> Report:
         """What is known of the run so far, in the closure's units."""
@@ -307,39 +325,3 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         _checkpoint.check(self, state_dict["tangor"])
         super().load_state_dict({name: value for name, value in state_dict.items() if name != "tangor"})
         _checkpoint.load(self, state_dict["tangor"])
-
-
-class _RandomState:
-    """Torch's random numbers as they were: a batch at a second point sees the same, in dropout for instance."""
-
-    def __init__(self, device: torch.device) -> None:
-        self.device = device
-        self.module: Any = getattr(torch, device.type, None) if device.type != "cpu" else None
-        self.host = torch.get_rng_state()
-        self.own = self.module.get_rng_state(device) if self.module is not None and hasattr(self.module, "get_rng_state") else None
-
-    def restore(self) -> None:
-        torch.set_rng_state(self.host)
-        if self.own is not None:
-            self.module.set_rng_state(self.own, self.device)
-
-
-def _read_limits(m: int, lower: Any, upper: Any) -> Limits:
-    if lower is None and upper is None:
-        lower = upper = 0.0
-
-    def read(name: str, given: Any, missing: float) -> np.ndarray:
-        values = np.asarray(missing if given is None else given, dtype=float)
-        if values.ndim > 1 or (values.ndim == 1 and len(values) != m):
-            raise ValueError(f"{name} must be one number or {m}, one for each constraint, not {values.size}")
-        if np.any(np.isnan(values)):
-            raise ValueError(f"{name} must not contain a NaN")
-        return np.broadcast_to(values, (m,)).copy()
-
-    limits = Limits(read("lower", lower, -math.inf), read("upper", upper, math.inf))
-    for row, (low, high) in enumerate(zip(limits.lower, limits.upper)):
-        if low > high:
-            raise ValueError(f"the lower bound of constraint {row} is {low}, above its upper bound {high}")
-        if low == -math.inf and high == math.inf or low == math.inf or high == -math.inf:
-            raise ValueError(f"constraint {row} has the bounds {low} and {high}, but needs a finite one")
-    return limits

@@ -1,0 +1,95 @@
+"""The parameters' part of the two subproblems: passes over long vectors on their device, of which a few numbers come to the host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from ._flat import Flat
+from ._kernel import Look
+from ._metric import Diagonal, Uniform
+from ._products import pieces, wide
+
+__all__ = ["Columns", "Steps"]
+
+
+@dataclass
+class Steps:
+    """What is known of `s = clip(-D^-1 v)` with `v = g + A^T y`: `g^T s`, `s^T D s`, `|s|^2`, `|D s|^2` and `sum |v + D s| |s|`, which is the
+    complementarity of the bounds."""
+
+    slope: float
+    square: float
+    length: float
+    stationarity: float
+    complementarity: float
+
+
+class Columns:
+    """Gradient and Jacobian as rows on the device, the metric, and bounds around the parameters, where there are any."""
+
+    def __init__(self, flat: Flat, derivatives: torch.Tensor, metric: Diagonal | Uniform, at: torch.Tensor) -> None:
+        self.flat, self.derivatives, self.metric, self.at = flat, derivatives, metric, at
+        self.bounded = flat.low is not None
+
+    def _room(self, piece: slice, kind: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+        """How far the parameters may go down and up."""
+        low, high, at = self.flat.low, self.flat.high, self.at[piece].to(kind)
+        assert low is not None and high is not None
+        return low[piece].to(kind) - at, high[piece].to(kind) - at
+
+    def products(self) -> tuple[np.ndarray, np.ndarray]:
+        """`(g, A)^T (g, A)` and `(g, A)^T D^-1 (g, A)`."""
+        count, kind = len(self.derivatives), wide(self.derivatives)
+        total = torch.zeros(2, count, count, dtype=kind, device=self.flat.device)
+        for piece in pieces(self.flat.d):
+            rows = self.derivatives[:, piece].to(kind)
+            total[0].addmm_(rows, rows.T)
+            total[1].addmm_(rows / self.metric.entries(piece), rows.T)
+        plain, weighted = self.flat.engine.host(total)
+        return plain, weighted
+
+    def look(self, y: np.ndarray, normal: bool) -> Look:
+        """The part with bounds at some multipliers; the normal problem has `g = 0` and `D = I`."""
+        count, kind = len(self.derivatives), wide(self.derivatives)
+        coefficients = torch.as_tensor(np.concatenate([[0.0 if normal else 1.0], y]), dtype=kind, device=self.flat.device)
+        totals = torch.zeros(1 + count * (2 + count), dtype=kind, device=self.flat.device)
+        value, reaction, held, products = totals.split([1, count, count, count * count])
+        square = products.view(count, count)
+        for piece in pieces(self.flat.d):
+            rows, (low, high) = self.derivatives[:, piece].to(kind), self._room(piece, kind)
+            entries = torch.ones_like(low) if normal else self.metric.entries(piece).to(kind)
+            v = coefficients @ rows
+            unclipped = -v / entries
+            s = unclipped.clamp(low, high)
+            free = (unclipped > low) & (unclipped < high)
+            value += v @ s + 0.5 * (entries * s) @ s
+            reaction += rows @ s
+            held += rows @ torch.where(free, 0.0, s)
+            some = rows * free
+            square.addmm_(some / entries, some.T)
+        numbers = self.flat.engine.host(totals)
+        matrix = numbers[1 + 2 * count :].reshape(count, count).copy()
+        if normal:
+            matrix[0] = matrix[:, 0] = 0.0
+        return Look(float(numbers[0]), numbers[2 : 1 + count].copy(), numbers[2 + count : 1 + 2 * count].copy(), matrix)
+
+    def step(self, y: np.ndarray, out: torch.Tensor | None) -> Steps:
+        """`s` for these multipliers, into a vector if there is one, and what is known of it."""
+        coefficients, kind = self.flat.tensor(np.concatenate([[1.0], y])), wide(self.derivatives)
+        total = torch.zeros(5, dtype=kind, device=self.flat.device)
+        for piece in pieces(self.flat.d):
+            v, entries = coefficients @ self.derivatives[:, piece], self.metric.entries(piece)
+            s = (v / entries).neg_()
+            if self.bounded:
+                s.clamp_(*self._room(piece, s.dtype))
+            if out is not None:
+                out[piece] = s
+            s, v = s.to(kind), v.to(kind)
+            weighted = entries * s if self.bounded else -v
+            sums = [self.derivatives[0, piece].to(kind) @ s, weighted @ s, s @ s, weighted @ weighted]
+            sums.append(((v + weighted).abs() @ s.abs()) if self.bounded else torch.zeros_like(sums[0]))
+            total += torch.stack(sums)
+        return Steps(*(float(one) for one in self.flat.engine.host(total)))
