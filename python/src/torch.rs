@@ -3,10 +3,10 @@
 //! With the gradient `g`, the rows `A` and a diagonal metric `D`, all on some device, the solution of
 //!
 //! ```text
-//! min  g^T s + 1/2 s^T D s + 1/2 t^T W t + |A s - t - r|^2 / (2 kappa)     s.t.  low <= t <= high
+//! min  g^T s + 1/2 s^T D s + 1/2 t^T W t + sum_i (A s - t - r)_i^2 / (2 kappa_i)     s.t.  low <= t <= high
 //! ```
 //!
-//! is `s = -D^-1 (g + A^T y)`: a combination of `1 + m` vectors. In an orthonormal basis of these, `g` and `A` are the rows of a matrix `F` with
+//! where a row with `kappa_i = 0` must hold, is `s = -D^-1 (g + A^T y)`: a combination of `1 + m` vectors. In an orthonormal basis of these, `g` and `A` are the rows of a matrix `F` with
 //! `1 + m` columns and `F F^T = (g, A)^T D^-1 (g, A)`, which is all that has to come from the device.
 
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -29,7 +29,7 @@ pub fn solve_from_products<'py>(
     py: Python<'py>,
     products: PyReadonlyArray2<'py, f64>,
     target: PyReadonlyArray1<'py, f64>,
-    softness: f64,
+    softness: PyReadonlyArray1<'py, f64>,
     slack_rows: Vec<usize>,
     weights: PyReadonlyArray1<'py, f64>,
     low: PyReadonlyArray1<'py, f64>,
@@ -38,14 +38,18 @@ pub fn solve_from_products<'py>(
 ) -> PyResult<Solution<'py>> {
     let (m, slacks) = (target.len(), slack_rows.len());
     let lengths = [weights.len(), low.len(), high.len()];
-    if products.shape() != [m + 1, m + 1] || start.len() != m || lengths != [slacks; 3] || slack_rows.iter().any(|row| *row >= m) {
+    if products.shape() != [m + 1, m + 1]
+        || [softness.len(), start.len()] != [m; 2]
+        || lengths != [slacks; 3]
+        || slack_rows.iter().any(|row| *row >= m)
+    {
         return Err(PyValueError::new_err("the sizes of the subproblem's parts do not fit each other"));
     }
     let values: Vec<f64> = products.as_array().iter().copied().collect();
-    let (target, weights) = (target.as_slice()?, weights.as_slice()?);
-    let numbers = values.iter().chain(target).chain(weights).chain([&softness]);
-    let is_positive = softness >= 0.0 && weights.iter().all(|weight| *weight > 0.0);
-    if numbers.into_iter().any(|value| !value.is_finite()) || !is_positive {
+    let (target, weights, softness) = (target.as_slice()?, weights.as_slice()?, softness.as_slice()?);
+    let mut numbers = values.iter().chain(target).chain(weights).chain(softness);
+    let is_positive = softness.iter().all(|kappa| *kappa >= 0.0) && weights.iter().all(|weight| *weight > 0.0);
+    if numbers.any(|value| !value.is_finite()) || !is_positive {
         return Err(PyValueError::new_err("the subproblem has a NaN, an infinity or a negative weight"));
     }
     let rows = factor(m + 1, &values);
@@ -57,7 +61,7 @@ pub fn solve_from_products<'py>(
     problem.target.copy_from_slice(target);
     problem.lower[m + 1..].copy_from_slice(low.as_slice()?);
     problem.upper[m + 1..].copy_from_slice(high.as_slice()?);
-    problem.softness.fill(softness);
+    problem.softness.copy_from_slice(softness);
     problem.warm.copy_from_slice(start.as_slice()?);
     let mut kernel = problem.kernel(&Kernel::default());
     problem.solve(&mut kernel);

@@ -55,8 +55,8 @@ class Columns:
         """The part with bounds at some multipliers; the normal problem has `g = 0` and `D = I`."""
         count, kind = len(self.derivatives), wide(self.derivatives)
         coefficients = torch.as_tensor(np.concatenate([[0.0 if normal else 1.0], y]), dtype=kind, device=self.flat.device)
-        totals = torch.zeros(1 + count * (2 + count), dtype=kind, device=self.flat.device)
-        value, reaction, held, products = totals.split([1, count, count, count * count])
+        totals = torch.zeros(1 + count * (3 + count), dtype=kind, device=self.flat.device)
+        value, reaction, held, terms, products = totals.split([1, count, count, count, count * count])
         square = products.view(count, count)
         for piece in pieces(self.flat.d):
             rows, (low, high) = self.derivatives[:, piece].to(kind), self._room(piece, kind)
@@ -68,13 +68,14 @@ class Columns:
             value += v @ s + 0.5 * (entries * s) @ s
             reaction += rows @ s
             held += rows @ torch.where(free, 0.0, s)
+            terms += rows.abs() @ s.abs()
             some = rows * free
             square.addmm_(some / entries, some.T)
         numbers = self.flat.engine.host(totals)
-        matrix = numbers[1 + 2 * count :].reshape(count, count).copy()
+        sums, matrix = numbers[1 : 1 + 3 * count].reshape(3, count), numbers[1 + 3 * count :].reshape(count, count).copy()
         if normal:
             matrix[0] = matrix[:, 0] = 0.0
-        return Look(float(numbers[0]), numbers[2 : 1 + count].copy(), numbers[2 + count : 1 + 2 * count].copy(), matrix)
+        return Look(float(numbers[0]), sums[0, 1:].copy(), sums[1, 1:].copy(), float(np.linalg.norm(sums[2, 1:])), matrix)
 
     def step(self, y: np.ndarray, out: torch.Tensor | None) -> Steps:
         """`s` for these multipliers, into a vector if there is one, and what is known of it."""

@@ -88,7 +88,8 @@ def solve(
 ) -> tuple[_kernel.Solution, np.ndarray]:
     """The solution, and `A s` there."""
     if columns.bounded:
-        found, look = _kernel.solve_with_bounds(lambda y: columns.look(y, normal), target, softness, rows, start)
+        sizes = np.diag(products)[1:]
+        found, look = _kernel.solve_with_bounds(lambda y: columns.look(y, normal), sizes, target, softness, rows, start)
         return found, look.reaction
     found = _kernel.solve(products, target, softness, rows, start)
     return found, -(products[1:, 1:] @ found.y + products[1:, 0])

@@ -20,9 +20,12 @@ from .. import _tangor
 
 __all__ = ["Look", "Rows", "Solution", "solve", "solve_with_bounds"]
 
-TOLERANCE = 1e-9
-FLOOR = 1e-13
-MOST_STEPS = 50
+TOLERANCE = 1e-10
+FLOOR = 1e-300
+MOST_STEPS = 100
+# A proximal term around the last multipliers, relative to the size of each row: at first, at least, and what full and shortened steps do to it.
+# It fades with the error, too.
+PROXIMAL, LEAST_PROXIMAL, FULL, SHORTENED = 1e-1, 1e-14, 0.3, 30.0
 
 
 @dataclass
@@ -51,21 +54,24 @@ class Solution:
 
 @dataclass
 class Look:
-    """The parameters' part at some multipliers: `v^T s + 1/2 s^T D s`, `A s`, the part of it from columns that a bound holds, and the products
-    over the others."""
+    """The parameters' part at some multipliers: `v^T s + 1/2 s^T D s`, `A s`, the part of it from columns that a bound holds, the size of its
+    terms, and the products over the other columns."""
 
     value: float
     reaction: np.ndarray
     held: np.ndarray
+    terms: float
     products: np.ndarray
 
 
-def solve(products: np.ndarray, target: np.ndarray, softness: float, rows: Rows, start: np.ndarray) -> Solution:
+def solve(
+    products: np.ndarray, target: np.ndarray, softness: float | np.ndarray, rows: Rows, start: np.ndarray
+) -> Solution:
     """The multipliers of a subproblem whose parameters have no bounds, from a first guess."""
     if len(target) == 0:
         return Solution(target.copy(), rows.weights.copy(), 0, True)
     y, slacks, steps, converged = _tangor.solve_from_products(
-        products, target, softness, rows.inequalities.tolist(), rows.weights, rows.low, rows.high, start
+        products, target, np.broadcast_to(softness, target.shape).copy(), rows.inequalities.tolist(), rows.weights, rows.low, rows.high, start
     )
     if not np.all(np.isfinite(y)):
         return Solution(np.zeros_like(target), rows.slacks(np.zeros_like(target)), steps, False)
@@ -73,9 +79,9 @@ def solve(products: np.ndarray, target: np.ndarray, softness: float, rows: Rows,
 
 
 def solve_with_bounds(
-    look_at: Callable[[np.ndarray], Look], target: np.ndarray, softness: float, rows: Rows, start: np.ndarray
+    look_at: Callable[[np.ndarray], Look], sizes: np.ndarray, target: np.ndarray, softness: float, rows: Rows, start: np.ndarray
 ) -> tuple[Solution, Look]:
-    """The same for parameters with bounds; also what was seen at the solution."""
+    """The same for parameters with bounds; also what was seen at the solution. `sizes` are those of the rows, `a_i^T D^-1 a_i`."""
 
     def measure(y: np.ndarray, look: Look) -> tuple[float, np.ndarray]:
         t = rows.slacks(y)
@@ -86,13 +92,18 @@ def solve_with_bounds(
 
     y = start.copy()
     look = look_at(y)
+    sizes = np.maximum(sizes, np.finfo(float).tiny)
     value, gradient = measure(y, look)
+    caution = PROXIMAL
     for step in range(MOST_STEPS):
-        enough = max(TOLERANCE * float(np.linalg.norm(target) + np.linalg.norm(look.reaction)), FLOOR)
+        size = max(float(np.linalg.norm(target)) + look.terms, FLOOR)
+        enough = max(TOLERANCE * size, FLOOR)
         error = float(np.linalg.norm(gradient))
         if error <= enough:
             return Solution(y, rows.slacks(y), step, True), look
-        found = solve(look.products, target - look.held, softness, rows, y)
+        # Where bounds hold nearly all columns, the others do not determine the multipliers.
+        proximal = max(caution * min(error / size, 1.0), LEAST_PROXIMAL) * sizes
+        found = solve(look.products, target - look.held - proximal * y, softness + proximal, rows, y)
         direction, length = found.y - y, 1.0
         slope = float(gradient @ direction)
         while True:
@@ -106,5 +117,6 @@ def solve_with_bounds(
             if length < 1e-6:
                 # As exact as rounding allows, or stuck: the caller measures what the step does, and goes on.
                 return Solution(y, rows.slacks(y), step, error <= 1e3 * enough), look
+        caution *= FULL if length == 1.0 else SHORTENED
         y, look, value, gradient = trial, there, new_value, new_gradient
     return Solution(y, rows.slacks(y), MOST_STEPS, False), look
