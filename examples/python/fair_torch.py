@@ -40,4 +40,4 @@ for step in range(600):
         print(optimizer.report().line())
 
 print(optimizer.report())
-print(certify(model, loss_and_gap, [people(512) for _ in range(40)], -0.05, 0.05, constraints=1, names=["gap"]))
+print(certify(model, loss_and_gap, [people(512) for _ in range(40)], optimizer=optimizer))

@@ -1,6 +1,7 @@
 """The optimizer for PyTorch. All of this is skipped where torch is not installed."""
 
 import copy
+import gc
 import math
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: the tests of tangor.torch are skipped")
 
-from tangor.torch import Tangor, certify  # noqa: E402
+from tangor.torch import History, Tangor, certify  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -321,3 +322,60 @@ def test_reports_name_what_they_tell():
     assert report.samples == 32 * report.evaluations and "multiplier/radius" in scalars
     assert all(isinstance(value, float) for value in scalars.values()) and "radius" in str(report)
     assert np.isfinite(list(scalars.values())).all()
+
+
+def test_a_history_keeps_reports_and_draws_them(capsys):
+    pytest.importorskip("matplotlib")
+    x = parameter(0.2, 0.3)
+    optimizer = Tangor([x], constraints=1, upper=0.25, names=["radius"], first_batches=2)
+    history = History(optimizer, every=4)
+    with pytest.raises(ValueError, match="nothing to draw"):
+        history.plot()
+    generator = torch.Generator().manual_seed(0)
+    for loss in history.watch([noisy(x, generator) for _ in range(10)]):
+        optimizer.step(lambda: (loss(), (x @ x).reshape(1)), samples=32)
+    assert [report.batches for report in history.reports] == [4, 8, 10]
+    assert "stationarity" in capsys.readouterr().err
+    panels = history.plot().axes
+    assert [len(panel.lines) for panel in panels] == [1, 3, 1]
+    assert list(panels[0].lines[0].get_xdata()) == [report.samples for report in history.reports]
+
+
+def test_compiled_models_take_the_same_steps():
+    def end(compiled):
+        model = network()
+        whole = torch.compile(model, backend="aot_eager") if compiled else model
+        optimizer = Tangor(model.parameters(), constraints=2, lower=-0.05, upper=0.05, first_batches=2)
+        generator = torch.Generator().manual_seed(0)
+        for _ in range(12):
+            batch = data(generator)
+            optimizer.step(lambda: regression(whole, batch))
+        return torch.tensor(bits(model))
+
+    assert torch.allclose(end(True), end(False), rtol=0.0, atol=1e-10)
+
+
+def test_a_step_keeps_few_vectors(monkeypatch):
+    """At most (6 + 3 m) d numbers beside the parameters: counted when the second batch of a step has just been differentiated."""
+    # As with more parameters: a sample of the columns is compared, not all of them.
+    monkeypatch.setattr("tangor.torch._estimates.MOST_COMPARED", 64)
+    model = torch.nn.Linear(3000, 1).to(torch.float64)
+    optimizer, m = Tangor(model.parameters(), constraints=2, lower=-0.05, upper=0.05, first_batches=2), 2
+    d, most = sum(p.numel() for p in model.parameters()), []
+    x = torch.randn(8, 3000, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    own = {p.data_ptr() for p in model.parameters()} | {x.untyped_storage().data_ptr()}
+    original = optimizer._evaluator.evaluate
+
+    def counted(*args):
+        batch = original(*args)
+        gc.collect()
+        there = [one for one in gc.get_objects() if type(one) in (torch.Tensor, torch.nn.Parameter)] + batch.parts
+        storages = {one.untyped_storage().data_ptr(): one.untyped_storage().nbytes() for one in there}
+        most.append(sum(size for place, size in storages.items() if place not in own and size >= 8 * (d - 1)))
+        return batch
+
+    monkeypatch.setattr(optimizer._evaluator, "evaluate", counted)
+    for _ in range(4):
+        p = lambda: model(x)  # noqa: E731
+        optimizer.step(lambda: ((p() - 1).square().mean(), torch.stack([p().mean(), p()[0, 0]])))
+    assert 8 * (3 + 3 * m) * d < max(most) <= 8 * (6 + 3 * m) * d, [size / 8 / d for size in most]

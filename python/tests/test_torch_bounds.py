@@ -132,7 +132,7 @@ def test_bounds_of_one_group_alone():
 
         optimizer.step(closure)
         assert all(bool((p >= 0.0).all() and (p <= 3.0).all()) for p in weights)
-        least = min([least, *(float(p.min()) for p in biases)])
+        least = min([least, *(float(p.detach().min()) for p in biases)])
     grid = torch.linspace(-2, 2, 41).reshape(-1, 1)
     with torch.no_grad():
         y = model(grid)

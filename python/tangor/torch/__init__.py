@@ -14,7 +14,8 @@ except ImportError as error:
     raise ImportError("tangor.torch needs PyTorch, which is not installed: pip install torch") from error
 
 from ._certify import Bounded, Certificate, certify
+from ._history import History
 from ._optimizer import Tangor
 from ._report import Report
 
-__all__ = ["Bounded", "Certificate", "Report", "Tangor", "certify"]
+__all__ = ["Bounded", "Certificate", "History", "Report", "Tangor", "certify"]

@@ -22,7 +22,7 @@ from ._worth import Worth
 __all__ = ["Change", "Estimates", "Seen"]
 
 # So many entries of a row, chosen at random, stand for all when two batches are compared.
-MOST_COMPARED = 65_536
+MOST_COMPARED = 16_384
 
 
 @dataclass

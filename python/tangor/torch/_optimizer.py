@@ -301,7 +301,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
             inexact=progress.inexact,
             loss=progress.loss / self._objective_scale,
             stationarity=progress.stationarity,
-            feasibility=progress.feasibility,
+            feasibility=float(np.linalg.norm(self._limits.violation(unscaled))) if progress.iteration else progress.feasibility,
             complementarity=progress.complementarity,
             constraints={name: float(value) for name, value in zip(self._names, unscaled)},
             multipliers={name: float(value) for name, value in zip(self._names, multipliers)},
