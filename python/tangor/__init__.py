@@ -7,11 +7,12 @@
 
 from ._automatic import from_jax, from_torch
 from ._check import DerivativeCheck, check_derivatives
+from ._files import Collection, FileProblem, collection, read
 from ._minimize import minimize, scipy_method
-from ._options import Settings
-from ._problem import Collection, FileProblem, Problem, collection, read
+from ._problem import Problem
 from ._result import Result
 from ._sampled import SampledProblem, minimize_sampled, verify
+from ._settings import Settings
 from ._solver import Solver
 from ._tangor import Row, Undefined
 

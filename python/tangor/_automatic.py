@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _inputs
 from ._problem import Problem
 
 
@@ -56,18 +57,17 @@ def from_torch(f: Callable[..., Any] | None, c: Callable[..., Any] | None = None
     import torch
 
     together = _joined(f, c, torch.cat, lambda value: torch.as_tensor(value).reshape(-1))
-    size = np.size(x0)
+    start = torch.tensor(_inputs.real_vector(x0, "x0"), dtype=torch.float64)
+    with torch.no_grad():
+        rows = together(start).numel()
+    # Backward costs a pass for each row, forward one for each variable.
+    derive = torch.func.jacrev if rows <= start.numel() else torch.func.jacfwd
 
     def evaluate(x: np.ndarray) -> tuple[Any, Any, Any, Any]:
         point = torch.tensor(np.asarray(x), dtype=torch.float64)
-        with torch.no_grad():
-            rows = together(point).numel() if evaluate.rows is None else evaluate.rows
-        evaluate.rows = rows
-        derive = torch.func.jacrev if rows <= size else torch.func.jacfwd
         slopes, values = derive(lambda x: (together(x),) * 2, has_aux=True)(point)
         return _split(values.detach().numpy(), slopes.detach().numpy(), f is not None, c is not None)
 
-    evaluate.rows = None
     return Problem(x0, evaluate=evaluate, **{"name": "problem of torch", **keywords})
 
 

@@ -191,6 +191,18 @@ class Blocks:
         steps = read_steps(steps, self.x0.size)
         self.put(rows, limits, label, value=a_call(fun, args), slope=slope, steps=steps, pattern=pattern)
 
+    def add_fused(self, values: Any, limits: Any, sparsity: Any, slope: Any) -> tuple[list[int], list[int]] | None:
+        """Constraints out of a function for all, from what it gave at the start; gives the pattern of their Jacobian."""
+        label = "the constraints"
+        rows = real_vector(np.reshape(np.asarray(values), -1), label).size
+        pattern = None
+        if sparsity is not None:
+            pattern = read_pattern(sparsity, rows, self.x0.size, label)
+        elif slope is not None:
+            pattern = find_pattern(slope, self.x0, (self.x_lower, self.x_upper), rows, label)
+        self.put(rows, limits, label, pattern=pattern)
+        return pattern
+
     def put(self, rows: int, limits: Any, label: str, **block: Any) -> None:
         self.lower.append(spread(limits.lb, rows, f"the lower limit of {label}"))
         self.upper.append(spread(limits.ub, rows, f"the upper limit of {label}"))

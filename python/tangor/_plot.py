@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ._problem import Problem
+
 RESIDUALS = ("stationarity", "feasibility", "complementarity")
 
 
@@ -13,7 +15,7 @@ def plot(result: Any, problem: Any) -> Any:
     """Residuals, merit parameter and stepsize; for two variables the path as well."""
     import matplotlib.pyplot as plt
 
-    with_path = "x0" in result.trace and problem is not None and hasattr(problem, "bounds")
+    with_path = "x0" in result.trace and isinstance(problem, Problem)
     figure, axes = plt.subplots(1, 3 if with_path else 2, figsize=(14 if with_path else 9, 4), layout="constrained")
     draw_residuals(axes[0], result)
     draw_parameters(axes[1], result)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,10 @@ from scipy.optimize import Bounds
 from scipy.sparse import coo_array, csr_array
 
 from . import _inputs, _tangor
+from ._described import Described
 
 
-class Problem:
+class Problem(Described):
     """minimise f(x)   subject to   c_lower <= c(x) <= c_upper,   lower <= x <= upper.
 
     Parameters
@@ -46,8 +46,6 @@ class Problem:
     >>> print(np.round(tangor.minimize(circle).x, 5))
     [-0.70711 -0.70711]
     """
-
-    _model: Any
 
     def __init__(
         self,
@@ -87,67 +85,6 @@ class Problem:
         given = statement(name, start, (lower, upper), objective, blocks, has_objective, evaluate, variable_names, row_names)
         self._take(_tangor.Model({**given, "maximise": bool(maximise)}))
 
-    def _take(self, model: Any) -> None:
-        self._model = model
-        self._data: dict[str, Any] = model.data()
-        self._index: Any = None
-
-    @classmethod
-    def _of(cls, model: Any) -> Problem:
-        problem = cls.__new__(cls)
-        problem._take(model)
-        return problem
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        return str(self._data["name"])
-
-    @property
-    def n(self) -> int:
-        """The number of variables."""
-        return int(self._data["n"])
-
-    @property
-    def m(self) -> int:
-        """The number of constraints, bounds not counted."""
-        return int(self._data["m"])
-
-    @property
-    def x0(self) -> np.ndarray:
-        """The start."""
-        return np.array(self._data["x0"])
-
-    @property
-    def bounds(self) -> Bounds:
-        """Bounds on the variables."""
-        return Bounds(self._data["x_lower"].copy(), self._data["x_upper"].copy())
-
-    @property
-    def c_lower(self) -> np.ndarray:
-        """Lower limits of the constraints."""
-        return np.array(self._data["c_lower"])
-
-    @property
-    def c_upper(self) -> np.ndarray:
-        """Upper limits of the constraints."""
-        return np.array(self._data["c_upper"])
-
-    @property
-    def has_objective(self) -> bool:
-        """False: there are only constraints to satisfy."""
-        return bool(self._data["has_objective"])
-
-    @property
-    def variable_names(self) -> list[str]:
-        """Names of the variables."""
-        return self._data["variable_names"] or [f"x[{i}]" for i in range(self.n)]
-
-    @property
-    def row_names(self) -> list[str]:
-        """Names of the constraints."""
-        return self._data["row_names"] or [f"c[{i}]" for i in range(self.m)]
-
     def f(self, x: Any) -> float:
         """The objective; 0 when there is none."""
         return float(self._model.objective(self._point(x))) if self.has_objective else 0.0
@@ -162,10 +99,7 @@ class Problem:
 
     def jac(self, x: Any) -> csr_array:
         """The Jacobian of the constraints, one row for each."""
-        values, shape = self._model.jacobian(self._point(x)), (self.m, self.n)
-        if self._data["pattern"] is None:
-            return csr_array(values.reshape(shape))
-        return csr_array(coo_array((values, self._data["pattern"]), shape=shape))
+        return self._matrix(self._model.jacobian(self._point(x)))
 
     def hess(self, x: Any, y: Any = None, sigma: float = 1.0) -> csr_array:
         """`sigma` times the Hessian of the objective plus the sum of `y[i]` times that of constraint `i`, both triangles.
@@ -199,9 +133,6 @@ class Problem:
     def _point(self, x: Any) -> np.ndarray:
         return _inputs.real_vector(x, "x")
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name}: {self.n} variables, {self.m} constraints>"
-
 
 def _add_fused(evaluate: Callable[..., Any], blocks: _inputs.Blocks, limits: Bounds, sparsity: Any) -> bool:
     """Calls the function once to see what it gives. True: there is an objective."""
@@ -211,15 +142,7 @@ def _add_fused(evaluate: Callable[..., Any], blocks: _inputs.Blocks, limits: Bou
     f, _, c, jac = given
     if c is None:
         return f is not None
-    rows = _inputs.real_vector(np.reshape(c, -1), "the constraints").size
-    pattern = None
-    label = "the constraints"
-    if sparsity is not None:
-        pattern = _inputs.read_pattern(sparsity, rows, blocks.x0.size, label)
-    elif hasattr(jac, "tocsr"):
-        slope = (lambda x: evaluate(x)[3], (), False)
-        pattern = _inputs.find_pattern(slope, blocks.x0, (blocks.x_lower, blocks.x_upper), rows, label)
-    blocks.put(rows, limits, label, pattern=pattern)
+    blocks.add_fused(c, limits, sparsity, (lambda x: evaluate(x)[3], (), False) if hasattr(jac, "tocsr") else None)
     return f is not None
 
 
@@ -252,66 +175,3 @@ def statement(
         "evaluate": None if evaluate is None else _inputs.a_call(evaluate),
         "blocks": blocks.blocks,
     }
-
-
-class FileProblem(Problem):
-    """A problem that runs inside Rust without a call back."""
-
-    #: What is known of its solution, for problems of the collection.
-    known: dict[str, Any] | None = None
-
-
-def read(path: str | Path, **parameters: float) -> FileProblem:
-    """Opens a file: `.SIF` (CUTEst), with parameters of the file replaced by keywords, or `.nl` (AMPL, Pyomo).
-
-    A `.nl` file with integer variables is refused unless `relax_integers=True`.
-
-    >>> import tangor
-    >>> problem = tangor.read("rosenbrock.SIF", N=100)      # doctest: +SKIP
-    >>> tangor.minimize(problem).fun                        # doctest: +SKIP
-    """
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
-    if path.suffix.lower() == ".nl":
-        relax = bool(parameters.pop("relax_integers", False))
-        if parameters:
-            raise TypeError(f"{path}: a .nl file has no parameter {next(iter(parameters))!r}")
-        return FileProblem._of(_tangor.read_nl(path, relax))
-    if path.suffix.lower() == ".sif":
-        replaced = {name: float(value) for name, value in parameters.items()}
-        return FileProblem._of(_tangor.read_sif(path, replaced))
-    raise ValueError(f"{path}: the extension {path.suffix!r} is unknown; files are .SIF or .nl")
-
-
-class Collection(Mapping[str, FileProblem]):
-    """The embedded test problems, by name.
-
-    >>> import tangor
-    >>> problem = tangor.collection["HS71"]
-    >>> problem.n, problem.m
-    (4, 2)
-    >>> round(tangor.minimize(problem).fun, 4)
-    17.014
-    """
-
-    def __getitem__(self, name: str) -> FileProblem:
-        model, known = _tangor.collection_problem(name)
-        problem = FileProblem._of(model)
-        problem.known = known
-        return problem
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_tangor.collection_names())
-
-    def __len__(self) -> int:
-        return len(_tangor.collection_names())
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} problems: {', '.join(list(self)[:5])}, ...>"
-
-    def _ipython_key_completions_(self) -> list[str]:
-        return list(self)
-
-
-collection = Collection()

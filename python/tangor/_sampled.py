@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array
 
 from . import _inputs, _options, _tangor
+from ._described import Described
 from ._problem import statement
 from ._progress import watching
 from ._result import Result
@@ -25,7 +26,7 @@ PILOT = 400
 THREE = ("gradient", "constraints", "jacobian")
 
 
-class SampledProblem:
+class SampledProblem(Described):
     """minimise E F(x, xi)   subject to   c_lower <= E C(x, xi) <= c_upper,   lower <= x <= upper.
 
     A draw is an integer that stands for one `xi`: the same integer is the same `xi` at every `x`. Functions get an array of draws (uint64)
@@ -104,12 +105,9 @@ class SampledProblem:
             jac = jacobian(blocks.x0.copy(), draws) if jacobian is not None else None
         pattern = None
         if c is not None:
-            rows = _inputs.real_vector(np.reshape(np.asarray(c), -1), "the constraints").size
-            if sparsity is not None:
-                pattern = _inputs.read_pattern(sparsity, rows, start.size, "the constraints")
-            elif hasattr(jac, "tocsr"):
+            if sparsity is None and hasattr(jac, "tocsr"):
                 raise ValueError("a sparse Jacobian of a noisy problem needs sparsity, a matrix with entries where it may have any")
-            blocks.put(rows, Bounds(c_lower, c_upper), "the constraints")
+            pattern = blocks.add_fused(c, Bounds(c_lower, c_upper), sparsity, None)
         given = statement(name, start, (lower, upper), None, blocks, has_objective, None, variable_names, row_names)
 
         def call(function: Any) -> Any:
@@ -121,33 +119,7 @@ class SampledProblem:
         )  # fmt: skip
         keys = ("gradient_members", "constraint_members", "jacobian_members")
         given.update({key: 0 if name in self.exact else self.members for key, name in zip(keys, THREE)})
-        self._model = _tangor.Model.sampled(given)
-        self._data: dict[str, Any] = self._model.data()
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        return str(self._data["name"])
-
-    @property
-    def n(self) -> int:
-        """The number of variables."""
-        return int(self._data["n"])
-
-    @property
-    def m(self) -> int:
-        """The number of constraints."""
-        return int(self._data["m"])
-
-    @property
-    def x0(self) -> np.ndarray:
-        """The start."""
-        return np.array(self._data["x0"])
-
-    @property
-    def has_objective(self) -> bool:
-        """False: there are only constraints to satisfy."""
-        return bool(self._data["has_objective"])
+        self._take(_tangor.Model.sampled(given))
 
     def f(self, x: Any, draws: Any) -> float:
         """The average objective over draws; NaN when it cannot be told."""
@@ -163,13 +135,7 @@ class SampledProblem:
 
     def jac(self, x: Any, draws: Any) -> csr_array:
         """The average Jacobian over draws."""
-        values, shape = self._model.jacobian(_inputs.real_vector(x, "x"), _draws(draws)), (self.m, self.n)
-        if self._data["pattern"] is None:
-            return csr_array(values.reshape(shape))
-        return csr_array(coo_array((values, self._data["pattern"]), shape=shape))
-
-    def __repr__(self) -> str:
-        return f"<SampledProblem {self.name}: {self.n} variables, {self.m} constraints>"
+        return self._matrix(self._model.jacobian(_inputs.real_vector(x, "x"), _draws(draws)))
 
 
 def _draws(draws: Any) -> list[int]:

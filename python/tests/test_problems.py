@@ -219,6 +219,13 @@ def test_settings_by_every_way():
     assert result.settings["normal"]["mapping"] == {"hybrid": {"alpha1": 1.0, "alpha2": 1.0}}
 
 
+def test_the_stub_of_the_settings_is_current():
+    """Editors and mypy see the classes of tangor.Settings as they are."""
+    stub = Path(tangor.__file__).with_name("_settings.pyi").read_text()
+    command = "python -c 'from tangor._settings import stub; print(stub(), end=\"\")' > tangor/_settings.pyi"
+    assert stub == tangor._settings.stub(), f"_settings.pyi is out of date; in the folder python run\n  {command}"
+
+
 def test_constraints_of_scipy_in_a_model():
     problem = tangor.collection["HS71"]
     rows = NonlinearConstraint(problem.c, problem.c_lower, problem.c_upper, problem.jac)

@@ -10,6 +10,8 @@ use crate::kernel::matrix::Matrix;
 const SPREAD: f64 = 1e4;
 /// The largest and one over the smallest unit.
 const MOST: f64 = 1e8;
+/// An entry that is smaller than this beside the largest of its row is what rounding left of a zero, and tells nothing of units.
+const ROUNDING: f64 = 1e-13;
 /// Turns of balancing: each takes the root of what is left.
 const TURNS: usize = 8;
 
@@ -22,9 +24,8 @@ pub fn units(jacobian: &Matrix) -> Vec<f64> {
         let mut largest_in = vec![0.0f64; n];
         let mut see = |i: usize, value: f64| largest_in[i] = largest_in[i].max(value);
         for (row, scale) in rows.iter_mut().enumerate() {
-            let entries = jacobian.row_values(row).iter().enumerate();
             let mut most = 0.0f64;
-            for (k, value) in entries {
+            for (k, value) in telling(jacobian.row_values(row)) {
                 let i = jacobian.column(row, k);
                 let entry = (*scale * value * columns[i]).abs();
                 most = most.max(entry);
@@ -36,9 +37,7 @@ pub fn units(jacobian: &Matrix) -> Vec<f64> {
     }
     let mut seen = vec![false; n];
     for row in 0..m {
-        for (k, value) in jacobian.row_values(row).iter().enumerate() {
-            seen[jacobian.column(row, k)] |= *value != 0.0;
-        }
+        telling(jacobian.row_values(row)).for_each(|(k, _)| seen[jacobian.column(row, k)] = true);
     }
     let known: Vec<f64> = (0..n).filter(|&i| seen[i]).map(|i| columns[i]).collect();
     let (least, most) = known.iter().fold((f64::INFINITY, 0.0f64), |(least, most), d| (least.min(*d), most.max(*d)));
@@ -48,6 +47,12 @@ pub fn units(jacobian: &Matrix) -> Vec<f64> {
     // Around their geometric middle, so that the largest are not all there is.
     let middle = (least.sqrt() * most.sqrt()).max(f64::MIN_POSITIVE);
     (0..n).map(|i| if seen[i] { power_of_two((columns[i] / middle).clamp(1.0 / MOST, MOST)) } else { 1.0 }).collect()
+}
+
+/// The entries of a row that tell something of units, with their places.
+fn telling(row: &[f64]) -> impl Iterator<Item = (usize, &f64)> {
+    let least = ROUNDING * row.iter().fold(0.0f64, |most, value| most.max(value.abs()));
+    row.iter().enumerate().filter(move |(_, value)| value.abs() > least)
 }
 
 /// The root, and 1 for a row or column of zeros.
@@ -70,6 +75,13 @@ mod tests {
         let (a, b) = (1024.0, 1.0 / 1024.0);
         jacobian.values = vec![3e5 * a, 3e5 * b, 1e-4 * a, -1e-4 * b];
         assert_eq!(units(&jacobian), [b, a]);
+    }
+
+    #[test]
+    fn what_rounding_left_of_a_zero_is_no_unit() {
+        let mut jacobian = Matrix::dense(1, 3);
+        jacobian.values = vec![0.2, -0.1, 1e-17];
+        assert_eq!(units(&jacobian), [1.0; 3]);
     }
 
     #[test]

@@ -1,0 +1,88 @@
+"""What exact and noisy problems have in common: sizes, bounds, names, and the model of the extension behind them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.optimize import Bounds
+from scipy.sparse import coo_array, csr_array
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Described:
+    """A problem with its plain data."""
+
+    _model: Any
+    _data: dict[str, Any]
+
+    def _take(self, model: Any) -> None:
+        self._model, self._data = model, model.data()
+
+    @classmethod
+    def _of(cls, model: Any) -> Self:
+        problem = cls.__new__(cls)
+        problem._take(model)
+        return problem
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return str(self._data["name"])
+
+    @property
+    def n(self) -> int:
+        """The number of variables."""
+        return int(self._data["n"])
+
+    @property
+    def m(self) -> int:
+        """The number of constraints, bounds not counted."""
+        return int(self._data["m"])
+
+    @property
+    def x0(self) -> np.ndarray:
+        """The start."""
+        return np.array(self._data["x0"])
+
+    @property
+    def bounds(self) -> Bounds:
+        """Bounds on the variables."""
+        return Bounds(self._data["x_lower"].copy(), self._data["x_upper"].copy())
+
+    @property
+    def c_lower(self) -> np.ndarray:
+        """Lower limits of the constraints."""
+        return np.array(self._data["c_lower"])
+
+    @property
+    def c_upper(self) -> np.ndarray:
+        """Upper limits of the constraints."""
+        return np.array(self._data["c_upper"])
+
+    @property
+    def has_objective(self) -> bool:
+        """False: there are only constraints to satisfy."""
+        return bool(self._data["has_objective"])
+
+    @property
+    def variable_names(self) -> list[str]:
+        """Names of the variables."""
+        return self._data["variable_names"] or [f"x[{i}]" for i in range(self.n)]
+
+    @property
+    def row_names(self) -> list[str]:
+        """Names of the constraints."""
+        return self._data["row_names"] or [f"c[{i}]" for i in range(self.m)]
+
+    def _matrix(self, values: np.ndarray) -> csr_array:
+        """The Jacobian from its values in the order of the pattern."""
+        shape = (self.m, self.n)
+        if self._data["pattern"] is None:
+            return csr_array(values.reshape(shape))
+        return csr_array(coo_array((values, self._data["pattern"]), shape=shape))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}: {self.n} variables, {self.m} constraints>"

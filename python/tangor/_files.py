@@ -1,0 +1,73 @@
+"""Problems of files and of the collection, which run inside Rust without a call back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from . import _tangor
+from ._problem import Problem
+
+
+class FileProblem(Problem):
+    """A problem that runs inside Rust without a call back."""
+
+    #: What is known of its solution, for problems of the collection.
+    known: dict[str, Any] | None = None
+
+
+def read(path: str | Path, **parameters: float) -> FileProblem:
+    """Opens a file: `.SIF` (CUTEst), with parameters of the file replaced by keywords, or `.nl` (AMPL, Pyomo).
+
+    A `.nl` file with integer variables is refused unless `relax_integers=True`.
+
+    >>> import tangor
+    >>> problem = tangor.read("rosenbrock.SIF", N=100)      # doctest: +SKIP
+    >>> tangor.minimize(problem).fun                        # doctest: +SKIP
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    if path.suffix.lower() == ".nl":
+        relax = bool(parameters.pop("relax_integers", False))
+        if parameters:
+            raise TypeError(f"{path}: a .nl file has no parameter {next(iter(parameters))!r}")
+        return FileProblem._of(_tangor.read_nl(path, relax))
+    if path.suffix.lower() == ".sif":
+        replaced = {name: float(value) for name, value in parameters.items()}
+        return FileProblem._of(_tangor.read_sif(path, replaced))
+    raise ValueError(f"{path}: the extension {path.suffix!r} is unknown; files are .SIF or .nl")
+
+
+class Collection(Mapping[str, FileProblem]):
+    """The embedded test problems, by name.
+
+    >>> import tangor
+    >>> problem = tangor.collection["HS71"]
+    >>> problem.n, problem.m
+    (4, 2)
+    >>> round(tangor.minimize(problem).fun, 4)
+    17.014
+    """
+
+    def __getitem__(self, name: str) -> FileProblem:
+        model, known = _tangor.collection_problem(name)
+        problem = FileProblem._of(model)
+        problem.known = known
+        return problem
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_tangor.collection_names())
+
+    def __len__(self) -> int:
+        return len(_tangor.collection_names())
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} problems: {', '.join(list(self)[:5])}, ...>"
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
+
+collection = Collection()
