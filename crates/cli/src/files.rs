@@ -13,6 +13,44 @@ pub fn open(path: &Path) -> Result<File, Error> {
     opened.map_err(|cause| Error::Unwritable { path: path.to_owned(), cause })
 }
 
+/// Makes sure that a file can be written later on, and leaves everything as it was.
+pub fn check(path: &Path) -> Result<(), Error> {
+    let existed = path.exists();
+    open(path)?;
+    if !existed {
+        // What cannot be taken away is empty, and will be filled.
+        let _ = std::fs::remove_file(path);
+    }
+    Ok(())
+}
+
+/// Puts bytes into a file, all of them or none; the permissions of a file that is there are kept.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let existing = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|data| data.permissions());
+    let mut builder = tempfile::Builder::new();
+    if let Some(permissions) = existing.or_else(usual_permissions) {
+        builder.permissions(permissions);
+    }
+    let written = builder.tempfile_in(folder).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.persist(path).map_err(|error| error.error)
+    });
+    written.map(|_| ()).map_err(|cause| Error::Unwritable { path: path.to_owned(), cause })
+}
+
+/// Those of any new file: the process takes away what it must.
+#[cfg(unix)]
+fn usual_permissions() -> Option<std::fs::Permissions> {
+    use std::os::unix::fs::PermissionsExt;
+    Some(std::fs::Permissions::from_mode(0o666))
+}
+
+#[cfg(not(unix))]
+fn usual_permissions() -> Option<std::fs::Permissions> {
+    None
+}
+
 /// Tells at once that a file cannot be written, while the run goes on.
 pub fn warn(path: &Path, cause: &dyn std::fmt::Display) {
     // Without a standard error there is nobody to tell.

@@ -5,12 +5,11 @@ mod activity;
 mod advice;
 mod ampl;
 mod commands;
-mod data_source;
 mod duration;
 mod error;
 mod exit;
 mod files;
-mod fitted;
+mod fitting;
 mod interrupt;
 mod noise_source;
 mod number;
@@ -29,12 +28,15 @@ mod size;
 mod solution;
 mod source;
 mod start;
+mod starts;
 mod style;
 mod summary;
 mod table;
 mod trace;
 mod verdict;
+mod version;
 mod watch;
+mod width;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -48,6 +50,11 @@ fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     if let Some(call) = ampl::Call::recognise(&words) {
         return conclude(call.run());
+    }
+    if version::is_asked_for(&words) {
+        // If nobody reads it, there is nobody to tell.
+        let _ = writeln!(std::io::stdout(), "{}", version::in_detail());
+        return exit::SOLVED.into();
     }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,

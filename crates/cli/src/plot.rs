@@ -1,11 +1,11 @@
-//! A picture of a run: residuals, merit parameter and stepsize against iterations, on logarithmic scales.
+//! A picture of a run: residuals, objective, merit parameter and stepsize against iterations.
 
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use tangor_bench::Course;
-use tangor_figure::{Line, LineFigure, LinePanel};
+use tangor_figure::{Dot, Line, LineFigure, LinePanel, Scale};
 use tangor_solver::{Report, Row};
 
 use crate::error::Error;
@@ -44,34 +44,66 @@ impl Plot {
 }
 
 fn figure(rows: &[Row], report: &Report) -> LineFigure {
+    let noisy = report.samples.total() > 0;
     let line = |label: &str, color: usize, value: fn(&Row) -> f64| Line {
         label: label.into(),
         color,
         values: rows.iter().map(value).collect(),
     };
-    let panel = |title: &str, height: f64, lines: Vec<Line>, tolerances: Vec<f64>| LinePanel {
+    let panel = |title: &str, height: f64, lines: Vec<Line>| LinePanel {
         title: title.into(),
         height,
+        scale: Scale::Logarithmic,
         lines,
-        tolerances,
+        dots: Vec::new(),
+        tolerances: Vec::new(),
     };
-    let residuals = vec![
-        line("stationarity", 0, |row| row.stationarity),
-        line("feasibility", 1, |row| row.feasibility),
-        line("complementarity", 2, |row| row.complementarity),
-    ];
     let tolerance = &report.settings.tolerance;
-    let tolerances = vec![tolerance.stationarity, tolerance.feasibility, tolerance.complementarity];
+    let residuals = LinePanel {
+        tolerances: vec![tolerance.stationarity, tolerance.feasibility, tolerance.complementarity],
+        dots: judged(rows, report),
+        ..panel(
+            if noisy { "Residuals, estimated; circles: judged on fresh samples, or exactly" } else { "Residuals" },
+            330.0,
+            vec![
+                line("stationarity", 0, |row| row.stationarity),
+                line("feasibility", 1, |row| row.feasibility),
+                line("complementarity", 2, |row| row.complementarity),
+            ],
+        )
+    };
+    let mut panels = vec![residuals];
+    if rows.iter().any(|row| row.objective.is_finite()) {
+        panels.push(LinePanel { scale: Scale::Linear, ..panel("Objective", 160.0, vec![line("f", 5, |row| row.objective)]) });
+    }
+    panels.push(panel("Merit parameter", 130.0, vec![line("rho", 4, |row| row.rho)]));
+    panels.push(panel("Stepsize", 130.0, vec![line("eta", 3, |row| row.eta)]));
     let (iterations, time) = (number::counted(report.iterations, "iteration"), duration::readable(report.seconds));
+    let objective = match report.objective.is_finite() {
+        true => format!("; objective {}", number::readable(report.objective)),
+        false => String::new(),
+    };
     LineFigure {
         title: format!("{}: {}", plain::name(&report.problem), report.point),
-        subtitle: format!("{} after {iterations} and {time}; objective {}", report.stop, number::readable(report.objective)),
+        subtitle: format!("{} after {iterations} and {time}{objective}", report.stop),
         axis: "iteration".into(),
         iterations: rows.iter().map(|row| row.iteration).collect(),
-        panels: vec![
-            panel("Residuals", 330.0, residuals, tolerances),
-            panel("Merit parameter", 130.0, vec![line("rho", 4, |row| row.rho)], Vec::new()),
-            panel("Stepsize", 130.0, vec![line("eta", 3, |row| row.eta)], Vec::new()),
-        ],
+        panels,
     }
+}
+
+/// What is known better than by the estimates of the run: residuals of the exact functions, and those of the last judgement.
+fn judged(rows: &[Row], report: &Report) -> Vec<Dot> {
+    let dots = |iteration: u64, values: [f64; 3]| {
+        values.into_iter().enumerate().map(move |(color, value)| Dot { iteration, value, color })
+    };
+    let exact = rows.iter().filter_map(|row| {
+        let truth = row.true_residuals?;
+        Some(dots(row.iteration, [truth.stationarity, truth.feasibility, truth.complementarity]))
+    });
+    let last = report.verdict.iter().map(|verdict| {
+        let values = [verdict.stationarity.value, verdict.feasibility.value, verdict.complementarity.value];
+        dots(report.iterations, values)
+    });
+    exact.flatten().chain(last.flatten()).collect()
 }

@@ -12,21 +12,54 @@ use crate::error::Error;
 #[serde(untagged)]
 enum Form {
     List(Vec<f64>),
-    Report { x: Vec<f64> },
+    Report {
+        x: Vec<f64>,
+        #[serde(default)]
+        row_multipliers: Option<Vec<f64>>,
+    },
+}
+
+/// A point, and what is known of the multipliers there.
+pub struct Start {
+    /// The point.
+    pub x: Vec<f64>,
+    /// One for each constraint, if the file has them.
+    pub row_multipliers: Option<Vec<f64>>,
 }
 
 /// Reads the point of a file and makes sure that it fits the problem.
 pub fn read(path: &Path, meta: &Meta) -> Result<Vec<f64>, Error> {
+    Ok(read_start(path, meta)?.x)
+}
+
+/// The same with its multipliers.
+pub fn read_start(path: &Path, meta: &Meta) -> Result<Start, Error> {
     let text = std::fs::read_to_string(path).map_err(|cause| Error::Unreadable { path: path.to_owned(), cause })?;
     let wrong = |message: String| Error::Point { path: path.to_owned(), message };
     let form: Form = serde_json::from_str(&text)
         .map_err(|_| wrong("it must be a JSON list of numbers, or a result of `tangor solve --json`".to_string()))?;
-    let (Form::List(x) | Form::Report { x }) = form;
-    if x.len() == meta.n() {
-        Ok(x)
-    } else {
-        Err(wrong(format!("it has {} numbers, but {} has {} variables", x.len(), meta.name, meta.n())))
+    let start = match form {
+        Form::List(x) => Start { x, row_multipliers: None },
+        Form::Report { x, row_multipliers } => Start { x, row_multipliers },
+    };
+    let (found, n) = (start.x.len(), meta.n());
+    if found != n {
+        return Err(wrong(format!("it has {found} numbers, but {} has {n} variables", meta.name)));
     }
+    match start.row_multipliers.as_ref().is_some_and(|y| y.len() != meta.m()) {
+        true => Err(wrong(format!("its multipliers are not those of the {} constraints of {}", meta.m(), meta.name))),
+        false => Ok(start),
+    }
+}
+
+/// A point with its multipliers: a result of `tangor solve --json`.
+pub fn read_result(path: &Path, meta: &Meta) -> Result<(Vec<f64>, Vec<f64>), Error> {
+    let Start { x, row_multipliers } = read_start(path, meta)?;
+    let missing = || Error::Point {
+        path: path.to_owned(),
+        message: "it has no multipliers, as a result of `tangor solve --json` has; --at begins at a point alone".to_string(),
+    };
+    Ok((x, row_multipliers.ok_or_else(missing)?))
 }
 
 /// The start of a problem, projected into its bounds.

@@ -25,7 +25,7 @@ pub struct RecordArguments {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub trace: Option<PathBuf>,
 
-    /// Draw residuals, merit parameter and stepsize against iterations
+    /// Draw residuals, objective, merit parameter and stepsize against iterations
     #[arg(long, value_name = "FILE.svg", help_heading = "Output")]
     pub plot: Option<PathBuf>,
 

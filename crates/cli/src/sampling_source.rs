@@ -68,6 +68,12 @@ enum EstimatorName {
 }
 
 impl SamplingArguments {
+    /// Whether one of the arguments makes sense only where functions are sampled.
+    pub fn asks_for_samples(&self) -> bool {
+        let SamplingArguments { estimator, batch, momentum, samples, .. } = self;
+        estimator.estimator.is_some() || batch.is_some() || momentum.is_some() || samples.is_some()
+    }
+
     /// Says which of the arguments do nothing, when no function is sampled.
     pub fn say_if_idle(&self, exact: bool, problem: &str) {
         let given = [

@@ -5,6 +5,7 @@ use tangor_problem::{Meta, Noise};
 use tangor_solver::Report;
 
 use crate::problem_source::ProblemArguments;
+use crate::starts::Told;
 
 /// The problem as it was named, and the noise that was put on it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -26,6 +27,9 @@ pub struct Outcome<'a> {
     pub source: &'a Source,
     /// The names of variables and constraints.
     pub names: Names,
+    /// The runs from all starts, when there were several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub starts: Option<Vec<Told<'a>>>,
 }
 
 /// What the entries of vectors are called.

@@ -249,7 +249,7 @@ fn unmet(report: &Report) -> String {
 }
 
 /// All digits, without long rows of zeros.
-fn exact(value: f64) -> String {
+pub fn exact(value: f64) -> String {
     let ordinary = value == 0.0 || (1e-4..1e12).contains(&value.abs());
     if ordinary { value.to_string() } else { format!("{value:e}") }
 }
@@ -264,7 +264,7 @@ fn because(report: &Report) -> String {
         Stop::Tolerance if report.point == Point::EpsInfeasibleStationary => {
             "the violation is stationary within its tolerance".to_string()
         }
-        Stop::User => "it was stopped by the user".to_string(),
+        Stop::User => "it was interrupted by the user".to_string(),
         Stop::NumericalTrouble => "of numerical trouble in the linear algebra".to_string(),
         stop => stop.to_string(),
     }

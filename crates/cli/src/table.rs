@@ -8,6 +8,7 @@ use tangor_solver::{Row, Tolerance, TrueResiduals};
 
 use crate::number::scientific;
 use crate::style::{GOOD, TITLE, UNUSUAL};
+use crate::width;
 
 /// Lines between two headers.
 const HEADER_EVERY: u64 = 25;
@@ -52,6 +53,8 @@ impl Table {
         let mut columns = if noisy { noisy_columns() } else { main_columns() };
         if detail == Detail::Verbose {
             columns.extend(further_columns());
+        } else if let Some(width) = width::of_screen() {
+            make_fit(&mut columns, width);
         }
         Table { detail, tolerance, columns, lines: 0, last_line: Instant::now(), waiting: None, next: None, due: false }
     }
@@ -115,6 +118,16 @@ impl Table {
             write!(out, "{TITLE}{:>width$}{TITLE:#} ", column.title, width = column.width)?;
         }
         writeln!(out)
+    }
+}
+
+/// Leaves out what matters least until the rest is not wider than the screen: the last columns, and in a noisy table the true residuals.
+fn make_fit(columns: &mut Vec<Column>, screen: usize) {
+    let width = |columns: &[Column]| columns.iter().map(|column| column.width + 1).sum::<usize>();
+    while width(columns) > screen && columns.len() > 4 {
+        let less = columns.iter().rposition(|column| !column.title.starts_with("true") && column.title != "samples");
+        let k = less.filter(|&k| k > 3).or_else(|| columns.iter().rposition(|column| column.title != "samples"));
+        columns.remove(k.unwrap_or(columns.len() - 1));
     }
 }
 
@@ -199,7 +212,20 @@ fn further_columns() -> Vec<Column> {
 
 #[cfg(test)]
 mod tests {
-    use super::is_round;
+    use super::*;
+
+    #[test]
+    fn tables_fit_narrow_screens() {
+        let titles = |mut columns: Vec<Column>, screen| {
+            make_fit(&mut columns, screen);
+            assert!(columns.iter().map(|column| column.width + 1).sum::<usize>() <= screen);
+            columns.iter().map(|column| column.title).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(titles(main_columns(), 80), "iter objective stationary feasible complem. rho eta");
+        assert_eq!(titles(main_columns(), 60), "iter objective stationary feasible complem.");
+        assert_eq!(titles(noisy_columns(), 80), "iter stationary feasible complem. true stat true feas true comp samples");
+        assert_eq!(titles(noisy_columns(), 60), "iter stationary feasible complem. true stat samples");
+    }
 
     #[test]
     fn lines_get_rarer() {

@@ -183,7 +183,10 @@ fn json_line(out: &mut Vec<u8>, row: &Row) -> io::Result<()> {
 }
 
 fn csv_line(out: &mut Vec<u8>, row: &Row) -> io::Result<()> {
-    write!(out, "{}", row.iteration)?;
+    let mut line = csv::Writer::from_writer(out);
+    line.write_field(row.iteration.to_string())?;
+    // What is not known is blank.
+    let real = |value: f64| if value.is_nan() { String::new() } else { format!("{value:e}") };
     let reals = [
         row.objective,
         row.stationarity,
@@ -198,25 +201,16 @@ fn csv_line(out: &mut Vec<u8>, row: &Row) -> io::Result<()> {
         row.lipschitz_constraints,
         row.metric,
     ];
-    for real in reals {
-        match real.is_nan() {
-            true => write!(out, ",")?,
-            false => write!(out, ",{real:e}")?,
-        }
-    }
+    reals.into_iter().try_for_each(|value| line.write_field(real(value)))?;
     let (counts, samples) = (&row.evaluations, &row.samples);
-    write!(out, ",{},{},{}", row.kernel_iterations, counts.objective, counts.gradient)?;
-    write!(out, ",{},{}", counts.constraints, counts.jacobian)?;
-    write!(out, ",{},{},{}", samples.gradient, samples.constraints, samples.jacobian)?;
-    match &row.true_residuals {
-        Some(exact) => write!(out, ",{:e},{:e},{:e}", exact.stationarity, exact.feasibility, exact.complementarity)?,
-        None => write!(out, ",,,")?,
-    }
-    write!(out, ",{},", row.seconds)?;
-    for (k, event) in row.unusual.iter().enumerate() {
-        let separator = if k == 0 { "" } else { "; " };
-        write!(out, "{separator}{event}")?;
-    }
-    out.push(b'\n');
-    Ok(())
+    let counts = [counts.objective, counts.gradient, counts.constraints, counts.jacobian];
+    let counts = counts.into_iter().chain([samples.gradient, samples.constraints, samples.jacobian]);
+    line.write_field(row.kernel_iterations.to_string())?;
+    counts.into_iter().try_for_each(|count| line.write_field(count.to_string()))?;
+    let truth = row.true_residuals.map(|exact| [exact.stationarity, exact.feasibility, exact.complementarity]);
+    truth.unwrap_or([f64::NAN; 3]).into_iter().try_for_each(|value| line.write_field(real(value)))?;
+    line.write_field(row.seconds.to_string())?;
+    line.write_field(row.unusual.iter().map(|event| event.to_string()).collect::<Vec<_>>().join("; "))?;
+    line.write_record(None::<&[u8]>)?;
+    line.flush()
 }

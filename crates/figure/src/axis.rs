@@ -39,6 +39,61 @@ impl Decades {
     }
 }
 
+/// A linear scale.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    /// The lower edge.
+    pub low: f64,
+    /// The upper edge, above the lower.
+    pub high: f64,
+}
+
+impl Span {
+    /// Covers all finite values, with a little room around them.
+    pub fn covering(values: impl Iterator<Item = f64>) -> Self {
+        let finite = values.filter(|value| value.is_finite());
+        let (low, high) =
+            finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+        match low <= high {
+            false => Span { low: 0.0, high: 1.0 },
+            true => {
+                // Of a value that never changes nothing but itself can be shown.
+                let room = if high - low > 1e-12 * high.abs().max(low.abs()) {
+                    0.06 * (high - low)
+                } else {
+                    0.5 * high.abs().max(1.0)
+                };
+                // Halves first: the largest numbers must not overflow.
+                Span { low: (low - room).max(f64::MIN / 4.0), high: (high + room).min(f64::MAX / 4.0) }
+            }
+        }
+    }
+
+    /// Where a value lies between the lower (0) and the upper edge (1).
+    pub fn position(&self, value: f64) -> f64 {
+        ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0)
+    }
+
+    /// Round values to label, with about this many intervals between them, and their texts.
+    pub fn marks(&self, about: f64) -> Vec<(f64, String)> {
+        let wanted = (self.high - self.low) / about;
+        let power = 10f64.powf(wanted.log10().floor());
+        let step =
+            [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| *step >= wanted).unwrap_or(wanted);
+        let digits = (-step.log10().floor()).max(0.0) as usize;
+        let text = |value: f64| match step.abs() < 1e-5 || value.abs() >= 1e6 {
+            true => format!("{value:.2e}"),
+            false => format!("{value:.digits$}"),
+        };
+        let first = (self.low / step).ceil();
+        (0..20)
+            .map(|k| (first + f64::from(k)) * step)
+            .take_while(|value| *value <= self.high)
+            .map(|value| (value, text(value)))
+            .collect()
+    }
+}
+
 /// Round distances for at most this many intervals up to `last`: 1, 2 or 5 times a power of ten, and whole.
 pub fn round_marks(last: u64, most: u64) -> impl Iterator<Item = u64> {
     let needed = last.div_ceil(most).max(1);
@@ -63,6 +118,18 @@ mod tests {
         assert_eq!(decades.position(0.0), 0.0);
         assert_eq!(decades.position(1e9), 1.0);
         assert_eq!(Decades { low: -7, high: 3 }.marks(5).collect::<Vec<_>>(), [-6, -4, -2, 0, 2]);
+    }
+
+    #[test]
+    fn a_linear_scale_has_round_marks() {
+        let span = Span::covering([0.393, 0.412, f64::NAN].into_iter());
+        assert!(span.low < 0.393 && span.high > 0.412 && span.position(0.4025) == 0.5);
+        let texts: Vec<String> = span.marks(4.0).into_iter().map(|(_, text)| text).collect();
+        assert_eq!(texts, ["0.395", "0.400", "0.405", "0.410"]);
+        for values in [vec![], vec![3.0, 3.0], vec![-1e300, 1e300], vec![0.0], vec![1e-12, 2e-12]] {
+            let span = Span::covering(values.into_iter());
+            assert!(span.low < span.high && span.marks(5.0).len() <= 20);
+        }
     }
 
     #[test]

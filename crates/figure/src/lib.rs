@@ -3,6 +3,7 @@
 mod axis;
 mod boxes;
 mod canvas;
+mod curves;
 mod growth;
 mod lines;
 mod slopes;
@@ -10,8 +11,9 @@ mod steps;
 
 pub use boxes::{BoxFigure, BoxPanel, LabelledBox, Summary, quartiles};
 pub use canvas::escaped;
+pub use curves::{CurveFigure, CurvePanel, PointCurve};
 pub use growth::{GrowthCurve, GrowthFigure, GrowthPanel};
-pub use lines::{Line, LineFigure, LinePanel};
+pub use lines::{Dot, Line, LineFigure, LinePanel, Scale};
 pub use slopes::{SlopeFigure, SlopePanel};
 pub use steps::{Curve, StepFigure};
 

@@ -1,8 +1,8 @@
-//! Lines of positive numbers against iterations, on logarithmic scales: panels over one another with a common horizontal axis.
+//! Lines of numbers against iterations, on logarithmic or linear scales: panels over one another with a common horizontal axis.
 
 use std::fmt::Write;
 
-use crate::axis::{Decades, round_marks};
+use crate::axis::{Decades, Span, round_marks};
 use crate::canvas::{Anchor, Canvas, power_of_ten};
 use crate::color;
 
@@ -37,10 +37,34 @@ pub struct LinePanel {
     pub title: String,
     /// How high it is.
     pub height: f64,
+    /// How values become heights.
+    pub scale: Scale,
     /// Its lines.
     pub lines: Vec<Line>,
+    /// Values beside the lines.
+    pub dots: Vec<Dot>,
     /// What the lines should get below: dashed, one for each different value.
     pub tolerances: Vec<f64>,
+}
+
+/// How values become heights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// By their logarithms; what is not positive is not shown.
+    Logarithmic,
+    /// As they are.
+    Linear,
+}
+
+/// A value that is marked beside the lines.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dot {
+    /// When.
+    pub iteration: u64,
+    /// What.
+    pub value: f64,
+    /// Which of the colours.
+    pub color: usize,
 }
 
 /// A line.
@@ -50,7 +74,7 @@ pub struct Line {
     pub label: String,
     /// Which of the colours.
     pub color: usize,
-    /// Its values; where one is not positive and finite, the line is broken.
+    /// Its values; where one cannot be shown, the line is broken.
     pub values: Vec<f64>,
 }
 
@@ -93,14 +117,12 @@ impl LineFigure {
     }
 
     fn draw_panel(&self, canvas: &mut Canvas, panel: &LinePanel, top: f64) {
-        let values = panel.lines.iter().flat_map(|line| &line.values).chain(&panel.tolerances).copied();
-        let decades = Decades::covering(values, MOST_DECADES);
-        let y = |value: f64| top + panel.height * (1.0 - decades.position(value));
+        let axis = Axis::of(panel);
+        let y = |value: f64| top + panel.height * (1.0 - axis.position(value));
         let (right, bottom) = (WIDTH - RIGHT, top + panel.height);
-        for exponent in decades.marks(if panel.height > 200.0 { 8 } else { 3 }) {
-            let y = y(10f64.powi(exponent));
-            canvas.line("grid", None, (LEFT, y), (right, y));
-            canvas.text(LEFT - 10.0, y + 5.0, Anchor::End, "mark", &power_of_ten(exponent));
+        for (mark, text) in axis.marks(panel.height) {
+            canvas.line("grid", None, (LEFT, y(mark)), (right, y(mark)));
+            canvas.text(LEFT - 10.0, y(mark) + 5.0, Anchor::End, "mark", &text);
         }
         for x in self.marks().map(|mark| self.x(mark)) {
             canvas.line("grid", None, (x, top), (x, bottom));
@@ -117,16 +139,19 @@ impl LineFigure {
         for line in &panel.lines {
             // Many points overlap when the line is thick.
             let class = if line.values.len() > 400 { "curve fine" } else { "curve" };
-            canvas.path(class, color(line.color), "", &self.path(line, y));
+            canvas.path(class, color(line.color), "", &self.path(line, panel.scale, y));
+        }
+        for dot in panel.dots.iter().filter(|dot| panel.scale.shows(dot.value)) {
+            canvas.circle(color(dot.color), self.x(dot.iteration), y(dot.value));
         }
     }
 
-    /// Through all values; where there is none, or none that a logarithmic scale can show, the line is broken.
-    fn path(&self, line: &Line, y: impl Fn(f64) -> f64) -> String {
+    /// Through all values; where there is none, or none that the scale can show, the line is broken.
+    fn path(&self, line: &Line, scale: Scale, y: impl Fn(f64) -> f64) -> String {
         let mut path = String::new();
         let mut pen = 'M';
         for (iteration, &value) in self.iterations.iter().zip(&line.values) {
-            if is_visible(value) {
+            if scale.shows(value) {
                 // A line that does not move is a dot: a value between two gaps is seen too.
                 let dot = if pen == 'M' { "h0" } else { "" };
                 // Writing into a string cannot fail.
@@ -144,7 +169,12 @@ impl LineFigure {
 fn draw_legend(canvas: &mut Canvas, panel: &LinePanel, y: f64) {
     let tolerance = panel.tolerances.first().map(|_| ("tolerance".to_string(), None));
     let lines = panel.lines.iter().map(|line| {
-        let remark = if line.values.iter().copied().any(is_visible) { "" } else { " (zero throughout)" };
+        let shown = line.values.iter().any(|value| panel.scale.shows(*value));
+        let remark = match panel.scale {
+            _ if shown => "",
+            Scale::Logarithmic => " (zero throughout)",
+            Scale::Linear => " (unknown)",
+        };
         (format!("{}{remark}", line.label), Some(color(line.color)))
     });
     let names: Vec<(String, Option<&str>)> = tolerance.into_iter().chain(lines).collect();
@@ -159,9 +189,45 @@ fn draw_legend(canvas: &mut Canvas, panel: &LinePanel, y: f64) {
     }
 }
 
-/// Whether a logarithmic scale can show this value.
-fn is_visible(value: f64) -> bool {
-    value.is_finite() && value > 0.0
+impl Scale {
+    /// Whether it can show this value.
+    fn shows(self, value: f64) -> bool {
+        value.is_finite() && (self == Scale::Linear || value > 0.0)
+    }
+}
+
+/// The vertical axis of a panel.
+enum Axis {
+    Decades(Decades),
+    Span(Span),
+}
+
+impl Axis {
+    fn of(panel: &LinePanel) -> Axis {
+        let lines = panel.lines.iter().flat_map(|line| &line.values).chain(&panel.tolerances).copied();
+        let values = lines.chain(panel.dots.iter().map(|dot| dot.value));
+        match panel.scale {
+            Scale::Logarithmic => Axis::Decades(Decades::covering(values, MOST_DECADES)),
+            Scale::Linear => Axis::Span(Span::covering(values)),
+        }
+    }
+
+    fn position(&self, value: f64) -> f64 {
+        match self {
+            Axis::Decades(decades) => decades.position(value),
+            Axis::Span(span) => span.position(value),
+        }
+    }
+
+    fn marks(&self, height: f64) -> Vec<(f64, String)> {
+        match self {
+            Axis::Decades(decades) => {
+                let exponents = decades.marks(if height > 200.0 { 8 } else { 3 });
+                exponents.map(|exponent| (10f64.powi(exponent), power_of_ten(exponent))).collect()
+            }
+            Axis::Span(span) => span.marks(if height > 200.0 { 8.0 } else { 3.0 }),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -170,7 +236,15 @@ mod tests {
 
     fn figure(iterations: Vec<u64>, values: Vec<f64>) -> LineFigure {
         let line = Line { label: "a < b".into(), color: 0, values };
-        let panel = LinePanel { title: "p".into(), height: 100.0, lines: vec![line], tolerances: vec![1e-2, 1e-2] };
+        let dots = vec![Dot { iteration: 1, value: 0.5, color: 1 }, Dot { iteration: 1, value: -0.5, color: 1 }];
+        let panel = LinePanel {
+            title: "p".into(),
+            height: 100.0,
+            scale: Scale::Logarithmic,
+            lines: vec![line],
+            dots,
+            tolerances: vec![1e-2, 1e-2],
+        };
         LineFigure { title: "t".into(), subtitle: "s".into(), axis: "iteration".into(), iterations, panels: vec![panel] }
     }
 
@@ -179,10 +253,11 @@ mod tests {
         let figure = figure(vec![0, 1, 2, 3, 4], vec![1.0, 0.1, f64::NAN, 0.0, 0.01]);
         // 808 between 84 and 892; 1 at the top, at 10, and 1e-2 at the bottom of 100
         let y = |value: f64| 10.0 - 50.0 * value.log10();
-        assert_eq!(figure.path(&figure.panels[0].lines[0], y), "M84.0 10.0h0L286.0 60.0M892.0 110.0h0");
+        assert_eq!(figure.path(&figure.panels[0].lines[0], Scale::Logarithmic, y), "M84.0 10.0h0L286.0 60.0M892.0 110.0h0");
         let picture = figure.draw();
         assert!(picture.starts_with("<svg") && picture.contains("a &lt; b") && !picture.contains("NaN"));
         assert!(picture.contains(">10⁻²</text>") && picture.contains("prefers-color-scheme:dark"));
+        assert_eq!(picture.matches("<circle").count(), 1, "a logarithmic scale has no negative values");
         // one for the panel, one for the legend
         assert_eq!(picture.matches("class=\"tolerance\"").count(), 2);
     }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use tangor_learn::{Model, Reading};
+use tangor_learn::{Goal, Model, Reading};
 use tangor_solver::{Row, Settings, Solver};
 
 use crate::targets::problem;
@@ -84,12 +84,11 @@ fn deep(target: &str) -> Vec<String> {
 /// A model of two columns, as JSON.
 fn model() -> Option<Vec<u8>> {
     let folder = tempfile::tempdir().ok()?;
-    let (data, path) = (folder.path().join("people.csv"), folder.path().join("model.json"));
+    let data = folder.path().join("people.csv");
     std::fs::write(&data, "age,group,label\n30,a,0\n40,b,1\n").ok()?;
     let data = Reading { label: Some("label".to_string()), ..Reading::default() }.csv(&data).ok()?;
     let weights = vec![0.5; data.features.weights()];
-    Model::new(&data, weights, &[], 1e-4, 0.95).ok()?.write(std::fs::File::create(&path).ok()?).ok()?;
-    std::fs::read(path).ok()
+    Model::new(&data, weights, &Goal::default(), 0.5, 0.95).ok()?.to_json().ok()
 }
 
 /// A state and a result, as JSON.

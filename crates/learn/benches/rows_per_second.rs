@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
-use tangor_learn::{Constraint, DataSet, Regression, SampledRegression, generate};
+use tangor_learn::{Constraint, DataSet, Goal, Penalty, Rate, Regression, SampledRegression, generate};
 use tangor_problem::{Draw, Outputs, SampledProblem, Stream, Wanted};
 use tangor_solver::{Batch, Estimator, Row, Settings, Solver};
 
@@ -26,14 +26,15 @@ fn main() {
     let serious = std::env::args().any(|argument| argument == "--bench");
     let (rows, turns) = if serious { (1_000_000, 61) } else { (20_000, 2) };
     let column = || "group".to_string();
-    let constraints = [
-        Constraint::RateGap { column: column(), most: 0.02 },
-        Constraint::TruePositiveGap { column: column(), most: 0.02 },
-        Constraint::FalsePositive { most: 0.1 },
+    let constraints = vec![
+        Constraint::Gap { rate: Rate::Selection, column: column(), most: 0.02 },
+        Constraint::Gap { rate: Rate::TruePositive, column: column(), most: 0.02 },
+        Constraint::Cap { rate: Rate::FalsePositive, column: None, most: 0.1 },
     ];
+    let goal = Goal { constraints, penalty: Penalty { l2: L2, intercept: true }, ..Goal::default() };
     let data = Arc::new(generate(rows, COLUMNS, 1).expect("the sizes make sense"));
-    let mut problem = Regression::new(Arc::clone(&data), &constraints, L2).expect("the constraints fit the data").sampled();
-    println!("{rows} rows, {COLUMNS} columns, {} constraints, batches of {BATCH} random rows", constraints.len());
+    let mut problem = Regression::new(Arc::clone(&data), &goal).expect("the constraints fit the data").sampled();
+    println!("{rows} rows, {COLUMNS} columns, {} constraints, batches of {BATCH} random rows", goal.constraints.len());
     for threads in [1, 2] {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
         let turns: Vec<[f64; 3]> = pool.install(|| (0..turns).map(|turn| take_turn(&mut problem, turn)).collect());
@@ -42,7 +43,7 @@ fn main() {
         println!("{threads} threads: bare loop                {:.3e} rows/s", rates[2]);
         println!("{threads} threads: all in one pass          {:.3e} rows/s, ratio {:.2}", rates[0], ratios[0]);
         println!("{threads} threads: one function at a time   {:.3e} rows/s, ratio {:.2}", rates[1], ratios[1]);
-        let regression = Regression::new(Arc::clone(&data), &constraints, L2).expect("the constraints fit the data");
+        let regression = Regression::new(Arc::clone(&data), &goal).expect("the constraints fit the data");
         let rate = pool.install(|| whole_run(regression.sampled(), turns.len() as u64));
         println!("{threads} threads: a whole run              {rate:.3e} rows/s, ratio {:.2}", rate / rates[2]);
     }

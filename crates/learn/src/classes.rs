@@ -1,4 +1,5 @@
-use crate::{Constraint, DataSet, Error, Grouping};
+use crate::goal::Part;
+use crate::{DataSet, Error, Grouping, Rate, Requirement};
 
 /// Most classes that groups and labels may be combined to.
 const CLASSES: usize = 4096;
@@ -11,23 +12,21 @@ pub struct Classes {
     pub of_row: Vec<u16>,
     /// How many rows each class has.
     pub sizes: Vec<u64>,
+    /// How much they count together.
+    pub weights: Vec<f64>,
 }
 
-/// A constraint on rates: the mean over some classes, less the mean over others.
+/// The means that a requirement compares: over some classes, less that over others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contrast {
-    /// What it is called.
-    pub name: String,
-    /// Its bounds.
-    pub bounds: (f64, f64),
     /// For each class whether it counts in the first mean.
     pub plus: Vec<bool>,
-    /// For each class whether it counts in the second; none: there is no second.
-    pub minus: Vec<bool>,
+    /// For each class whether it counts in the second, if there is a second.
+    pub minus: Option<Vec<bool>>,
 }
 
 impl Classes {
-    /// By the label and by these columns.
+    /// By the label and by the columns of groups.
     pub fn new(data: &DataSet) -> Result<Self, Error> {
         let count = data.groupings.iter().fold(2usize, |count, grouping| count.saturating_mul(grouping.values.len() + 1));
         if count > CLASSES {
@@ -41,59 +40,39 @@ impl Classes {
             class as u16
         };
         let of_row: Vec<u16> = (0..data.rows()).map(class).collect();
-        let mut sizes = vec![0; count];
-        of_row.iter().for_each(|class| sizes[usize::from(*class)] += 1);
-        Ok(Classes { of_row, sizes })
+        let (mut sizes, mut weights) = (vec![0; count], vec![0.0; count]);
+        for (i, class) in of_row.iter().enumerate() {
+            sizes[usize::from(*class)] += 1;
+            weights[usize::from(*class)] += data.weight(i);
+        }
+        Ok(Classes { of_row, sizes, weights })
     }
 
-    /// The contrasts that a constraint means: one for each pair of groups. A norm means none.
-    pub fn contrasts(&self, data: &DataSet, constraint: &Constraint) -> Result<Vec<Contrast>, Error> {
-        let (positive, negative) = (self.select(data, |label, _| label), self.select(data, |label, _| !label));
-        let contrasts = match constraint {
-            Constraint::Norm { .. } => Vec::new(),
-            Constraint::FalsePositive { most } => {
-                let (name, minus) = (constraint.to_string(), vec![false; self.sizes.len()]);
-                vec![Contrast { name, bounds: (f64::NEG_INFINITY, *most), plus: negative, minus }]
-            }
-            Constraint::RateGap { column, most } => self.pairs(data, constraint, column, *most, None)?,
-            Constraint::TruePositiveGap { column, most } => self.pairs(data, constraint, column, *most, Some(&positive))?,
+    /// The contrast that a requirement means; a norm means none.
+    pub fn contrast(&self, data: &DataSet, requirement: &Requirement) -> Option<Contrast> {
+        let Requirement::Rate { rate, of, less, .. } = requirement else { return None };
+        let minus = less.as_ref().map(|less| self.part(data, *rate, less));
+        Some(Contrast { plus: self.part(data, *rate, of), minus })
+    }
+
+    /// The classes that a rate of a part of the rows counts; none where the data have no such group.
+    pub fn part(&self, data: &DataSet, rate: Rate, part: &Part) -> Vec<bool> {
+        let place = |column: &str, value: &str| {
+            let k = data.groupings.iter().position(|grouping| grouping.column == column)?;
+            Some((k, data.groupings[k].values.iter().position(|known| known == value)?))
         };
-        Ok(contrasts)
+        match part {
+            Part::Whole => self.select(data, |label, _| rate.counts(label)),
+            Part::Group { column, value } => match place(column, value) {
+                None => vec![false; self.sizes.len()],
+                Some((k, group)) => self.select(data, |label, groups| rate.counts(label) && groups[k] == group),
+            },
+        }
     }
 
-    /// Whether both means of a contrast have rows.
+    /// Whether all means of a contrast have rows that count.
     pub fn can_tell(&self, contrast: &Contrast) -> bool {
-        let one_mean = !contrast.minus.contains(&true);
-        self.count(&contrast.plus) > 0 && (one_mean || self.count(&contrast.minus) > 0)
-    }
-
-    fn pairs(
-        &self,
-        data: &DataSet,
-        constraint: &Constraint,
-        column: &str,
-        most: f64,
-        within: Option<&[bool]>,
-    ) -> Result<Vec<Contrast>, Error> {
-        let Some(k) = data.groupings.iter().position(|grouping| grouping.column == column) else {
-            let message = format!("the data were not read with groups by {column:?}");
-            return Err(Error::Constraint { name: constraint.to_string(), message });
-        };
-        let values = &data.groupings[k].values;
-        let members = |g: usize| {
-            let mut chosen = self.select(data, |_, groups| groups[k] == g);
-            if let Some(within) = within {
-                chosen.iter_mut().zip(within).for_each(|(chosen, within)| *chosen &= within);
-            }
-            chosen
-        };
-        let pair = |a: usize, b: usize| Contrast {
-            name: format!("{constraint}, {} - {}", values[b], values[a]),
-            bounds: (-most, most),
-            plus: members(b),
-            minus: members(a),
-        };
-        Ok((0..values.len()).flat_map(|b| (0..b).map(move |a| (a, b))).map(|(a, b)| pair(a, b)).collect())
+        self.weight(&contrast.plus) > 0.0 && contrast.minus.as_ref().is_none_or(|minus| self.weight(minus) > 0.0)
     }
 
     /// The classes whose label and groups satisfy a condition.
@@ -113,6 +92,11 @@ impl Classes {
     pub fn count(&self, chosen: &[bool]) -> u64 {
         self.sizes.iter().zip(chosen).filter(|(_, chosen)| **chosen).map(|(size, _)| size).sum()
     }
+
+    /// How much the rows of these classes count.
+    pub fn weight(&self, chosen: &[bool]) -> f64 {
+        self.weights.iter().zip(chosen).filter(|(_, chosen)| **chosen).map(|(weight, _)| weight).sum()
+    }
 }
 
 impl Contrast {
@@ -120,13 +104,17 @@ impl Contrast {
     /// the first mean, less one over that in the second. An average over random rows is then unbiased, whoever is drawn.
     pub fn factors(&self, classes: &Classes) -> Vec<f64> {
         let rows = classes.of_row.len() as f64;
-        let factor = |chosen: &[bool]| match classes.count(chosen) {
-            0 => 0.0,
-            count => rows / count as f64,
+        let factor = |chosen: &[bool]| {
+            let weight = classes.weight(chosen);
+            if weight > 0.0 { rows / weight } else { 0.0 }
         };
-        let (plus, minus) = (factor(&self.plus), factor(&self.minus));
-        let sides = self.plus.iter().zip(&self.minus);
-        sides.map(|(&in_plus, &in_minus)| f64::from(u8::from(in_plus)) * plus - f64::from(u8::from(in_minus)) * minus).collect()
+        let plus = factor(&self.plus);
+        let mut factors: Vec<f64> = self.plus.iter().map(|&counts| if counts { plus } else { 0.0 }).collect();
+        if let Some(minus) = &self.minus {
+            let less = factor(minus);
+            factors.iter_mut().zip(minus).filter(|(_, counts)| **counts).for_each(|(factor, _)| *factor -= less);
+        }
+        factors
     }
 }
 

@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use crate::cell::{Decimal, MISSING, is_missing, is_word_for_missing, logarithm};
 use crate::features::Entry;
 
 /// How a row becomes features: everything needed to do the same to another file.
@@ -29,15 +30,8 @@ pub struct Column {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Kind {
-    /// `(value - mean) / deviation`, of `log(1 + value)` where asked for; 0 where missing.
-    Number {
-        /// Whether the logarithm is taken first.
-        log: bool,
-        /// The mean.
-        mean: f64,
-        /// The standard deviation; 1 for a column that never changes.
-        deviation: f64,
-    },
+    /// A number, standardised.
+    Number(Scale),
     /// A one for the category and zeros for the others; all zeros for a category that was never seen.
     Text {
         /// The categories in order; `?` is that of missing values, if there were any.
@@ -45,17 +39,41 @@ pub enum Kind {
     },
 }
 
-/// What a missing value is called as a category.
-pub(crate) const MISSING: &str = "?";
-
-/// Whether a field says that its value is not known.
-pub(crate) fn is_missing(field: &str) -> bool {
-    matches!(field, "" | "?" | "NA" | "NaN" | "nan")
+/// `(value - mean) / deviation`, of `log(1 + value)` where asked for; 0 where missing.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scale {
+    /// Whether the logarithm is taken first.
+    pub log: bool,
+    /// The mean.
+    pub mean: f64,
+    /// The standard deviation; 1 for a column that never changes.
+    pub deviation: f64,
+    /// How the numbers are written.
+    #[serde(default)]
+    pub decimal: Decimal,
+    /// Whether a cell that is no number is a missing value rather than an error.
+    #[serde(default)]
+    pub lenient: bool,
 }
 
-/// A finite number.
-pub(crate) fn number(field: &str) -> Option<f64> {
-    field.parse().ok().filter(|value: &f64| value.is_finite())
+impl Scale {
+    /// Numbers as they are.
+    pub const NONE: Scale = Scale { log: false, mean: 0.0, deviation: 1.0, decimal: Decimal::Point, lenient: false };
+
+    fn encode(&self, field: &str) -> Result<f32, String> {
+        if is_missing(field) {
+            return Ok(0.0);
+        }
+        match self.decimal.number(field) {
+            Some(value) => {
+                let value = if self.log { logarithm(value)? } else { value };
+                Ok(((value - self.mean) / self.deviation) as f32)
+            }
+            None if self.lenient || is_word_for_missing(field) => Ok(0.0),
+            None => Err(format!("{field:?} is not a number")),
+        }
+    }
 }
 
 impl Encoding {
@@ -70,7 +88,7 @@ impl Encoding {
     /// How many of them are dense.
     pub(crate) fn dense(&self) -> usize {
         match self {
-            Encoding::Columns(columns) => columns.iter().filter(|column| matches!(column.kind, Kind::Number { .. })).count(),
+            Encoding::Columns(columns) => columns.iter().filter(|column| matches!(column.kind, Kind::Number(_))).count(),
             Encoding::Indexed { .. } => 0,
         }
     }
@@ -84,27 +102,40 @@ impl Encoding {
         names.push("(intercept)".to_string());
         names
     }
+
+    /// What one more unit of the value itself, or of `log(1 + value)`, does to a feature: `1 / deviation`, and 1 for a category.
+    /// One for each weight, the intercept's at the end.
+    pub fn per_unit(&self) -> Vec<f64> {
+        let mut units: Vec<f64> = match self {
+            Encoding::Columns(columns) => columns.iter().flat_map(Column::per_unit).collect(),
+            Encoding::Indexed { features } => vec![1.0; *features],
+        };
+        units.push(1.0);
+        units
+    }
 }
 
 impl Column {
     fn width(&self) -> usize {
         match &self.kind {
-            Kind::Number { .. } => 1,
+            Kind::Number(_) => 1,
             Kind::Text { categories } => categories.len(),
         }
     }
 
     fn names(&self) -> Vec<String> {
         match &self.kind {
-            Kind::Number { .. } => vec![self.name.clone()],
+            Kind::Number(_) => vec![self.name.clone()],
             Kind::Text { categories } => categories.iter().map(|category| format!("{}={category}", self.name)).collect(),
         }
     }
-}
 
-/// The logarithm that `log` columns take: `log(1 + value)`, where there is one.
-pub(crate) fn logarithm(value: f64) -> Result<f64, String> {
-    if value > -1.0 { Ok(value.ln_1p()) } else { Err(format!("log(1 + value) does not exist for {value}")) }
+    fn per_unit(&self) -> Vec<f64> {
+        match &self.kind {
+            Kind::Number(scale) => vec![1.0 / scale.deviation],
+            Kind::Text { categories } => vec![1.0; categories.len()],
+        }
+    }
 }
 
 /// A row on its way into the features.
@@ -125,11 +156,9 @@ impl EncodedRow {
     /// Appends the next column's features.
     pub fn push(&mut self, kind: &Kind, field: &str) -> Result<(), String> {
         match kind {
-            Kind::Number { .. } if is_missing(field) => self.dense.push(0.0),
-            Kind::Number { log, mean, deviation } => {
-                let value = number(field).ok_or_else(|| format!("{field:?} is not a number"))?;
-                let value = if *log { logarithm(value)? } else { value };
-                self.dense.push(((value - mean) / deviation) as f32);
+            Kind::Number(scale) => {
+                self.dense.push(scale.encode(field)?);
+                self.column += 1;
             }
             Kind::Text { categories } => {
                 let category = if is_missing(field) { MISSING } else { field };
@@ -137,10 +166,8 @@ impl EncodedRow {
                     self.sparse.push(Entry { column: (self.column + k) as u32, value: 1.0 });
                 }
                 self.column += categories.len();
-                return Ok(());
             }
         }
-        self.column += 1;
         Ok(())
     }
 }

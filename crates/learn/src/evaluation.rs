@@ -1,8 +1,9 @@
 use serde::{Deserialize, Serialize};
-use tangor_problem::{Reduction, two_sided};
+use tangor_problem::two_sided;
 
-use crate::regression::{loss, probability};
-use crate::{Classes, Constraint, Contrast, DataSet, Error};
+use crate::quality::{Criterion, Scored, best_threshold};
+use crate::regression::{loss_at, probability};
+use crate::{Classes, Contrast, DataSet, Error, Quality, Requirement};
 
 /// How well weights do on data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -10,15 +11,30 @@ use crate::{Classes, Constraint, Contrast, DataSet, Error};
 pub struct Evaluation {
     /// The number of rows.
     pub rows: u64,
-    /// The mean logistic loss, without `l2/2 |x|^2`.
+    /// The mean logistic loss, without the penalty.
     pub loss: f64,
-    /// The share of rows whose more probable label is theirs.
-    pub accuracy: f64,
+    /// The probability above which a row is decided to be positive.
+    pub threshold: f64,
     /// The confidence of the margins.
-    #[serde(default = "usual")]
     pub confidence: f64,
+    /// How well probabilities and decisions agree with the labels.
+    pub overall: Quality,
+    /// The same for each group.
+    pub groups: Vec<GroupQuality>,
     /// What each constraint came to.
     pub constraints: Vec<Attained>,
+}
+
+/// How well weights do on the rows of a group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GroupQuality {
+    /// The column of groups.
+    pub column: String,
+    /// Which group.
+    pub value: String,
+    /// How well.
+    pub quality: Quality,
 }
 
 /// What a constraint came to.
@@ -29,105 +45,177 @@ pub struct Attained {
     pub name: String,
     /// Its lower bound, if it has one.
     pub lower: Option<f64>,
-    /// Its upper bound.
-    pub upper: f64,
-    /// Its value on these rows; none when a group has no rows here.
-    pub value: Option<f64>,
+    /// Its upper bound, if it has one.
+    pub upper: Option<f64>,
+    /// Its value on these rows with probabilities; none when a group has no rows here.
+    pub probabilities: Option<Estimate>,
+    /// The same with decisions in place of probabilities; none for a norm.
+    pub decisions: Option<Estimate>,
+}
+
+/// A value on some rows and what it says of others.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Estimate {
+    /// The value on these rows.
+    pub value: f64,
     /// With the confidence of the evaluation, the value for all people like those in the rows is within this of `value`, provided that
     /// these rows had no part in the choice of the weights.
     pub margin: f64,
-    /// The same with decisions (probability above one half) in place of probabilities; none for a norm.
-    pub decisions: Option<f64>,
 }
 
 impl Attained {
-    /// By how much the constraint is violated on these rows.
-    pub fn violation(&self) -> f64 {
-        let value = self.value.unwrap_or(self.upper);
-        (value - self.upper).max(self.lower.map_or(0.0, |lower| lower - value)).max(0.0)
+    /// By how much a value violates the constraint.
+    pub fn violation(&self, value: f64) -> f64 {
+        let above = self.upper.map_or(0.0, |upper| value - upper);
+        above.max(self.lower.map_or(0.0, |lower| lower - value)).max(0.0)
+    }
+
+    /// How far inside of its bounds a value is; negative outside.
+    pub fn room(&self, value: f64) -> f64 {
+        let above = self.upper.map_or(f64::INFINITY, |upper| upper - value);
+        above.min(self.lower.map_or(f64::INFINITY, |lower| value - lower))
     }
 }
 
-/// The confidence of models that do not say theirs.
-fn usual() -> f64 {
-    0.95
-}
-
-/// Sums over the rows of a class.
+/// Weighted sums over the rows of a class: of ones, their squares, and both with probabilities, their squares and decisions.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
-    count: f64,
-    p: f64,
-    squares: f64,
-    decisions: f64,
+    w: f64,
+    ww: f64,
+    p: [f64; 3],
+    d: [f64; 3],
 }
 
 impl Evaluation {
     /// Judges weights on data, with margins of this confidence.
-    pub fn new(data: &DataSet, weights: &[f64], constraints: &[Constraint], confidence: f64) -> Result<Self, Error> {
+    pub fn new(
+        data: &DataSet,
+        weights: &[f64],
+        requirements: &[Requirement],
+        threshold: f64,
+        confidence: f64,
+    ) -> Result<Self, Error> {
         let classes = Classes::new(data)?;
-        let (rows, count) = (data.rows(), classes.sizes.len());
-        let mut sums = vec![0.0; 2 + 3 * count];
-        Reduction::default().sum(rows, &mut sums, |range, sums| {
-            for i in range {
-                let p = probability(data.features.dot(i, weights));
-                let decision = p > 0.5;
-                sums[0] += loss(&data.features, &data.positive, i, weights);
-                sums[1] += f64::from(u8::from(decision == data.positive[i]));
-                let of_class = &mut sums[2 + 3 * usize::from(classes.of_row[i])..];
-                of_class[0] += p;
-                of_class[1] += p * p;
-                of_class[2] += f64::from(u8::from(decision));
+        let mut by_class = vec![Sums::default(); classes.sizes.len()];
+        let (mut loss, mut scored) = (0.0, Vec::with_capacity(data.rows()));
+        for i in 0..data.rows() {
+            let (margin, weight) = (data.features.dot(i, weights), data.weight(i));
+            let p = probability(margin);
+            loss += weight * loss_at(margin, data.positive[i]);
+            by_class[usize::from(classes.of_row[i])].add(weight, p, f64::from(u8::from(p > threshold)));
+            scored.push(Scored { p, positive: data.positive[i], weight });
+        }
+        let errors = two_sided(confidence);
+        let attained = requirements.iter().map(|requirement| match requirement {
+            Requirement::Norm { radius } => norm(weights, *radius),
+            Requirement::Rate { name, lower, upper, .. } => {
+                let contrast = classes.contrast(data, requirement).filter(|contrast| classes.can_tell(contrast));
+                let [probabilities, decisions] = estimates(contrast.as_ref(), &by_class, errors);
+                Attained { name: name.clone(), lower: *lower, upper: *upper, probabilities, decisions }
             }
         });
-        let of_class =
-            |(sums, size): (&[f64], &u64)| Sums { count: *size as f64, p: sums[0], squares: sums[1], decisions: sums[2] };
-        let by_class: Vec<Sums> = sums[2..].chunks(3).zip(&classes.sizes).map(of_class).collect();
-        let (errors, mut attained) = (two_sided(confidence), Vec::new());
-        for constraint in constraints {
-            if let Constraint::Norm { radius } = constraint {
-                attained.push(norm(constraint, weights, *radius));
-            }
-            attained.extend(classes.contrasts(data, constraint)?.iter().map(|contrast| rate(contrast, &by_class, errors)));
-        }
         Ok(Evaluation {
-            rows: rows as u64,
-            loss: sums[0] / rows as f64,
-            accuracy: sums[1] / rows as f64,
+            rows: data.rows() as u64,
+            loss: loss / data.rows() as f64,
+            threshold,
             confidence,
-            constraints: attained,
+            constraints: attained.collect(),
+            overall: Quality::of(&scored, threshold),
+            groups: groups(data, &scored, threshold),
         })
     }
 }
 
-fn norm(constraint: &Constraint, weights: &[f64], radius: f64) -> Attained {
-    let value = weights.iter().map(|x| x * x).sum::<f64>().sqrt();
-    Attained { name: constraint.to_string(), lower: None, upper: radius, value: Some(value), margin: 0.0, decisions: None }
+/// The threshold that is best for a criterion with these weights on these data.
+pub fn chosen_threshold(data: &DataSet, weights: &[f64], criterion: Criterion) -> f64 {
+    let score = |i: usize| {
+        let p = probability(data.features.dot(i, weights));
+        Scored { p, positive: data.positive[i], weight: data.weight(i) }
+    };
+    best_threshold(&(0..data.rows()).map(score).collect::<Vec<_>>(), criterion)
 }
 
-/// The margin is this many standard errors.
-fn rate(contrast: &Contrast, by_class: &[Sums], errors: f64) -> Attained {
+fn groups(data: &DataSet, scored: &[Scored], threshold: f64) -> Vec<GroupQuality> {
+    let mut all = Vec::new();
+    for grouping in &data.groupings {
+        let mut rows = vec![Vec::new(); grouping.values.len()];
+        for (member, row) in grouping.members.iter().zip(scored) {
+            if let Some(group) = member {
+                rows[usize::from(*group)].push(*row);
+            }
+        }
+        let known = grouping.values.iter().zip(rows).filter(|(_, rows)| !rows.is_empty());
+        all.extend(known.map(|(value, rows)| GroupQuality {
+            column: grouping.column.clone(),
+            value: value.clone(),
+            quality: Quality::of(&rows, threshold),
+        }));
+    }
+    all
+}
+
+fn norm(weights: &[f64], radius: f64) -> Attained {
+    let value = weights.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let probabilities = Some(Estimate { value, margin: 0.0 });
+    Attained { name: "norm".to_string(), lower: None, upper: Some(radius), probabilities, decisions: None }
+}
+
+/// The values of a contrast with probabilities and with decisions; the margins are this many standard errors.
+fn estimates(contrast: Option<&Contrast>, by_class: &[Sums], errors: f64) -> [Option<Estimate>; 2] {
+    let Some(contrast) = contrast else { return [None; 2] };
     let total = |chosen: &[bool]| {
-        by_class.iter().zip(chosen).filter(|(_, chosen)| **chosen).fold(Sums::default(), |total, (sums, _)| Sums {
-            count: total.count + sums.count,
-            p: total.p + sums.p,
-            squares: total.squares + sums.squares,
-            decisions: total.decisions + sums.decisions,
-        })
+        let chosen = by_class.iter().zip(chosen).filter(|(_, chosen)| **chosen);
+        chosen.fold(Sums::default(), |total, (sums, _)| total.plus(sums))
     };
-    let one_mean = !contrast.minus.contains(&true);
-    let (plus, minus) = (total(&contrast.plus), total(&contrast.minus));
-    let known = plus.count > 0.0 && (one_mean || minus.count > 0.0);
-    // A mean that is not there counts as zero, exactly known.
-    let minus = if one_mean { Sums { count: 1.0, ..Sums::default() } } else { minus };
-    let variance_of_mean = |sums: Sums| (sums.squares / sums.count - (sums.p / sums.count).powi(2)).max(0.0) / sums.count;
-    let margin = errors * (variance_of_mean(plus) + variance_of_mean(minus)).sqrt();
-    Attained {
-        name: contrast.name.clone(),
-        lower: Some(contrast.bounds.0).filter(|lower| lower.is_finite()),
-        upper: contrast.bounds.1,
-        value: known.then(|| plus.p / plus.count - minus.p / minus.count),
-        margin: if known { margin } else { 0.0 },
-        decisions: known.then(|| plus.decisions / plus.count - minus.decisions / minus.count),
+    let (plus, minus) = (total(&contrast.plus), contrast.minus.as_ref().map(|minus| total(minus)));
+    // A group and the whole that it is part of have rows in common, which move both means at once.
+    let shared = contrast.minus.as_ref().map(|minus| {
+        let both: Vec<bool> = contrast.plus.iter().zip(minus).map(|(a, b)| *a && *b).collect();
+        total(&both)
+    });
+    [Sums::probabilities as fn(&Sums) -> [f64; 3], Sums::decisions].map(|of| {
+        let mean = |sums: &Sums| of(sums)[0] / sums.w;
+        let value = mean(&plus) - minus.as_ref().map_or(0.0, mean);
+        // The squares of `w (y - a)` added up, where `a` may be the mean of other rows.
+        let scatter = |sums: &Sums, a: f64, b: f64| of(sums)[2] - (a + b) * of(sums)[1] + a * b * sums.ww;
+        let variance = scatter(&plus, mean(&plus), mean(&plus)) / plus.w.powi(2)
+            + minus.as_ref().map_or(0.0, |minus| scatter(minus, mean(minus), mean(minus)) / minus.w.powi(2))
+            - minus
+                .as_ref()
+                .zip(shared.as_ref())
+                .map_or(0.0, |(minus, shared)| 2.0 * scatter(shared, mean(&plus), mean(minus)) / (plus.w * minus.w));
+        Some(Estimate { value, margin: errors * variance.max(0.0).sqrt() })
+    })
+}
+
+impl Sums {
+    fn add(&mut self, weight: f64, p: f64, decision: f64) {
+        let square = weight * weight;
+        self.w += weight;
+        self.ww += square;
+        for (sums, value) in [(&mut self.p, p), (&mut self.d, decision)] {
+            sums[0] += weight * value;
+            sums[1] += square * value;
+            sums[2] += square * value * value;
+        }
+    }
+
+    fn plus(mut self, other: &Sums) -> Sums {
+        self.w += other.w;
+        self.ww += other.ww;
+        for k in 0..3 {
+            self.p[k] += other.p[k];
+            self.d[k] += other.d[k];
+        }
+        self
+    }
+
+    fn probabilities(&self) -> [f64; 3] {
+        self.p
+    }
+
+    fn decisions(&self) -> [f64; 3] {
+        self.d
     }
 }

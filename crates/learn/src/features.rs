@@ -39,6 +39,21 @@ impl Features {
         self.sparse.clear();
     }
 
+    /// Some of the rows, in this order.
+    pub(crate) fn subset(&self, rows: &[usize]) -> Features {
+        let mut some = Features::new(self.columns, self.width);
+        for &i in rows {
+            let (dense, sparse) = self.row(i);
+            some.push(dense, sparse.iter().copied());
+        }
+        some
+    }
+
+    /// Numbers that one pass over all rows reads.
+    pub fn entries(&self) -> usize {
+        self.dense.len() + self.sparse.len() + self.ends.len()
+    }
+
     /// Gives memory back that growing took too much of.
     pub(crate) fn shrink(&mut self) {
         self.dense.shrink_to_fit();

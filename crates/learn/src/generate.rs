@@ -1,7 +1,7 @@
 use tangor_problem::{Draw, MemoryLimit, Stream};
 
 use crate::regression::probability;
-use crate::{Column, DataSet, Encoding, Error, Features, Grouping, Kind, Labels};
+use crate::{Column, DataSet, Encoding, Error, Features, Grouping, Kind, Labels, Scale};
 
 /// Data made up on the spot: normal features `x1, x2, ...`, labels that follow a logistic model, and two groups `a` and `b` in a column
 /// `group`, of which `b` has higher values of `x1` and more positive labels. The same seed gives the same data.
@@ -27,8 +27,7 @@ pub fn generate(rows: usize, columns: usize, seed: u64) -> Result<DataSet, Error
         features.push(&row, []);
     }
     features.shrink();
-    let kind = Kind::Number { log: false, mean: 0.0, deviation: 1.0 };
-    let column = |j: usize| Column { name: format!("x{}", j + 1), kind: kind.clone() };
+    let column = |j: usize| Column { name: format!("x{}", j + 1), kind: Kind::Number(Scale::NONE) };
     Ok(DataSet {
         name: "generated".to_string(),
         encoding: Encoding::Columns((0..columns).map(column).collect()),
@@ -36,5 +35,7 @@ pub fn generate(rows: usize, columns: usize, seed: u64) -> Result<DataSet, Error
         features,
         positive,
         groupings: vec![Grouping { column: "group".to_string(), values: vec!["a".to_string(), "b".to_string()], members }],
+        weights: None,
+        remarks: Vec::new(),
     })
 }

@@ -4,12 +4,13 @@
 //! minimise  1/N sum_i log(1 + exp(-s_i a_i'x)) + l2/2 |x|^2     s_i = 1 for positive rows, -1 for negative ones
 //! ```
 //!
-//! subject to a bound on the norm of `x`, on gaps between groups of rows, or on false alarms: see [`Constraint`].
+//! subject to a bound on the norm of `x`, on gaps between groups of rows, or on rates: see [`Constraint`] and [`Goal`].
 //!
 //! A table ([`Reading::csv`], [`Reading::libsvm`], or [`generate`]) becomes a [`DataSet`], which is kept in memory once. [`Regression`] is
 //! the exact problem over all rows, [`SampledRegression`] the same seen row by row, and [`Model`] the result: it knows
 //! everything that is needed to apply it, and how well it does ([`Evaluation`]).
 
+mod cell;
 mod classes;
 mod constraint;
 mod data;
@@ -18,21 +19,31 @@ mod error;
 mod evaluation;
 mod features;
 mod generate;
+mod goal;
+mod layout;
 mod libsvm;
 mod model;
+mod quality;
+mod reading;
 mod regression;
 mod scan;
+mod source;
 mod table;
 pub mod tasks;
 
+pub use cell::Decimal;
 pub use classes::{Classes, Contrast};
-pub use constraint::Constraint;
+pub use constraint::{Comparison, Constraint, Rate};
 pub use data::{DataSet, Grouping, Labels};
-pub use encoding::{Column, Encoding, Kind};
+pub use encoding::{Column, Encoding, Kind, Scale};
 pub use error::Error;
-pub use evaluation::{Attained, Evaluation};
+pub use evaluation::{Attained, Estimate, Evaluation, GroupQuality, chosen_threshold};
 pub use features::Features;
 pub use generate::generate;
-pub use model::{MODEL_VERSION, Model, Prediction};
+pub use goal::{Goal, Outcome, Part, Penalty, Requirement};
+pub use model::{FileForm, MODEL_VERSION, Model, Prediction};
+pub use quality::{Criterion, Quality};
+pub use reading::Reading;
 pub use regression::{Regression, SampledRegression};
-pub use table::Reading;
+pub use source::Source;
+pub use table::Format;

@@ -1,23 +1,23 @@
 //! LIBSVM files: a label and then `index:value`, indices counted from 1 and rising.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::io::{BufRead, BufReader, Read};
 
 use tangor_problem::MemoryLimit;
 
-use crate::encoding::number;
+use crate::cell::Decimal;
 use crate::features::Entry;
-use crate::{DataSet, Encoding, Error, Features, Labels, Reading};
+use crate::{DataSet, Encoding, Error, Features, Labels, Reading, Source};
 
 impl Reading {
     /// Reads a LIBSVM file. Its columns have no names, so there is nothing to drop and nothing to group by.
-    pub fn libsvm(&self, path: &Path) -> Result<DataSet, Error> {
-        if let Some(name) = self.drop.iter().chain(&self.log).chain(&self.groups).chain(&self.label).next() {
+    pub fn libsvm(&self, source: impl Into<Source>) -> Result<DataSet, Error> {
+        let source = &source.into();
+        let lists = [&self.drop, &self.log, &self.numeric, &self.categorical, &self.groups].into_iter().flatten();
+        if let Some(name) = lists.chain(&self.label).chain(&self.weight).next() {
             let message = format!("a LIBSVM file has no column {name:?}: its features have numbers instead of names");
-            return Err(Error::File { file: path.to_path_buf(), message });
+            return Err(source.unusable(&message));
         }
-        let mut rows = Rows::open(path)?;
+        let mut rows = Rows::open(source)?;
         let mut features = Features::new(0, 0);
         let (mut values, mut largest) = (Vec::new(), 0);
         while let Some(label) = rows.advance()? {
@@ -26,18 +26,20 @@ impl Reading {
             features.push(&[], rows.entries.iter().copied());
         }
         // A fit keeps some sixteen vectors of the length of its weights, whatever the number of features that occur.
-        let what = || format!("a model with a weight for each of {largest} features, the largest index in {}", path.display());
+        let what = || {
+            format!("a model with a weight for each of {largest} features, the largest index in {}", source.path().display())
+        };
         MemoryLimit::of_this_machine().check(16 * 8 * u128::from(largest), what)?;
-        let labels = labels(path, &values)?;
+        let labels = labels(source, &values, self.positive.as_deref())?;
         features.set_columns(largest as usize);
         features.shrink();
-        Ok(data_set(path, largest as usize, labels, features, values))
+        Ok(data_set(source, largest as usize, labels, features, values))
     }
 }
 
 /// Reads a LIBSVM file with features that are known; others are left out, as they have no weight.
-pub(crate) fn read_encoded(path: &Path, columns: usize, labels: &Labels) -> Result<DataSet, Error> {
-    let mut rows = Rows::open(path)?;
+pub(crate) fn read_encoded(source: &Source, columns: usize, labels: &Labels) -> Result<DataSet, Error> {
+    let mut rows = Rows::open(source)?;
     let mut features = Features::new(columns, 0);
     let mut values = Vec::new();
     while let Some(label) = rows.advance()? {
@@ -49,25 +51,27 @@ pub(crate) fn read_encoded(path: &Path, columns: usize, labels: &Labels) -> Resu
         features.push(&[], rows.entries(columns));
     }
     if values.is_empty() {
-        return Err(Error::File { file: path.to_path_buf(), message: "it has no rows".to_string() });
+        return Err(source.unusable("it has no rows"));
     }
-    Ok(data_set(path, columns, labels.clone(), features, values))
+    Ok(data_set(source, columns, labels.clone(), features, values))
 }
 
-fn data_set(path: &Path, columns: usize, labels: Labels, features: Features, values: Vec<f64>) -> DataSet {
+fn data_set(source: &Source, columns: usize, labels: Labels, features: Features, values: Vec<f64>) -> DataSet {
     let positive = number(&labels.positive);
     DataSet {
-        name: path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default(),
+        name: source.name(),
         encoding: Encoding::Indexed { features: columns },
         labels,
         features,
         positive: values.into_iter().map(|value| Some(value) == positive).collect(),
         groupings: Vec::new(),
+        weights: None,
+        remarks: Vec::new(),
     }
 }
 
-fn labels(path: &Path, values: &[f64]) -> Result<Labels, Error> {
-    let refuse = |message: &str| Err(Error::File { file: path.to_path_buf(), message: message.to_string() });
+fn labels(source: &Source, values: &[f64], wanted: Option<&str>) -> Result<Labels, Error> {
+    let refuse = |message: &str| Err(source.unusable(message));
     let Some(&first) = values.first() else { return refuse("it has no rows") };
     let Some(&second) = values.iter().find(|value| **value != first) else {
         return refuse("all of its labels are the same, but logistic regression needs two");
@@ -75,23 +79,32 @@ fn labels(path: &Path, values: &[f64]) -> Result<Labels, Error> {
     if values.iter().any(|value| *value != first && *value != second) {
         return refuse("it has more than two different labels, but logistic regression needs exactly two");
     }
-    let (negative, positive) = (first.min(second).to_string(), first.max(second).to_string());
-    Ok(Labels { column: String::new(), negative, positive })
+    let (lesser, greater) = (first.min(second), first.max(second));
+    let (negative, positive) = match wanted {
+        None => (lesser, greater),
+        Some(wanted) if number(wanted) == Some(greater) => (lesser, greater),
+        Some(wanted) if number(wanted) == Some(lesser) => (greater, lesser),
+        Some(wanted) => return refuse(&format!("its labels are {lesser} and {greater}, but never {wanted:?}")),
+    };
+    Ok(Labels { column: String::new(), negative: negative.to_string(), positive: positive.to_string() })
+}
+
+fn number(field: &str) -> Option<f64> {
+    Decimal::Point.number(field)
 }
 
 /// The rows of a file.
 pub(crate) struct Rows<'a> {
-    path: &'a Path,
-    reader: BufReader<File>,
-    text: String,
+    source: &'a Source,
+    reader: BufReader<Box<dyn Read>>,
+    text: Vec<u8>,
     line: u64,
     entries: Vec<Entry>,
 }
 
 impl<'a> Rows<'a> {
-    pub fn open(path: &'a Path) -> Result<Self, Error> {
-        let file = File::open(path).map_err(|cause| Error::Unreadable { file: path.to_path_buf(), cause })?;
-        Ok(Rows { path, reader: BufReader::new(file), text: String::new(), line: 0, entries: Vec::new() })
+    pub fn open(source: &'a Source) -> Result<Self, Error> {
+        Ok(Rows { source, reader: BufReader::new(source.reader()?), text: Vec::new(), line: 0, entries: Vec::new() })
     }
 
     /// The label of the next row, its features in `entries`; `None` at the end. Empty lines and comments (`#`) are skipped.
@@ -99,11 +112,13 @@ impl<'a> Rows<'a> {
         loop {
             self.text.clear();
             self.line += 1;
-            let read = self.reader.read_line(&mut self.text);
-            if read.map_err(|cause| Error::Unreadable { file: self.path.to_path_buf(), cause })? == 0 {
+            let read = self.reader.read_until(b'\n', &mut self.text);
+            if read.map_err(|cause| self.source.unreadable(cause))? == 0 {
                 return Ok(None);
             }
-            let row = self.text.split('#').next().unwrap_or_default();
+            let row = std::str::from_utf8(&self.text);
+            let row = row.map_err(|error| self.wrong(error.valid_up_to() + 1, "this is not UTF-8 text"))?;
+            let row = row.split('#').next().unwrap_or_default();
             if !row.trim().is_empty() {
                 let parsed = parse(row, &mut self.entries);
                 return parsed.map(Some).map_err(|(column, message)| self.wrong(column, &message));
@@ -117,7 +132,11 @@ impl<'a> Rows<'a> {
     }
 
     fn wrong(&self, column: usize, message: &str) -> Error {
-        Error::Line { file: self.path.to_path_buf(), line: self.line, message: format!("at character {column}: {message}") }
+        Error::Line {
+            file: self.source.path().to_path_buf(),
+            line: self.line,
+            message: format!("at character {column}: {message}"),
+        }
     }
 }
 

@@ -1,14 +1,17 @@
-use std::fs::File;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::cell::Decimal;
+use crate::reading::{Roles, read_encoded};
 use crate::regression::probability;
 use crate::table::{Encoder, Table};
-use crate::{Constraint, DataSet, Encoding, Error, Evaluation, Features, Grouping, Labels, libsvm, table};
+use crate::{
+    Classes, DataSet, Encoding, Error, Evaluation, Features, Format, Goal, Grouping, Labels, Requirement, Source, libsvm,
+};
 
 /// The version of the model's JSON form.
-pub const MODEL_VERSION: u32 = 1;
+pub const MODEL_VERSION: u32 = 2;
 
 /// A fitted model, with everything that is needed to apply and to judge it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,39 +25,69 @@ pub struct Model {
     pub labels: Labels,
     /// How a row becomes features.
     pub encoding: Encoding,
+    /// How the file is laid out.
+    pub file: FileForm,
     /// The columns of groups and their values.
     pub groups: Vec<(String, Vec<String>)>,
-    /// What the model was to satisfy.
-    pub constraints: Vec<Constraint>,
-    /// The weight of `|x|^2 / 2` in the fit.
-    pub l2: f64,
+    /// What was asked of the model.
+    pub goal: Goal,
+    /// What that came to on the rows that it was fitted to.
+    pub requirements: Vec<Requirement>,
     /// One weight for each feature, and the intercept at the end.
     pub weights: Vec<f64>,
-    /// How well it does on the rows that it was fitted to.
+    /// One multiplier for each requirement: what one more unit of its bound would change the objective by, with the sign reversed. That
+    /// of a norm is for the bound on its square.
+    pub multipliers: Vec<f64>,
+    /// How well it does on the rows that it was fitted to, and from which probability on it says yes.
     pub training: Evaluation,
+}
+
+/// What a file of the model's kind looks like.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileForm {
+    /// Whether its first row has the names of the columns.
+    pub header: bool,
+    /// How its numbers are written.
+    pub decimal: Decimal,
+    /// Columns that say which row is which: predictions repeat them.
+    pub id: Vec<String>,
+    /// The column that says how much a row counts.
+    pub weight: Option<String>,
+}
+
+impl Default for FileForm {
+    fn default() -> Self {
+        FileForm { header: true, decimal: Decimal::Point, id: Vec::new(), weight: None }
+    }
 }
 
 /// What a model says of one row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prediction<'a> {
+    /// The fields that say which row it is.
+    pub id: &'a [String],
     /// The probability of the positive label.
     pub probability: f64,
-    /// The more probable label.
+    /// The label that it decides for.
     pub label: &'a str,
 }
 
 impl Model {
-    /// The model with these weights; margins have this confidence, on other data too.
-    pub fn new(data: &DataSet, weights: Vec<f64>, constraints: &[Constraint], l2: f64, confidence: f64) -> Result<Self, Error> {
-        let training = Evaluation::new(data, &weights, constraints, confidence)?;
+    /// The model with these weights; decisions are made at this threshold, and margins have this confidence, on other data too.
+    pub fn new(data: &DataSet, weights: Vec<f64>, goal: &Goal, threshold: f64, confidence: f64) -> Result<Self, Error> {
+        let (requirements, _) = goal.requirements(data, &Classes::new(data)?)?;
+        let training = Evaluation::new(data, &weights, &requirements, threshold, confidence)?;
         Ok(Model {
             version: MODEL_VERSION,
             tangor: env!("CARGO_PKG_VERSION").to_string(),
             labels: data.labels.clone(),
             encoding: data.encoding.clone(),
+            file: FileForm::default(),
             groups: data.groupings.iter().map(|grouping| (grouping.column.clone(), grouping.values.clone())).collect(),
-            constraints: constraints.to_vec(),
-            l2,
+            goal: goal.clone(),
+            multipliers: vec![0.0; requirements.len()],
+            requirements,
             weights,
             training,
         })
@@ -64,10 +97,11 @@ impl Model {
     pub fn read(path: &Path) -> Result<Self, Error> {
         let text = std::fs::read(path).map_err(|cause| Error::Unreadable { file: path.to_path_buf(), cause })?;
         let refuse = |message: String| Error::File { file: path.to_path_buf(), message };
-        let model: Model = serde_json::from_slice(&text).map_err(|cause| refuse(format!("it is not a model: {cause}")))?;
-        if model.version != MODEL_VERSION {
-            return Err(refuse(format!("it has version {} of the form, but {MODEL_VERSION} is needed", model.version)));
+        let version = serde_json::from_slice::<serde_json::Value>(&text).ok().and_then(|model| model["version"].as_u64());
+        if let Some(version) = version.filter(|version| *version != u64::from(MODEL_VERSION)) {
+            return Err(refuse(format!("it has version {version} of the form, but {MODEL_VERSION} is needed: fit it again")));
         }
+        let model: Model = serde_json::from_slice(&text).map_err(|cause| refuse(format!("it is not a model: {cause}")))?;
         let (found, expected) = (model.weights.len(), model.encoding.features() + 1);
         if found != expected || !model.weights.iter().all(|weight| weight.is_finite()) {
             return Err(refuse(format!("it has {found} weights, but its encoding needs {expected} finite numbers")));
@@ -75,58 +109,92 @@ impl Model {
         Ok(model)
     }
 
-    /// Reads other data the way the model's own were read, labels and groups included.
-    pub fn read_data(&self, path: &Path) -> Result<DataSet, Error> {
-        let grouping = |(column, values): &(String, Vec<String>)| {
-            let (column, values) = (column.clone(), values.clone());
-            Grouping { column, values, members: Vec::new() }
-        };
-        match self.encoding {
-            Encoding::Indexed { features } => libsvm::read_encoded(path, features, &self.labels),
-            Encoding::Columns(_) => {
-                table::read_encoded(path, &self.encoding, &self.labels, self.groups.iter().map(grouping).collect())
-            }
-        }
+    /// Reads other data the way the model's own were read, labels and groups included; a separator is found if none is given.
+    pub fn read_data(&self, source: impl Into<Source>, delimiter: Option<u8>) -> Result<DataSet, Error> {
+        let groups = self.groups.iter().map(|(column, values)| (column.as_str(), values.as_slice()));
+        read_alike((&self.encoding, &self.labels, groups), &self.file, &source.into(), delimiter)
+    }
+
+    fn format(&self, delimiter: Option<u8>) -> Format {
+        Format { delimiter, header: Some(self.file.header) }
     }
 
     /// How well the model does on other data.
     pub fn evaluate(&self, data: &DataSet) -> Result<Evaluation, Error> {
-        Evaluation::new(data, &self.weights, &self.constraints, self.training.confidence)
+        let Evaluation { threshold, confidence, .. } = self.training;
+        Evaluation::new(data, &self.weights, &self.requirements, threshold, confidence)
     }
 
-    /// Applies the model to the rows of a file, one by one; labels are not needed.
-    pub fn predict<E: From<Error>>(&self, path: &Path, mut take: impl FnMut(Prediction) -> Result<(), E>) -> Result<(), E> {
+    /// Applies the model to the rows of a file, one by one; labels are not needed. `id` names the columns that say which row is which.
+    pub fn predict<E: From<Error>>(
+        &self,
+        source: &Source,
+        delimiter: Option<u8>,
+        id: &[String],
+        mut take: impl FnMut(Prediction) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut one = Features::new(self.encoding.features(), self.encoding.dense());
         match self.encoding {
             Encoding::Indexed { features } => {
-                let mut rows = libsvm::Rows::open(path)?;
+                let mut rows = libsvm::Rows::open(source)?;
                 while rows.advance()?.is_some() {
                     one.clear();
                     one.push(&[], rows.entries(features));
-                    take(self.prediction(&one))?;
+                    take(self.prediction(&one, &[]))?;
                 }
             }
             Encoding::Columns(_) => {
-                let mut table = Table::open(path)?;
+                let mut table = Table::open(source, self.format(delimiter))?;
                 let mut encoder = Encoder::new(&table, &self.encoding)?;
+                let places = id.iter().map(|name| table.find(name)).collect::<Result<Vec<_>, _>>()?;
+                let mut id = vec![String::new(); places.len()];
                 while table.advance()? {
                     let row = encoder.encode(&table)?;
                     one.clear();
                     one.push(&row.dense, row.sparse.iter().copied());
-                    take(self.prediction(&one))?;
+                    id.iter_mut().zip(&places).for_each(|(id, &k)| table.field(k).clone_into(id));
+                    take(self.prediction(&one, &id))?;
                 }
             }
         }
         Ok(())
     }
 
-    fn prediction(&self, one: &Features) -> Prediction<'_> {
+    fn prediction<'a>(&'a self, one: &Features, id: &'a [String]) -> Prediction<'a> {
         let probability = probability(one.dot(0, &self.weights));
-        Prediction { probability, label: if probability > 0.5 { &self.labels.positive } else { &self.labels.negative } }
+        let label = if probability > self.training.threshold { &self.labels.positive } else { &self.labels.negative };
+        Prediction { id, probability, label }
     }
 
-    /// Writes the JSON form.
-    pub fn write(&self, file: File) -> Result<(), serde_json::Error> {
-        serde_json::to_writer_pretty(std::io::BufWriter::new(file), self)
+    /// The JSON form.
+    pub fn to_json(&self) -> Result<Vec<u8>, serde_json::Error> {
+        serde_json::to_vec_pretty(self)
     }
+}
+
+impl DataSet {
+    /// Reads other data the way these were read, labels and groups included; a separator is found if none is given.
+    pub fn read_alike(&self, form: &FileForm, source: impl Into<Source>, delimiter: Option<u8>) -> Result<DataSet, Error> {
+        let groups = self.groupings.iter().map(|grouping| (grouping.column.as_str(), grouping.values.as_slice()));
+        read_alike((&self.encoding, &self.labels, groups), form, &source.into(), delimiter)
+    }
+}
+
+fn read_alike<'a>(
+    (encoding, labels, groups): (&Encoding, &Labels, impl Iterator<Item = (&'a str, &'a [String])>),
+    form: &FileForm,
+    source: &Source,
+    delimiter: Option<u8>,
+) -> Result<DataSet, Error> {
+    if let Encoding::Indexed { features } = encoding {
+        return libsvm::read_encoded(source, *features, labels);
+    }
+    let grouping = |(column, values): (&str, &[String])| Grouping {
+        column: column.to_string(),
+        values: values.to_vec(),
+        members: Vec::new(),
+    };
+    let roles =
+        Roles { labels, groupings: groups.map(grouping).collect(), weight: form.weight.as_deref(), decimal: form.decimal };
+    read_encoded(source, Format { delimiter, header: Some(form.header) }, encoding, roles)
 }

@@ -5,7 +5,7 @@ use tangor_problem::{
     SampledProblem, Wanted, evaluate_draws_separately, evaluate_separately,
 };
 
-use crate::{Classes, Constraint, DataSet, Error, Features};
+use crate::{Classes, DataSet, Error, Goal, Outcome, Penalty, Requirement};
 
 /// A class that no constraint asks about.
 const IRRELEVANT: u16 = u16::MAX;
@@ -15,7 +15,8 @@ const IRRELEVANT: u16 = u16::MAX;
 pub struct Regression {
     meta: Meta,
     data: Arc<DataSet>,
-    l2: f64,
+    penalty: Penalty,
+    outcome: Outcome,
     rows: Vec<Row>,
     rates: Rates,
     /// Sums over rows, one after the other: of the gradient of the loss, of the probability in each class that counts, and of its
@@ -42,38 +43,35 @@ struct Rates {
 }
 
 impl Regression {
-    /// The problem of fitting the data under these constraints, with `l2/2 |x|^2` added to the mean loss.
-    pub fn new(data: impl Into<Arc<DataSet>>, constraints: &[Constraint], l2: f64) -> Result<Self, Error> {
+    /// The problem of fitting the data as the goal asks for.
+    pub fn new(data: impl Into<Arc<DataSet>>, goal: &Goal) -> Result<Self, Error> {
         let data = data.into();
-        if !(l2.is_finite() && l2 >= 0.0) {
-            return Err(Error::Senseless(format!(
-                "the weight of |x|^2 is {l2}, but must be a finite number that is not negative"
-            )));
-        }
         let classes = Classes::new(&data)?;
-        let encoding_names = data.encoding.names();
-        let mut meta = Meta::new(data.name.clone(), vec![0.0; data.features.weights()]).name_variables(encoding_names);
+        let (requirements, _) = goal.requirements(&data, &classes)?;
+        let mut meta = Meta::new(data.name.clone(), vec![0.0; data.features.weights()]).name_variables(data.encoding.names());
         let (mut rows, mut names) = (Vec::new(), Vec::new());
-        for constraint in constraints {
-            constraint.validate()?;
-            if let Constraint::Norm { radius } = constraint {
-                meta = meta.at_most(&[radius * radius]);
-                rows.push(Row::Norm);
-                names.push("norm squared".to_string());
-            }
-            for contrast in classes.contrasts(&data, constraint)? {
-                if !classes.can_tell(&contrast) {
-                    let message = "one of its groups has no rows that count".to_string();
-                    return Err(Error::Constraint { name: contrast.name, message });
+        for requirement in &requirements {
+            match (requirement, classes.contrast(&data, requirement)) {
+                (Requirement::Norm { radius }, _) => {
+                    meta = meta.at_most(&[radius * radius]);
+                    rows.push(Row::Norm);
+                    names.push("norm squared".to_string());
                 }
-                meta = meta.rows(&[contrast.bounds.0], &[contrast.bounds.1]);
-                rows.push(Row::Contrast(contrast.factors(&classes)));
-                names.push(contrast.name);
+                (Requirement::Rate { name, lower, upper, .. }, Some(contrast)) if classes.can_tell(&contrast) => {
+                    meta = meta.rows(&[lower.unwrap_or(f64::NEG_INFINITY)], &[upper.unwrap_or(f64::INFINITY)]);
+                    rows.push(Row::Contrast(contrast.factors(&classes)));
+                    names.push(name.clone());
+                }
+                (Requirement::Rate { name, .. }, _) => {
+                    let message = "one of its groups has no rows that count".to_string();
+                    return Err(Error::Constraint { name: name.clone(), message });
+                }
             }
         }
         let rates = Rates::new(&classes, &mut rows);
         let sums = vec![0.0; meta.n() + rates.count * (1 + meta.n())];
-        Ok(Regression { meta: meta.name_rows(names), data, l2, rows, rates, sums, reduction: Reduction::default() })
+        let (penalty, outcome, reduction) = (goal.penalty, goal.outcome, Reduction::default());
+        Ok(Regression { meta: meta.name_rows(names), data, penalty, outcome, rows, rates, sums, reduction })
     }
 
     /// The data.
@@ -108,20 +106,21 @@ impl Regression {
 
     fn mean_loss(&mut self, x: &[f64], members: Members) -> Evaluation<f64> {
         members.check()?;
-        let (features, positive) = (&self.data.features, &self.data.positive);
+        let data = &self.data;
         let mut sum = [0.0];
         self.reduction.sum(members.count(), &mut sum, |range, sum| {
-            sum[0] += range.map(|k| loss(features, positive, members.get(k), x)).sum::<f64>();
+            sum[0] += range.map(|k| members.get(k)).map(|i| data.weight(i) * loss(data, i, x)).sum::<f64>();
         });
-        Ok(sum[0] / members.count() as f64 + 0.5 * self.l2 * x.iter().map(|x| x * x).sum::<f64>())
+        let penalty = x.iter().enumerate().map(|(k, x_k)| self.penalty.factor(k, x.len()) * x_k * x_k).sum::<f64>();
+        Ok(sum[0] / members.count() as f64 + 0.5 * penalty)
     }
 
     fn mean_gradient(&mut self, x: &[f64], members: Members, g: &mut [f64]) -> Evaluation {
         members.check()?;
-        let (features, positive) = (&self.data.features, &self.data.positive);
+        let (data, features) = (&self.data, &self.data.features);
         self.reduction.sum(members.count(), g, |range, sum| {
             for i in range.map(|k| members.get(k)) {
-                features.add(i, excess(probability(features.dot(i, x)), positive[i]), sum);
+                features.add(i, data.weight(i) * excess(probability(features.dot(i, x)), data.positive[i]), sum);
             }
         });
         self.finish_gradient(x, members.count(), g);
@@ -133,10 +132,11 @@ impl Regression {
         let sums = &mut self.sums[x.len()..][..*count];
         if !sums.is_empty() {
             members.check()?;
-            let features = &self.data.features;
+            let (data, outcome) = (&self.data, self.outcome);
             self.reduction.sum(members.count(), sums, |range, sums| {
                 for i in range.map(|k| members.get(k)).filter(|&i| slots[i] != IRRELEVANT) {
-                    sums[usize::from(slots[i])] += probability(features.dot(i, x));
+                    let margin = data.features.dot(i, x);
+                    sums[usize::from(slots[i])] += data.weight(i) * outcome.value(margin, probability(margin));
                 }
             });
         }
@@ -149,11 +149,12 @@ impl Regression {
         let sums = &mut self.sums[n + count..];
         if !sums.is_empty() {
             members.check()?;
-            let features = &self.data.features;
+            let (data, outcome) = (&self.data, self.outcome);
             self.reduction.sum(members.count(), sums, |range, sums| {
                 for i in range.map(|k| members.get(k)).filter(|&i| slots[i] != IRRELEVANT) {
-                    let slot = usize::from(slots[i]) * n;
-                    features.add(i, slope(probability(features.dot(i, x))), &mut sums[slot..slot + n]);
+                    let (slot, margin) = (usize::from(slots[i]) * n, data.features.dot(i, x));
+                    let slope = data.weight(i) * outcome.slope(outcome.value(margin, probability(margin)));
+                    data.features.add(i, slope, &mut sums[slot..slot + n]);
                 }
             });
         }
@@ -166,18 +167,21 @@ impl Regression {
     fn mean_of_all(&mut self, x: &[f64], members: Members, [g, c, values]: [&mut [f64]; 3]) -> Evaluation {
         members.check()?;
         let (Rates { slots, count }, n) = (&self.rates, x.len());
-        let (features, positive) = (&self.data.features, &self.data.positive);
+        let (data, features, outcome) = (&self.data, &self.data.features, self.outcome);
         self.reduction.sum(members.count(), &mut self.sums, |range, sums| {
             let (gradient, sums) = sums.split_at_mut(n);
             let (rates, slopes) = sums.split_at_mut(*count);
             for i in range.map(|k| members.get(k)) {
-                let (p, slot) = (probability(features.dot(i, x)), usize::from(slots[i]));
-                let off = excess(p, positive[i]);
+                let (margin, weight, slot) = (features.dot(i, x), data.weight(i), usize::from(slots[i]));
+                let p = probability(margin);
+                let off = weight * excess(p, data.positive[i]);
                 match rates.get_mut(slot) {
                     None => features.add(i, off, gradient),
                     Some(rate) => {
-                        *rate += p;
-                        features.add_both(i, [off, slope(p)], [gradient, &mut slopes[slot * n..][..n]]);
+                        let value = outcome.value(margin, p);
+                        *rate += weight * value;
+                        let slope = weight * outcome.slope(value);
+                        features.add_both(i, [off, slope], [gradient, &mut slopes[slot * n..][..n]]);
                     }
                 }
             }
@@ -214,7 +218,9 @@ impl Regression {
     /// From the sum over rows to the gradient.
     fn finish_gradient(&self, x: &[f64], rows: usize, g: &mut [f64]) {
         let weight = 1.0 / rows as f64;
-        g.iter_mut().zip(x).for_each(|(g, x)| *g = weight * *g + self.l2 * x);
+        for (k, (g, x_k)) in g.iter_mut().zip(x).enumerate() {
+            *g = weight * *g + self.penalty.factor(k, x.len()) * x_k;
+        }
     }
 
     /// The constraints from the sums of probabilities.
@@ -281,16 +287,14 @@ fn excess(p: f64, positive: bool) -> f64 {
     p - f64::from(u8::from(positive))
 }
 
-/// The derivative of the probability by the margin.
-#[inline]
-fn slope(p: f64) -> f64 {
-    p * (1.0 - p)
+/// `log(1 + exp(-s a_i'x))`, without overflow.
+fn loss(data: &DataSet, i: usize, x: &[f64]) -> f64 {
+    loss_at(data.features.dot(i, x), data.positive[i])
 }
 
-/// `log(1 + exp(-s a_i'x))`, without overflow.
-pub(crate) fn loss(features: &Features, positive: &[bool], i: usize, x: &[f64]) -> f64 {
-    let margin = features.dot(i, x);
-    let margin = if positive[i] { margin } else { -margin };
+/// The same for a margin `a_i'x`.
+pub(crate) fn loss_at(margin: f64, positive: bool) -> f64 {
+    let margin = if positive { margin } else { -margin };
     (-margin.abs()).exp().ln_1p() + (-margin).max(0.0)
 }
 

@@ -1,103 +1,165 @@
-//! The first reading of a column: what it holds, before it is encoded.
+//! The first reading of a column: whether it holds numbers or categories, before it is encoded.
 
 use std::collections::BTreeSet;
 
-use crate::encoding::{MISSING, is_missing, logarithm, number};
-use crate::{Column, Kind};
+use crate::cell::{Decimal, MISSING, is_missing, is_word_for_missing, logarithm};
+use crate::encoding::Scale;
 
 /// A text column with more categories is refused: it is a name or a number of a person rather than a feature.
 const CATEGORIES: usize = 1000;
+/// One cell in this many may be something else in a column of numbers, or a number in a column of texts, before anybody is asked.
+const ODD_ONE_IN: u64 = 10;
+
+/// What a column is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// Whatever its cells look like.
+    None,
+    /// Numbers; other cells are missing values.
+    Numbers,
+    /// Every value is a category.
+    Categories,
+    /// Numbers of which the logarithm is taken.
+    Logarithms,
+}
+
+/// What a column turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Nature {
+    Numbers(Scale),
+    Categories,
+}
 
 /// What is known of a column so far.
 #[derive(Debug)]
 pub(crate) struct Scan {
-    name: String,
-    log: bool,
-    count: f64,
+    wish: Wish,
+    decimal: Decimal,
+    numbers: u64,
+    texts: u64,
     mean: f64,
     squares: f64,
-    /// The first field that is neither missing nor a number.
-    text: Option<(u64, String)>,
-    categories: BTreeSet<String>,
-    too_many: bool,
+    /// The first cell that is neither missing nor a number, and where it is.
+    pub first_text: Option<(u64, String)>,
 }
 
 impl Scan {
-    pub fn new(name: &str, log: bool) -> Self {
-        Scan {
-            name: name.to_string(),
-            log,
-            count: 0.0,
-            mean: 0.0,
-            squares: 0.0,
-            text: None,
-            categories: BTreeSet::new(),
-            too_many: false,
-        }
+    pub fn new(wish: Wish, decimal: Decimal) -> Self {
+        Scan { wish, decimal, numbers: 0, texts: 0, mean: 0.0, squares: 0.0, first_text: None }
     }
 
-    /// Takes a field in; the message says why it cannot be.
-    pub fn add(&mut self, field: &str, line: u64) -> Result<(), String> {
-        let missing = is_missing(field);
-        self.add_category(if missing { MISSING } else { field });
-        if missing || self.text.is_some() {
+    /// Takes a cell in; the message says why it cannot be.
+    pub fn add(&mut self, field: &str, place: u64) -> Result<(), String> {
+        if self.wish == Wish::Categories || is_missing(field) {
             return Ok(());
         }
-        let Some(value) = number(field) else {
-            self.text = Some((line, field.to_string()));
-            return if self.log { Err(format!("{field:?} is not a number, so it has no logarithm")) } else { Ok(()) };
+        let Some(value) = self.decimal.number(field) else {
+            if is_word_for_missing(field) {
+                return Ok(());
+            }
+            self.texts += 1;
+            self.first_text.get_or_insert_with(|| (place, field.to_string()));
+            return match self.wish {
+                Wish::Logarithms => Err(format!("{field:?} is not a number, so it has no logarithm")),
+                _ => Ok(()),
+            };
         };
-        let value = if self.log { logarithm(value)? } else { value };
-        self.count += 1.0;
+        let value = if self.wish == Wish::Logarithms { logarithm(value)? } else { value };
+        self.numbers += 1;
         let off = value - self.mean;
-        self.mean += off / self.count;
+        self.mean += off / self.numbers as f64;
         self.squares += off * (value - self.mean);
         Ok(())
     }
 
-    fn add_category(&mut self, category: &str) {
-        if self.too_many || self.categories.contains(category) {
+    /// What the column is.
+    pub fn nature(&self) -> Result<Nature, String> {
+        let known = self.numbers + self.texts;
+        let few_texts = self.texts * ODD_ONE_IN <= known;
+        match self.wish {
+            Wish::Categories => Ok(Nature::Categories),
+            Wish::None if !few_texts => Ok(Nature::Categories),
+            Wish::Numbers if self.numbers == 0 => Err("none of its cells is a number".to_string()),
+            Wish::None | Wish::Numbers | Wish::Logarithms => self.scale().map(Nature::Numbers),
+        }
+    }
+
+    fn scale(&self) -> Result<Scale, String> {
+        let deviation = (self.squares / (self.numbers as f64).max(1.0)).sqrt();
+        if !(self.mean.is_finite() && deviation.is_finite()) {
+            return Err("its numbers are too large to be standardised".to_string());
+        }
+        // Rounding alone explains a deviation this small.
+        let constant = deviation <= 1e-14 * self.mean.abs();
+        Ok(Scale {
+            log: self.wish == Wish::Logarithms,
+            mean: self.mean,
+            deviation: if constant { 1.0 } else { deviation },
+            decimal: self.decimal,
+            lenient: self.wish == Wish::Numbers || self.texts > 0,
+        })
+    }
+
+    /// What somebody should know who did not say what the column is to be.
+    pub fn doubt(&self, name: &str) -> Option<(u64, String)> {
+        let (place, text) = self.first_text.as_ref().filter(|_| self.wish == Wish::None)?;
+        let known = self.numbers + self.texts;
+        if self.texts * ODD_ONE_IN <= known {
+            let others = match self.texts - 1 {
+                0 => "this cell is".to_string(),
+                1 => "this and one more cell are".to_string(),
+                more => format!("this and {more} more cells are"),
+            };
+            let message = format!(
+                "{text:?} is not a number: {others} taken as missing; --categorical {name} makes every value a category"
+            );
+            return Some((*place, message));
+        }
+        (self.numbers * ODD_ONE_IN >= known).then(|| {
+            let message = format!(
+                "{text:?} is not a number, so every value is a category; --numeric {name} takes all that is no number as missing"
+            );
+            (*place, message)
+        })
+    }
+}
+
+/// The different values of a column.
+#[derive(Debug, Default)]
+pub(crate) struct Categories {
+    values: BTreeSet<String>,
+    too_many: bool,
+}
+
+impl Categories {
+    pub fn add(&mut self, field: &str) {
+        let category = if is_missing(field) { MISSING } else { field };
+        if self.too_many || self.values.contains(category) {
             return;
         }
-        self.too_many = self.categories.len() == CATEGORIES;
+        self.too_many = self.values.len() == CATEGORIES;
         if self.too_many {
-            // Very likely numbers, so the categories will not be needed.
-            self.categories.clear();
+            self.values.clear();
         } else {
-            self.categories.insert(category.to_string());
+            self.values.insert(category.to_string());
         }
     }
 
-    /// The line of the first text, if there is one.
-    pub fn line(&self) -> u64 {
-        self.text.as_ref().map_or(1, |(line, _)| *line)
+    /// All of them in order, a missing value among them; none when there are too many.
+    pub fn all(self) -> Option<Vec<String>> {
+        (!self.too_many).then(|| self.values.into_iter().collect())
     }
 
-    /// The different values in order; `None` when there are too many.
-    pub fn values(&self) -> Option<Vec<String>> {
-        let known = || self.categories.iter().filter(|value| *value != MISSING).cloned().collect();
+    /// All that are known, in order; none when there are too many.
+    pub fn known(&self) -> Option<Vec<String>> {
+        let known = || self.values.iter().filter(|value| *value != MISSING).cloned().collect();
         (!self.too_many).then(known)
     }
+}
 
-    /// How the column is encoded.
-    pub fn finish(self) -> Result<Column, String> {
-        let kind = match self.text {
-            Some((_, text)) if self.too_many => {
-                return Err(format!(
-                    "it has texts such as {text:?} and more than {CATEGORIES} different values: drop it, or make it numbers"
-                ));
-            }
-            Some(_) => Kind::Text { categories: self.categories.into_iter().collect() },
-            None => {
-                let deviation = (self.squares / self.count.max(1.0)).sqrt();
-                if !(self.mean.is_finite() && deviation.is_finite()) {
-                    return Err("its numbers are too large to be standardised".to_string());
-                }
-                // Rounding alone explains a deviation this small.
-                let constant = deviation <= 1e-14 * self.mean.abs();
-                Kind::Number { log: self.log, mean: self.mean, deviation: if constant { 1.0 } else { deviation } }
-            }
-        };
-        Ok(Column { name: self.name, kind })
-    }
+/// Why a column with too many categories is refused.
+pub(crate) fn too_many(example: &str) -> String {
+    format!(
+        "it has texts such as {example:?} and more than {CATEGORIES} different values: drop it, or make it numbers (--numeric)"
+    )
 }

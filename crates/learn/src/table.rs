@@ -1,132 +1,135 @@
-//! CSV files with a header. A file is read twice: first to learn how to encode it, then to encode it, so that its text is never kept.
+//! A CSV file, row by row.
 
-use std::fs::File;
-use std::path::Path;
+use std::collections::HashMap;
+use std::io::Read;
 
 use csv::{ErrorKind, ReaderBuilder, StringRecord, Trim};
 
-use crate::encoding::{EncodedRow, is_missing, number};
-use crate::scan::Scan;
-use crate::{Column, DataSet, Encoding, Error, Features, Grouping, Kind, Labels};
+use crate::cell::Decimal;
+use crate::encoding::EncodedRow;
+use crate::{Encoding, Error, Kind, Source, layout};
 
-/// How a file is read.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Reading {
-    /// The column of the label; the last one if none is given.
-    pub label: Option<String>,
-    /// Columns that are no features. They can still be groups.
-    pub drop: Vec<String>,
-    /// Columns of which `log(1 + value)` is taken.
-    pub log: Vec<String>,
-    /// Columns by which rows are grouped.
-    pub groups: Vec<String>,
+/// How much of a table is looked at to find what separates its fields.
+const BEGINNING: usize = 1 << 16;
+/// Columns that a message names.
+const NAMED: usize = 20;
+
+/// What separates the fields of a table, and whether its first row has names; what is not said is found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Format {
+    /// The separator.
+    pub delimiter: Option<u8>,
+    /// Whether the first row has the names of the columns; without names they are `c1`, `c2` and so on.
+    pub header: Option<bool>,
 }
 
-impl Reading {
-    /// Reads a CSV file.
-    pub fn csv(&self, path: &Path) -> Result<DataSet, Error> {
-        let (encoding, labels, groupings) = self.scan(path)?;
-        read_encoded(path, &encoding, &labels, groupings)
-    }
+/// A table that is being read.
+pub(crate) struct Table<'a> {
+    source: &'a Source,
+    reader: csv::Reader<Box<dyn Read>>,
+    pub header: Vec<String>,
+    index: HashMap<String, usize>,
+    record: StringRecord,
+    /// Where the row begins, in bytes.
+    pub place: u64,
+}
 
-    /// The first reading: kinds of columns, means and deviations, categories, labels and groups.
-    fn scan(&self, path: &Path) -> Result<(Encoding, Labels, Vec<Grouping>), Error> {
-        let mut table = Table::open(path)?;
-        let label = match &self.label {
-            Some(name) => table.find(name)?,
-            None => table.header.len() - 1,
+impl<'a> Table<'a> {
+    pub fn open(source: &'a Source, format: Format) -> Result<Self, Error> {
+        let beginning = source.beginning(BEGINNING)?;
+        if beginning.starts_with(&[0xff, 0xfe]) || beginning.starts_with(&[0xfe, 0xff]) {
+            return Err(source.unusable("it is UTF-16 text: save it as UTF-8"));
+        }
+        let delimiter = format.delimiter.unwrap_or_else(|| layout::separator(&beginning));
+        let named = format.header != Some(false);
+        let mut builder = ReaderBuilder::new();
+        builder.trim(Trim::All).delimiter(delimiter).has_headers(named).buffer_capacity(1 << 16);
+        let mut reader = builder.from_reader(source.reader()?);
+        let first = reader.headers().map_err(|cause| csv_error(source, &cause))?;
+        let header: Vec<String> = match named {
+            true => first.iter().map(Into::into).collect(),
+            false => (1..=first.len()).map(|k| format!("c{k}")).collect(),
         };
-        for name in self.drop.iter().chain(&self.log) {
-            table.find(name)?;
+        let mut index = HashMap::with_capacity(header.len());
+        let repeated = header.iter().enumerate().find(|(k, name)| index.insert((*name).clone(), *k).is_some());
+        let repeated = repeated.map(|(k, _)| k);
+        let table = Table { source, reader, header, index, record: StringRecord::new(), place: 0 };
+        if table.header.is_empty() {
+            return Err(table.unusable("it is empty"));
         }
-        let groups = self.groups.iter().map(|name| table.find(name)).collect::<Result<Vec<_>, _>>()?;
-        let is_log = |name: &str| self.log.iter().any(|log| log == name);
-        let mut scans: Vec<Scan> = table.header.iter().map(|name| Scan::new(name, is_log(name))).collect();
-        while table.advance()? {
-            for (k, scan) in scans.iter_mut().enumerate() {
-                let field = table.field(k);
-                if k == label && is_missing(field) {
-                    return Err(table.wrong(k, "the label is missing"));
-                }
-                scan.add(field, table.line()).map_err(|message| table.wrong(k, &message))?;
-            }
+        match repeated {
+            Some(k) => Err(table.wrong(k, &format!("the header names this column twice{}", table.doubt()))),
+            None => Ok(table),
         }
-        if table.line() < 2 {
-            return Err(table.unusable("it has a header but no rows"));
+    }
+
+    /// Goes to the next row; false at the end.
+    pub fn advance(&mut self) -> Result<bool, Error> {
+        let more = self.reader.read_record(&mut self.record).map_err(|cause| csv_error(self.source, &cause))?;
+        if more {
+            self.place = self.record.position().map_or(self.place, csv::Position::byte);
         }
-        let labels = labels(&table, label, &scans[label])?;
-        let groupings = groups.iter().map(|&k| grouping(&table, k, &scans[k])).collect::<Result<_, _>>()?;
-        let mut columns = Vec::new();
-        for (k, scan) in scans.into_iter().enumerate() {
-            if k != label && !self.drop.contains(&table.header[k]) {
-                let line = scan.line();
-                columns.push(scan.finish().map_err(|message| table.wrong_at(line, k, &message))?);
-            }
+        Ok(more)
+    }
+
+    pub fn field(&self, k: usize) -> &str {
+        self.record.get(k).unwrap_or_default()
+    }
+
+    pub fn find(&self, name: &str) -> Result<usize, Error> {
+        self.index.get(name).copied().ok_or_else(|| {
+            let known = self.header.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+            let more = if self.header.len() > NAMED { ", ..." } else { "" };
+            self.unusable(&format!("it has no column {name:?}; its columns are {known}{more}{}", self.doubt()))
+        })
+    }
+
+    /// A hint where the names look like data.
+    fn doubt(&self) -> &'static str {
+        let numbers = self.header.iter().any(|name| Decimal::Point.number(name).is_some());
+        if numbers { " (if the file has no header: --header no)" } else { "" }
+    }
+
+    pub fn wrong(&self, k: usize, message: &str) -> Error {
+        self.wrong_at(self.place, k, message)
+    }
+
+    pub fn wrong_at(&self, place: u64, k: usize, message: &str) -> Error {
+        Error::Field {
+            file: self.source.path().to_path_buf(),
+            line: self.source.line_of(place),
+            column: self.header[k].clone(),
+            message: message.to_string(),
         }
-        // Numbers first; the sort keeps the order of the file among themselves.
-        columns.sort_by_key(|column: &Column| matches!(column.kind, Kind::Text { .. }));
-        Ok((Encoding::Columns(columns), labels, groupings))
+    }
+
+    pub fn unusable(&self, message: &str) -> Error {
+        self.source.unusable(message)
     }
 }
 
-fn labels(table: &Table, k: usize, scan: &Scan) -> Result<Labels, Error> {
-    let column = table.header[k].clone();
-    let refuse = |count: &str| {
-        table.unusable(&format!(
-            "the label {column:?} has {count}, but logistic regression needs exactly two: name it with --label"
-        ))
+fn csv_error(source: &Source, cause: &csv::Error) -> Error {
+    let (place, message) = match cause.kind() {
+        ErrorKind::UnequalLengths { pos, expected_len, len } => {
+            let fields = if *len == 1 { "1 field".to_string() } else { format!("{len} fields") };
+            (place(pos.as_ref()), format!("the row has {fields}, but the header has {expected_len}"))
+        }
+        ErrorKind::Utf8 { pos, err } => {
+            let start = place(pos.as_ref());
+            let message = format!("field {} is not UTF-8 text; --encoding latin1 reads older files", err.field() + 1);
+            // A row may have several lines.
+            let row = source.bytes(start, BEGINNING).unwrap_or_default();
+            let valid = std::str::from_utf8(&row).err().map_or(0, |err| err.valid_up_to());
+            (start + valid as u64, message)
+        }
+        ErrorKind::Io(_) => return source.unusable(&format!("it cannot be read: {cause}")),
+        _ => return source.unusable(&cause.to_string()),
     };
-    let values = scan.values().ok_or_else(|| refuse("very many different values"))?;
-    let [a, b] = &values[..] else { return Err(refuse(&format!("{} different values", values.len()))) };
-    let swapped = number(a).zip(number(b)).is_some_and(|(a, b)| a > b);
-    let (negative, positive) = if swapped { (b.clone(), a.clone()) } else { (a.clone(), b.clone()) };
-    Ok(Labels { column, negative, positive })
+    Error::Line { file: source.path().to_path_buf(), line: source.line_of(place), message }
 }
 
-fn grouping(table: &Table, k: usize, scan: &Scan) -> Result<Grouping, Error> {
-    let column = table.header[k].clone();
-    match scan.values() {
-        Some(values) if values.len() >= 2 => Ok(Grouping { column, values, members: Vec::new() }),
-        Some(_) => Err(table.unusable(&format!("the column {column:?} has one value only, so there are no groups"))),
-        None => Err(table.unusable(&format!("the column {column:?} has too many different values to be groups"))),
-    }
-}
-
-/// The second reading, with an encoding that is known. The groupings come without members.
-pub(crate) fn read_encoded(
-    path: &Path,
-    encoding: &Encoding,
-    labels: &Labels,
-    mut groupings: Vec<Grouping>,
-) -> Result<DataSet, Error> {
-    let mut table = Table::open(path)?;
-    let mut encoder = Encoder::new(&table, encoding)?;
-    let label = table.find(&labels.column)?;
-    let groups = groupings.iter().map(|grouping| table.find(&grouping.column)).collect::<Result<Vec<_>, _>>()?;
-    let mut features = Features::new(encoding.features(), encoding.dense());
-    let mut positive = Vec::new();
-    while table.advance()? {
-        let row = encoder.encode(&table)?;
-        features.push(&row.dense, row.sparse.iter().copied());
-        positive.push(match table.field(label) {
-            field if field == labels.positive => true,
-            field if field == labels.negative => false,
-            field => {
-                let expected = format!("the label is {field:?}, but must be {:?} or {:?}", labels.negative, labels.positive);
-                return Err(table.wrong(label, &expected));
-            }
-        });
-        for (grouping, &k) in groupings.iter_mut().zip(&groups) {
-            let group = grouping.values.iter().position(|value| value == table.field(k));
-            grouping.members.push(group.map(|group| group as u16));
-        }
-    }
-    if positive.is_empty() {
-        return Err(table.unusable("it has a header but no rows"));
-    }
-    features.shrink();
-    let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    Ok(DataSet { name, encoding: encoding.clone(), labels: labels.clone(), features, positive, groupings })
+fn place(position: Option<&csv::Position>) -> u64 {
+    position.map_or(0, csv::Position::byte)
 }
 
 /// Encodes the rows of one table.
@@ -152,76 +155,4 @@ impl<'a> Encoder<'a> {
         }
         Ok(&self.row)
     }
-}
-
-/// A CSV file, row by row.
-pub(crate) struct Table<'a> {
-    path: &'a Path,
-    reader: csv::Reader<File>,
-    header: Vec<String>,
-    record: StringRecord,
-    line: u64,
-}
-
-impl<'a> Table<'a> {
-    pub fn open(path: &'a Path) -> Result<Self, Error> {
-        let file = File::open(path).map_err(|cause| Error::Unreadable { file: path.to_path_buf(), cause })?;
-        let mut reader = ReaderBuilder::new().trim(Trim::All).buffer_capacity(1 << 16).from_reader(file);
-        let header: Vec<String> = reader.headers().map_err(|cause| csv_error(path, &cause))?.iter().map(Into::into).collect();
-        let table = Table { path, reader, header, record: StringRecord::new(), line: 1 };
-        if table.header.is_empty() {
-            return Err(table.unusable("it is empty"));
-        }
-        match table.header.iter().enumerate().find(|(k, name)| table.header[..*k].contains(name)) {
-            Some((k, _)) => Err(table.wrong(k, "the header names this column twice")),
-            None => Ok(table),
-        }
-    }
-
-    /// Goes to the next row; false at the end.
-    pub fn advance(&mut self) -> Result<bool, Error> {
-        let more = self.reader.read_record(&mut self.record).map_err(|cause| csv_error(self.path, &cause))?;
-        if more {
-            self.line = self.record.position().map_or(self.line + 1, |position| position.line());
-        }
-        Ok(more)
-    }
-
-    pub fn line(&self) -> u64 {
-        self.line
-    }
-
-    pub fn field(&self, k: usize) -> &str {
-        self.record.get(k).unwrap_or_default()
-    }
-
-    pub fn find(&self, name: &str) -> Result<usize, Error> {
-        self.header
-            .iter()
-            .position(|known| known == name)
-            .ok_or_else(|| self.unusable(&format!("it has no column {name:?}; its columns are {}", self.header.join(", "))))
-    }
-
-    pub fn wrong(&self, k: usize, message: &str) -> Error {
-        self.wrong_at(self.line, k, message)
-    }
-
-    fn wrong_at(&self, line: u64, k: usize, message: &str) -> Error {
-        Error::Field { file: self.path.to_path_buf(), line, column: self.header[k].clone(), message: message.to_string() }
-    }
-
-    pub fn unusable(&self, message: &str) -> Error {
-        Error::File { file: self.path.to_path_buf(), message: message.to_string() }
-    }
-}
-
-fn csv_error(path: &Path, cause: &csv::Error) -> Error {
-    let (line, message) = match cause.kind() {
-        ErrorKind::UnequalLengths { pos, expected_len, len } => {
-            (pos.as_ref(), format!("the row has {len} fields, but the header has {expected_len}"))
-        }
-        ErrorKind::Utf8 { pos, err } => (pos.as_ref(), format!("field {} is not UTF-8 text", err.field() + 1)),
-        _ => return Error::File { file: path.to_path_buf(), message: cause.to_string() },
-    };
-    Error::Line { file: path.to_path_buf(), line: line.map_or(0, |position| position.line()), message }
 }

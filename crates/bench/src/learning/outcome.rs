@@ -1,6 +1,6 @@
 //! What the runs show: medians and worst seeds beside tuned methods, as a table, as data and as pictures.
 
-use tangor_figure::{Line, LineFigure, LinePanel};
+use tangor_figure::{Line, LineFigure, LinePanel, Scale};
 use tangor_learn::tasks::{Measure, Task};
 
 use super::{MARKS, Run};
@@ -134,7 +134,14 @@ impl Outcome {
                 color: 2 + i,
                 values: vec![peer.figures[k]; MARKS as usize + 1],
             }));
-            LinePanel { title: (*name).into(), height: 220.0, lines, tolerances: Vec::new() }
+            LinePanel {
+                title: (*name).into(),
+                height: 220.0,
+                scale: Scale::Logarithmic,
+                lines,
+                dots: Vec::new(),
+                tolerances: Vec::new(),
+            }
         });
         LineFigure {
             title: format!("{}: loss, violation and KKT residual", task.name()),

@@ -149,12 +149,16 @@ impl Table {
         let mut out = String::from("<div class=\"table\">");
         if self.filter {
             out.push_str(
-                "<label>filter <input type=\"search\" placeholder=\"a name, a verdict, or -word to leave out\"></label>\
-                 <span class=\"shown\"></span>",
+                "<div class=\"filters\"><label>filter <input type=\"search\" placeholder=\"beginnings; -word leaves out, &quot;whole cell&quot;\">\
+                 </label><span class=\"shown\"></span></div>",
             );
         }
-        // Writing into a string cannot fail.
-        let _ = writeln!(out, "<table><caption>{}</caption><thead>", escaped(&self.caption));
+        // Writing into a string cannot fail. The caption stands above the box, where scrolling does not move it.
+        let _ = writeln!(
+            out,
+            "<div class=\"caption\">{0}</div><div class=\"scroll\"><table aria-label=\"{0}\"><thead>",
+            escaped(&self.caption)
+        );
         if self.columns.iter().any(|column| !column.group.is_empty()) {
             out.push_str("<tr class=\"groups\">");
             for group in self.columns.chunk_by(|a, b| a.group == b.group && !a.group.is_empty()) {
@@ -176,7 +180,7 @@ impl Table {
             }
             out.push_str("</tr>\n");
         }
-        out.push_str("</tbody></table></div>\n");
+        out.push_str("</tbody></table></div></div>\n");
         out
     }
 }

@@ -21,17 +21,60 @@ function sortBy(table, heading) {
   heading.setAttribute("aria-sort", direction === 1 ? "ascending" : "descending");
 }
 
-// Every word must occur in the row; a word after a minus sign must not.
-function filter(table, words, shown) {
-  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+// A cell of the row must begin with every word, and none with a word after a minus sign: "solved" does not find "not solved". Words in
+// quotes are whole cells.
+function tests(words) {
+  const pieces = words.toLowerCase().match(/-?"[^"]*"|\S+/g) ?? [];
+  return pieces.map((piece) => {
+    const out = piece.length > 1 && piece[0] === "-";
+    const word = out ? piece.slice(1) : piece;
+    const whole = word.length > 1 && word.startsWith('"') && word.endsWith('"') ? word.slice(1, -1) : null;
+    const found = (cells) => cells.some((text) => (whole === null ? text.startsWith(word) : text === whole));
+    return (cells) => found(cells) !== out;
+  });
+}
+
+function filter(table, words, choices, shown) {
+  const all = tests(words);
   let count = 0;
   for (const row of table.tBodies[0].rows) {
-    const text = row.textContent.toLowerCase();
-    const fits = (word) => (word.length > 1 && word[0] === "-" ? !text.includes(word.slice(1)) : text.includes(word));
-    row.hidden = !wanted.every(fits);
+    const cells = [...row.cells].map((cell) => cell.textContent.trim().toLowerCase());
+    const chosen = choices.every((choice) => choice.value === "" || cells[choice.dataset.column] === choice.value.toLowerCase());
+    row.hidden = !(chosen && all.every((test) => test(cells)));
     count += row.hidden ? 0 : 1;
   }
   shown.textContent = `${count} of ${table.tBodies[0].rows.length} rows`;
+}
+
+// Columns of words with a few values, such as verdicts, get a choice of their own.
+function offerChoices(table, box) {
+  const rows = [...table.tBodies[0].rows];
+  const choices = [];
+  [...headings(table)].forEach((heading, column) => {
+    if (heading.classList.contains("number")) return;
+    const values = [...new Set(rows.map((row) => row.cells[column].textContent.trim()))];
+    if (values.length < 2 || values.length > 8 || rows.length < 3 * values.length) return;
+    const label = document.createElement("label");
+    const select = document.createElement("select");
+    const group = table.tHead.rows.length > 1 ? `${groupOf(table, column)} ` : "";
+    label.textContent = `${group}${heading.textContent} `;
+    select.dataset.column = column;
+    for (const value of ["", ...values.sort()]) select.append(new Option(value === "" ? "all" : value, value));
+    label.append(select);
+    box.append(label);
+    choices.push(select);
+  });
+  return choices;
+}
+
+// The heading above a column, where there is one.
+function groupOf(table, column) {
+  let end = 0;
+  for (const cell of table.tHead.rows[0].cells) {
+    end += cell.colSpan;
+    if (column < end) return cell.textContent;
+  }
+  return "";
 }
 
 for (const box of document.querySelectorAll(".table")) {
@@ -43,17 +86,20 @@ for (const box of document.querySelectorAll(".table")) {
   const input = box.querySelector("input");
   if (input) {
     const shown = box.querySelector(".shown");
-    input.addEventListener("input", () => filter(table, input.value, shown));
-    filter(table, "", shown);
+    const choices = offerChoices(table, box.querySelector(".filters"));
+    const renew = () => filter(table, input.value, choices, shown);
+    [input, ...choices].forEach((control) => control.addEventListener("input", renew));
+    box.querySelector(".filters").append(shown);
+    renew();
   }
 }
 
 const curves = [["stationarity", "#0072b2", ""], ["feasibility", "#d98c00", "7 4"], ["complementarity", "#009e73", "2 3"]];
 
-// 1, 2 or 5 times a power of ten, for at most eight intervals.
-function roundStep(last) {
-  const power = 10 ** Math.max(0, Math.floor(Math.log10(last / 8)));
-  return [1, 2, 5, 10].map((factor) => factor * power).find((step) => last / step <= 8);
+// 1, 2 or 5 times a power of ten, for at most so many intervals.
+function roundStep(last, most) {
+  const power = 10 ** Math.max(0, Math.floor(Math.log10(last / most)));
+  return [1, 2, 5, 10].map((factor) => factor * power).find((step) => last / step <= most);
 }
 
 const escaped = (words) => {
@@ -64,7 +110,10 @@ const escaped = (words) => {
 
 // The courses of runs, one below the other on the same scales: logarithms of the residuals against iterations.
 function draw(keys) {
-  const [width, panel, left, right, top] = [760, keys.length > 1 ? 220 : 330, 58, 744, 34];
+  // As wide as the screen allows: letters keep their size.
+  const width = Math.max(300, Math.min(760, window.innerWidth - 70));
+  const [panel, left, right, top] = [keys.length > 1 ? 220 : 330, 58, width - 16, 34];
+  const marks = width < 500 ? 4 : 8;
   const all = keys.flatMap((key) => traces.get(key));
   const values = all.flatMap((point) => point[1]).filter((value) => value !== null);
   const low = Math.floor(Math.min(-7, ...values));
@@ -83,11 +132,11 @@ function draw(keys) {
     text(left, upper - 14, "start", escaped(key), 'font-weight="600"');
     const step = high - low > 14 ? 4 : 2;
     for (let exponent = Math.ceil(low / step) * step; exponent <= high; exponent += step) {
-      parts.push(`<path d="M${left} ${y(exponent)}H${right}" stroke="#e4e4e4"/>`);
-      text(left - 8, y(exponent) + 4, "end", `1e${exponent}`, 'fill="#555"');
+      parts.push(`<path d="M${left} ${y(exponent)}H${right}" stroke="var(--grid)"/>`);
+      text(left - 8, y(exponent) + 4, "end", `1e${exponent}`, 'opacity="0.75"');
     }
-    parts.push(`<path d="M${left} ${y(-6)}H${right}" stroke="#888" stroke-dasharray="2 3"/>`);
-    for (let mark = 0; mark <= last; mark += roundStep(last)) text(x(mark), bottom + 18, "middle", mark, 'fill="#555"');
+    parts.push(`<path d="M${left} ${y(-6)}H${right}" stroke="var(--mark)" stroke-dasharray="2 3"/>`);
+    for (let mark = 0; mark <= last; mark += roundStep(last, marks)) text(x(mark), bottom + 18, "middle", mark, 'opacity="0.75"');
     curves.forEach((curve, k) => {
       let pen = "M";
       let path = "";
@@ -101,16 +150,18 @@ function draw(keys) {
   });
   const end = top + keys.length * (panel + 62);
   text((left + right) / 2, end - 26, "middle", "iteration");
-  curves.forEach((curve, k) => {
-    line(curve, `M${left + 170 * k} ${end}h30`);
-    text(left + 170 * k + 38, end + 4, "start", curve[0]);
+  const legend = [...curves.map((curve) => curve[0]), "1e-6"];
+  const inRow = width < 700 ? 2 : 4;
+  legend.forEach((name, k) => {
+    const [px, py] = [left + 170 * (k % inRow) * (width < 400 ? 0.8 : 1), end + 20 * Math.floor(k / inRow)];
+    if (curves[k]) line(curves[k], `M${px} ${py}h30`);
+    else parts.push(`<path d="M${px} ${py}h30" stroke="var(--mark)" stroke-dasharray="2 3"/>`);
+    text(px + 38, py + 4, "start", name);
   });
-  parts.push(`<path d="M${left + 510} ${end}h30" stroke="#888" stroke-dasharray="2 3"/>`);
-  text(left + 548, end + 4, "start", "1e-6");
   const words = "Residuals as each solver saw them on its way: Tangor unscaled and in the 2-norm; Ipopt in its own scaling, in the maximum norm " +
     "and without complementarity. What is judged in the tables is recomputed. Zeros are drawn at 1e-17.";
   const font = `font-family="system-ui,'DejaVu Sans',sans-serif" font-size="12"`;
-  return `<svg viewBox="0 0 ${width} ${end + 14}" width="${width}" ${font}>${parts.join("")}</svg><p class="origin">${words}</p>`;
+  return `<svg viewBox="0 0 ${width} ${end + 14 + 20 * (legend.length / inRow - 1)}" width="${width}" ${font}>${parts.join("")}</svg><p class="origin">${words}</p>`;
 }
 
 // Courses have an address of their own: #trace=KEY, or several with | between them.

@@ -35,7 +35,9 @@ impl Laboratory<'_> {
         for (name, rows, quantities) in sets {
             let records = of_table(&runs.records, rows, TANGOR);
             let quantities = &[STATIONARITY, FEASIBILITY, COMPLEMENTARITY][..quantities];
-            let panels = quantities.iter().map(|quantity| beside(*quantity, &records, rows)).collect();
+            let solvers: Vec<(&str, Vec<&Record>)> =
+                self.solvers().into_iter().map(|solver| (solver, of_table(&runs.records, rows, solver))).collect();
+            let panels = quantities.iter().map(|quantity| beside(*quantity, &solvers, rows)).collect();
             let title = format!("Figure 3: {} problems with {name} constraints", records.len());
             figures.push((name.to_string(), figure(&title, panels)));
         }
@@ -43,7 +45,8 @@ impl Laboratory<'_> {
             title: "Figure 3: both sets".into(),
             paragraphs: vec![
                 "Residuals after at most the given number of iterations, beside those that the paper's tables report. The paper's \
-                 runs had noisy functions, and it does not say of which level; ours are exact here, and stop at 1e-6."
+                 runs had noisy functions, and it does not say of which level; ours are exact here, and stop at 1e-6. Residuals of \
+                 other solvers are recomputed in the same way."
                     .into(),
             ],
             figures,
@@ -88,21 +91,20 @@ fn of_table<'a>(records: &'a [Record], rows: &[PaperRow], solver: &str) -> Vec<&
     records.iter().filter(listed).collect()
 }
 
-/// The paper's box and ours.
-fn beside(quantity: Quantity, records: &[&Record], rows: &[PaperRow]) -> BoxPanel {
+/// The paper's box, ours and those of the peers.
+fn beside(quantity: Quantity, solvers: &[(&str, Vec<&Record>)], rows: &[PaperRow]) -> BoxPanel {
     let published = |row: &PaperRow| match quantity.title {
         title if title == STATIONARITY.title => Some(row.stationarity),
         title if title == FEASIBILITY.title => Some(row.feasibility),
         _ => row.complementarity,
     };
-    let ours = records.iter().map(|record| (quantity.value)(record).unwrap_or(f64::INFINITY));
-    BoxPanel {
-        title: quantity.title.into(),
-        boxes: vec![
-            LabelledBox { label: "the paper".into(), color: 5, values: rows.iter().filter_map(published).collect() },
-            LabelledBox { label: "Tangor".into(), color: 0, values: ours.collect() },
-        ],
-    }
+    let paper = LabelledBox { label: "the paper".into(), color: 5, values: rows.iter().filter_map(published).collect() };
+    let found = solvers.iter().enumerate().map(|(k, (solver, records))| LabelledBox {
+        label: if *solver == TANGOR { "Tangor".into() } else { (*solver).to_string() },
+        color: k,
+        values: records.iter().map(|record| (quantity.value)(record).unwrap_or(f64::INFINITY)).collect(),
+    });
+    BoxPanel { title: quantity.title.into(), boxes: std::iter::once(paper).chain(found).collect() }
 }
 
 fn thresholds(records: &[Record], solvers: &[&str]) -> Table {

@@ -1,52 +1,47 @@
-use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tangor_learn::{Constraint, DataSet, Model, Regression};
-use tangor_problem::{Exact, SampledProblem};
-use tangor_solver::{Batch, Checkpoint, Report, Settings};
+use tangor_learn::{Classes, DataSet, Model};
+use tangor_solver::{Checkpoint, Report, Settings};
 
-use crate::data_source::{ConstraintArguments, DataArguments};
 use crate::error::Error;
-use crate::fitted::Fitted;
+use crate::fitting::data::DataArguments;
+use crate::fitting::fitted::{Fitted, weights_csv};
+use crate::fitting::goal::GoalArguments;
+use crate::fitting::task::{Task, are_few, defaults};
+use crate::fitting::{cross_validation, trade_off};
 use crate::number::counted;
 use crate::progress::Progress;
 use crate::record::{self, RecordArguments};
 use crate::sampling_source::SamplingArguments;
 use crate::screen::{Color, Listener};
 use crate::settings_source::SettingsArguments;
-use crate::style::{DIM, TITLE};
+use crate::style::{DIM, TITLE, UNUSUAL};
 use crate::table::{Detail, Table};
 use crate::watch::Watch;
-use crate::{exit, files, interrupt};
+use crate::{exit, files, interrupt, plain};
 
 const EXAMPLES: &str = "\
 Examples:
   tangor fit --norm 1                                      data generated on the spot
-  tangor fit --max-rate-gap group=0.02 --exact             all rows in every iteration
+  tangor fit --max-rate-gap group=0.02 --batch 256         256 random rows in every iteration
   tangor fit people.csv --label income --drop name,sex --log capital --max-rate-gap sex=0.02 \\
       --test others.csv --model model.json                 and then: tangor predict model.json new.csv
+  tangor fit people.csv --label income --equalized-odds race=0.05 --on decisions
+  tangor fit people.csv --label income --max-rate-gap sex=0.02 --trade-off price.svg
   tangor fit spam.libsvm --max-false-positive 0.05         few false alarms
+  tangor fit people.csv --l2 auto                          the penalty that cross-validation likes best
   tangor fit people.csv --checkpoint fit.state             Ctrl-C ends the run in order, and then
   tangor fit --resume fit.state                            goes on as if nothing had happened";
-
-/// The weight of |x|^2 / 2 if nothing is said.
-const L2: f64 = 1e-4;
-/// Rows of a batch if nothing is said.
-const BATCH: usize = 128;
-/// Tolerances of a fit from samples: finer ones would say more than the data do.
-const STATIONARITY: f64 = 1e-2;
-const VIOLATION: f64 = 2e-3;
 
 /// Fit a logistic regression under constraints
 ///
 /// Minimises the mean logistic loss of the rows plus l2/2 |x|^2 over the weights x, subject to constraints. Texts are one-hot
-/// encoded, numbers standardised; `?` and empty fields are missing values. Each iteration sees a batch of random rows (128 if
-/// --batch says nothing else), or all of them with --exact. In the end everything is judged on all rows. docs/fit.md tells more.
+/// encoded, numbers standardised; `?`, `NA` and empty fields are missing values. Every iteration sees all rows, unless there are very many
+/// or --batch asks for random ones. In the end everything is judged on all rows. docs/fit.md tells more.
 ///
 /// Ctrl-C ends the run in order: what was found so far is reported, and all files are complete.
 #[derive(Debug, Args)]
@@ -56,13 +51,9 @@ pub struct Fit {
     data: DataArguments,
 
     #[command(flatten)]
-    constraints: ConstraintArguments,
+    goal: GoalArguments,
 
-    /// The weight of |x|^2 / 2 in the objective [default: 0.0001]
-    #[arg(long, value_name = "L2", help_heading = "Method", conflicts_with = "resume")]
-    l2: Option<f64>,
-
-    /// Use all rows in every iteration
+    /// Use all rows in every iteration, however many there are
     #[arg(long, help_heading = "Method", conflicts_with_all = ["batch", "samples", "estimator", "momentum", "resume"])]
     exact: bool,
 
@@ -73,6 +64,14 @@ pub struct Fit {
     /// Save the model, for `tangor predict`
     #[arg(long, value_name = "MODEL.json", help_heading = "Output")]
     model: Option<PathBuf>,
+
+    /// Write all weights
+    #[arg(long, value_name = "FILE.csv", help_heading = "Output")]
+    weights: Option<PathBuf>,
+
+    /// Fit with other bounds on the gaps, too, and draw what they cost
+    #[arg(long, value_name = "FILE.svg", help_heading = "Output")]
+    trade_off: Option<PathBuf>,
 
     /// Every iteration in a table, with residuals over all rows, which cost a pass over them each
     #[arg(short, long, help_heading = "Output", conflicts_with = "json")]
@@ -96,18 +95,6 @@ pub struct Fit {
     settings: SettingsArguments,
 }
 
-/// What is fitted: a fit that goes on finds it in its saved state.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Task {
-    data: DataArguments,
-    constraints: Vec<Constraint>,
-    l2: f64,
-    exact: bool,
-    /// Of the data as they were read; 0 when no state is saved and nobody will ask.
-    fingerprint: u64,
-}
-
 impl Fit {
     /// Fits the model and tells about it.
     pub fn run(mut self) -> Result<u8, Error> {
@@ -115,20 +102,32 @@ impl Fit {
         self.settings.assignments.splice(0..0, self.sampling.assignments());
         let saved = self.record.saved()?;
         let mut task = self.task(saved.as_ref())?;
+        self.outputs().into_iter().flatten().try_for_each(|path| files::check(path))?;
+        let seed = record::settings(&self.settings, saved.as_ref(), defaults(true))?.sampling.seed;
+        let mut data = task.data.open(&task.goal, seed)?;
+        if saved.is_none() {
+            task.exact = self.exact || (!self.sampling.asks_for_samples() && are_few(&data));
+        }
         let settings = record::settings(&self.settings, saved.as_ref(), defaults(task.exact))?;
-        let mut watch = self.watch(&settings, &task, saved.as_ref())?;
-        let file = self.model.as_deref().map(files::open).transpose()?;
-        let mut data = task.data.open(&task.constraints, settings.sampling.seed)?;
         self.identify(&mut task, &data)?;
         if let Some(saved) = &saved {
             // The same data in a file of another name are still the same problem.
             data.name.clone_from(&saved.problem);
         }
+        let test = self.test.as_deref().map(|path| {
+            let source = task.data.layout.source(path)?;
+            Ok::<_, Error>(data.read_alike(&task.data.form(), source, task.data.layout.delimiter)?)
+        });
+        let test = test.transpose()?;
         let data = Arc::new(data);
+        let (_, left_out) = task.goal.requirements(&data, &Classes::new(&data)?)?;
+        let mut watch = self.watch(&settings, &task, saved.as_ref())?;
+        self.validate(&mut task, &data, &settings, &mut watch.listener)?;
         let mut solver = record::start(task.problem(&data)?, saved, settings.clone())?;
         solver.interrupt(interrupt::flag()?);
         // A first state, before any iteration, shows at once whether the file can be written.
         self.record.save(&solver, &task)?;
+        data.remarks.iter().chain(&left_out).for_each(|remark| warn(remark));
         if !self.json {
             title(&mut watch.listener, &data)?;
         }
@@ -136,25 +135,16 @@ impl Fit {
         let report = solver.report();
         watch.finish(&mut solver, &report)?;
         let judged = task.judge(&data, &settings, &report)?;
-        let model = Model::new(&data, report.x.clone(), &task.constraints, task.l2, settings.sampling.judge.confidence)?;
-        let test = self.test.as_deref().map(|path| model.evaluate(&model.read_data(path)?)).transpose()?;
-        if let (Some(file), Some(path)) = (file, &self.model) {
-            save(&model, file, path)?;
-        }
-        // What the exact functions say of the point, and why the run ended.
-        let outcome = Report { point: judged.point, ..report.clone() };
-        if self.json {
-            let all = json!({ "report": report, "judged": judged, "model": model, "test": test });
-            writeln!(watch.listener, "{}", serde_json::to_string_pretty(&all)?)?;
-        } else {
-            Fitted { model: &model, report: &report, judged: &judged, test: test.as_ref() }.print(&mut watch.listener)?;
-            if let Some(path) = &self.model {
-                writeln!(watch.listener, "  {DIM}model in {}{DIM:#}", path.display())?;
-            }
-            self.record.name_files(&mut watch.listener, &outcome, "tangor fit")?;
-        }
+        let model = self.model(&task, &data, &report, &judged)?;
+        self.conclude(&mut watch, &task, &model, (&report, &judged), (&data, test.as_ref()))?;
         watch.listener.flush()?;
-        Ok(watch.exit_code(exit::of(&outcome)))
+        // What the exact functions say of the point, and why the run ended.
+        Ok(watch.exit_code(exit::of(&Report { point: judged.point, ..report })))
+    }
+
+    /// The files that are written at the end, besides those of the run.
+    fn outputs(&self) -> [Option<&PathBuf>; 3] {
+        [self.model.as_ref(), self.weights.as_ref(), self.trade_off.as_ref()]
     }
 
     /// What the arguments say, or the state of the run that goes on; the file may have moved since.
@@ -162,8 +152,8 @@ impl Fit {
         let task = match saved {
             None => Task {
                 data: self.data.clone(),
-                constraints: self.constraints.all(),
-                l2: self.l2.unwrap_or(L2),
+                goal: self.goal.goal()?,
+                threshold: self.goal.threshold(),
                 exact: self.exact,
                 fingerprint: 0,
             },
@@ -194,64 +184,106 @@ impl Fit {
         }
     }
 
+    /// Finds the penalty, if it is to be found.
+    fn validate(&self, task: &mut Task, data: &DataSet, settings: &Settings, out: &mut Listener) -> Result<(), Error> {
+        let Some(folds) = self.goal.folds() else { return Ok(()) };
+        let all = cross_validation::validate(data, &task.goal, folds, &exactly(settings))?;
+        if !self.json {
+            cross_validation::print(out, &all, folds)?;
+        }
+        if let Some(best) = cross_validation::best(&all) {
+            task.goal.penalty.l2 = best.l2;
+        }
+        Ok(())
+    }
+
     fn watch(&self, settings: &Settings, task: &Task, saved: Option<&Checkpoint>) -> Result<Watch, Error> {
         let detail = if self.verbose { Detail::Verbose } else { Detail::Quiet };
-        let files = self.record.open(&[self.model.as_ref()], &[task.data.file.as_ref(), self.test.as_ref()], saved)?;
+        let files = self.record.open(&self.outputs(), &[task.data.file.as_ref(), self.test.as_ref()], saved)?;
         let table = Table::new(detail, settings.tolerance.clone(), !task.exact);
         let progress = (!self.verbose).then(|| Progress::new(settings));
         Ok(Watch::new(Listener::new(self.color.screen()), table, progress, files))
     }
+
+    fn model(&self, task: &Task, data: &DataSet, report: &Report, judged: &Report) -> Result<Model, Error> {
+        let confidence = report.settings.sampling.judge.confidence;
+        let threshold = task.threshold.of(data, &report.x);
+        let mut model = Model::new(data, report.x.clone(), &task.goal, threshold, confidence)?;
+        model.file = task.data.form();
+        // Those of the exact functions: as good as the point, whatever the run itself saw.
+        model.multipliers.clone_from(&judged.row_multipliers);
+        Ok(model)
+    }
+
+    /// Writes the files and tells everything.
+    fn conclude(
+        &self,
+        watch: &mut Watch,
+        task: &Task,
+        model: &Model,
+        (report, judged): (&Report, &Report),
+        (data, test): (&Arc<DataSet>, Option<&DataSet>),
+    ) -> Result<(), Error> {
+        let tested = test.map(|test| model.evaluate(test)).transpose()?;
+        let out = &mut watch.listener;
+        if let Some(path) = &self.model {
+            files::write(path, &model.to_json()?)?;
+        }
+        if let Some(path) = &self.weights {
+            let table = weights_csv(model).map_err(|cause| Error::Unwritable { path: path.clone(), cause: cause.into() })?;
+            files::write(path, &table)?;
+        }
+        match self.json {
+            true => {
+                let all = json!({ "report": report, "judged": judged, "model": model, "test": tested });
+                writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
+            }
+            false => Fitted { model, report, judged, test: tested.as_ref() }.print(out)?,
+        }
+        if let Some(path) = &self.trade_off {
+            let settings = exactly(&report.settings);
+            let fits = trade_off::explore(data, test, &task.goal, model.training.threshold, &settings)?;
+            files::write(path, trade_off::draw(&fits, &data.name, trade_off::chosen(&task.goal)).as_bytes())?;
+            if !self.json {
+                trade_off::print(out, &fits)?;
+            }
+        }
+        if self.json {
+            return Ok(());
+        }
+        for (what, path) in [("model", &self.model), ("weights", &self.weights), ("trade-off", &self.trade_off)] {
+            if let Some(path) = path {
+                writeln!(out, "  {DIM}{what} in {}{DIM:#}", path.display())?;
+            }
+        }
+        let outcome = Report { point: judged.point, ..report.clone() };
+        self.record.name_files(out, &outcome, "tangor fit")
+    }
 }
 
-impl Task {
-    fn problem(&self, data: &Arc<DataSet>) -> Result<Box<dyn SampledProblem>, Error> {
-        let regression = Regression::new(Arc::clone(data), &self.constraints, self.l2)?;
-        Ok(match self.exact {
-            true => Box::new(Exact(regression)),
-            false => Box::new(regression.sampled()),
-        })
-    }
-
-    /// The exact residuals at the point found: a deterministic run that ends where it starts.
-    fn judge(&self, data: &Arc<DataSet>, settings: &Settings, report: &Report) -> Result<Report, Error> {
-        let regression = Regression::new(Arc::clone(data), &self.constraints, self.l2)?.start(report.x.clone());
-        let mut settings = settings.clone();
-        settings.limits.iterations = 0;
-        settings.limits.samples = None;
-        Ok(tangor_solver::solve(regression, settings)?)
-    }
-}
-
-fn defaults(exact: bool) -> Settings {
-    let mut settings = Settings::default();
-    if !exact {
-        settings.tolerance.stationarity = STATIONARITY;
-        settings.tolerance.complementarity = STATIONARITY;
-        settings.tolerance.feasibility = VIOLATION;
-        set_batch(&mut settings, BATCH);
-    }
+/// The settings for fits to all rows beside the main one: no samples, and tolerances that are not those of samples.
+fn exactly(settings: &Settings) -> Settings {
+    let exact = defaults(true);
+    let mut settings = settings.clone();
+    settings.limits.samples = None;
+    let (own, usual) = (&mut settings.tolerance, &exact.tolerance);
+    own.stationarity = own.stationarity.min(usual.stationarity);
+    own.feasibility = own.feasibility.min(usual.feasibility);
+    own.complementarity = own.complementarity.min(usual.complementarity);
     settings
 }
 
-fn set_batch(settings: &mut Settings, size: usize) {
-    let sampling = &mut settings.sampling;
-    for estimation in [&mut sampling.gradient, &mut sampling.constraints, &mut sampling.jacobian] {
-        estimation.batch = Batch::Constant { size };
-    }
-}
-
-fn save(model: &Model, file: File, path: &Path) -> Result<(), Error> {
-    let unwritable = |cause| Error::Unwritable { path: path.to_owned(), cause };
-    // The file was opened without touching what was in it; a shorter model must not leave a rest of it.
-    file.set_len(0).map_err(unwritable)?;
-    model.write(file).map_err(|cause| unwritable(cause.into()))
+fn warn(remark: &str) {
+    // Without a standard error there is nobody to tell.
+    let _ = writeln!(anstream::stderr(), "{UNUSUAL}warning:{UNUSUAL:#} {}", plain::name(remark));
 }
 
 fn title(out: &mut Listener, data: &DataSet) -> Result<(), Error> {
     let (rows, weights) = (counted(data.rows() as u64, "row"), counted(data.features.weights() as u64, "weight"));
     let labels = &data.labels;
-    let positive =
-        if labels.column.is_empty() { &labels.positive } else { &format!("{} = {}", labels.column, labels.positive) };
+    let column = if labels.column.is_empty() { "label" } else { &labels.column };
+    let positive = format!("{column} = {}", labels.positive);
     let share = 100.0 * data.positive_share();
-    Ok(writeln!(out, "{TITLE}{}{TITLE:#}: {rows}, {weights}; {positive} in {share:.1}% of the rows", data.name)?)
+    writeln!(out, "{TITLE}{}{TITLE:#}: {rows}, {weights}", plain::name(&data.name))?;
+    Ok(writeln!(out, "positive: {} in {share:.1}% of the rows", plain::name(&positive))?)
 }

@@ -8,6 +8,7 @@ mod eval;
 mod fit;
 mod growth;
 mod info;
+mod install;
 mod learning;
 mod list;
 mod man;
@@ -58,6 +59,7 @@ enum Command {
     Reproduce(reproduce::Reproduce),
     Completions(completions::Completions),
     Man(man::Man),
+    Install(install::Install),
 }
 
 impl Arguments {
@@ -77,6 +79,7 @@ impl Arguments {
             Command::Reproduce(command) => command.run(),
             Command::Completions(command) => command.run(),
             Command::Man(command) => command.run(),
+            Command::Install(command) => command.run(),
         }
     }
 }

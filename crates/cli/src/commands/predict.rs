@@ -3,20 +3,24 @@ use std::path::PathBuf;
 
 use clap::Args;
 use tangor_bench::no_formula;
-use tangor_learn::Model;
+use tangor_learn::{Model, Prediction};
 
 use crate::error::Error;
 use crate::exit;
+use crate::fitting::data::LayoutArguments;
 use crate::screen::Color;
 
 const EXAMPLES: &str = "\
 Examples:
   tangor predict model.json people.csv > predictions.csv
+  tangor predict model.json people.csv --id name           with a column that says who is who
+  tangor predict model.json - < people.csv                 from standard input
   tangor predict model.json people.csv --evaluate          how well it does, if the file has labels";
 
 /// Apply a fitted model to the rows of a file
 ///
-/// Prints CSV with one line per row: the probability of the positive label, and the more probable label.
+/// Prints CSV with one line per row: the columns that say which row it is, the probability of the positive label, and the label that the
+/// model decides for. All rows are read before the first line is printed, so that a wrong row leaves nothing half done.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Predict {
@@ -24,9 +28,16 @@ pub struct Predict {
     #[arg(value_name = "MODEL.json")]
     model: PathBuf,
 
-    /// A file of the kind that the model was fitted to; the label is not needed
+    /// A file of the kind that the model was fitted to, or - for standard input; the label is not needed
     #[arg(value_name = "FILE")]
     file: PathBuf,
+
+    /// Columns that say which row is which [default: those of `tangor fit --id`]
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    id: Option<Vec<String>>,
+
+    #[command(flatten)]
+    layout: LayoutArguments,
 
     /// Print loss, accuracy and what the constraints came to, as JSON, instead of the predictions
     #[arg(long)]
@@ -37,22 +48,29 @@ impl Predict {
     /// Predicts and prints.
     pub fn run(self) -> Result<u8, Error> {
         let model = Model::read(&self.model)?;
+        let (source, delimiter) = (self.layout.source(&self.file)?, self.layout.delimiter);
         let mut out = BufWriter::new(Color::Never.screen());
         if self.evaluate {
-            let evaluation = model.evaluate(&model.read_data(&self.file)?)?;
+            let evaluation = model.evaluate(&model.read_data(source, delimiter)?)?;
             writeln!(out, "{}", serde_json::to_string_pretty(&evaluation)?)?;
-        } else {
-            writeln!(out, "probability,prediction")?;
-            model.predict(&self.file, |prediction| -> Result<(), Error> {
-                Ok(writeln!(out, "{},{}", prediction.probability, quoted(&no_formula(prediction.label)))?)
-            })?;
+            out.flush()?;
+            return Ok(exit::SOLVED);
         }
-        out.flush()?;
+        let id = self.id.as_ref().unwrap_or(&model.file.id);
+        model.predict(&source, delimiter, id, |_| Ok::<(), Error>(()))?;
+        let mut table = csv::Writer::from_writer(out);
+        let heading = id.iter().map(String::as_str).chain(["probability", "prediction"]);
+        table.write_record(heading.map(|name| no_formula(name).into_owned())).map_err(unwritten)?;
+        model.predict(&source, delimiter, id, |Prediction { id, probability, label }| -> Result<(), Error> {
+            let fields = id.iter().map(|field| no_formula(field).into_owned());
+            let fields = fields.chain([probability.to_string(), no_formula(label).into_owned()]);
+            table.write_record(fields).map_err(unwritten)
+        })?;
+        table.flush()?;
         Ok(exit::SOLVED)
     }
 }
 
-/// A field of CSV.
-fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field.to_string() }
+fn unwritten(cause: csv::Error) -> Error {
+    Error::Screen(cause.into())
 }

@@ -21,7 +21,7 @@ use crate::style::TITLE;
 use crate::summary::Summary;
 use crate::table::{Detail, Table};
 use crate::watch::Watch;
-use crate::{exit, interrupt, number, plain, point_source};
+use crate::{exit, interrupt, number, plain, point_source, starts};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,6 +33,8 @@ Examples:
   tangor solve HS71 --noise 1e-2 --estimator momentum --seed 7 --tolerance 1e-2
   tangor solve HS71 --noise 1e-3 --noise-constraints 0 --batch 4 --samples 100000
   tangor solve HS71 --at point.json --show x      from another start, all variables in the end
+  tangor solve HS71 --starts 20                   from twenty starts: the distinct KKT points
+  tangor solve HS71 --start-from result.json      with the point and the multipliers of a result
   tangor solve HS71 --quiet --trace hs71.csv --plot hs71.svg
   tangor solve HS71 --checkpoint hs71.state       Ctrl-C ends the run in order, and then
   tangor solve HS71 --resume hs71.state           goes on as if nothing had happened";
@@ -62,6 +64,15 @@ pub struct Solve {
     /// Begin at a point: a JSON list of numbers, or a result of `tangor solve --json`
     #[arg(long, value_name = "POINT.json", conflicts_with = "resume")]
     at: Option<PathBuf>,
+
+    /// Begin with the point and the multipliers of a result of `tangor solve --json`
+    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["resume", "at"])]
+    start_from: Option<PathBuf>,
+
+    /// Solve from so many starts at once: the problem's own, and random ones (--seed) within the bounds or around it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(conflicts_with_all = ["resume", "checkpoint", "trace", "plot", "verbose", "start_from"])]
+    starts: Option<u32>,
 
     /// Print the whole result as JSON and nothing else
     #[arg(long, help_heading = "Output", conflicts_with = "verbose")]
@@ -93,13 +104,20 @@ impl Solve {
         let settings = record::settings(&self.settings, saved.as_ref(), Settings::default())?;
         let source = Source { problem: self.problem.clone(), noise: self.noise(saved.as_ref())? };
         let ending = interrupt::Ending::new(&settings, saved.as_ref())?;
+        if let Some(starts) = self.starts {
+            return self.run_starts(starts, &settings, &source, &ending);
+        }
         let Opened { problem, entry, .. } = self.problem.open_with(&ending.patience)?;
         let names = Names::of(problem.meta());
         let meta = plain::meta(problem.meta());
         let shown = Shown::new(&self.show, &meta)?;
-        let problem = match &self.at {
-            Some(path) => started_at(problem, point_source::read(path, &meta)?),
-            None => problem,
+        let (problem, multipliers) = match (&self.at, &self.start_from) {
+            (Some(path), _) => (started_at(problem, point_source::read(path, &meta)?), None),
+            (None, Some(path)) => {
+                let (x, multipliers) = point_source::read_result(path, &meta)?;
+                (started_at(problem, x), Some(multipliers))
+            }
+            (None, None) => (problem, None),
         };
         self.sampling.say_if_idle(source.noise.is_none() && problem.accesses().are_exact(), &meta.name);
         let problem = disturbed(problem, source.noise)?;
@@ -108,6 +126,10 @@ impl Solve {
         let mut solver = record::start(problem, saved, settings.clone())?;
         ending.restart();
         solver.interrupt(Arc::clone(&ending.flag));
+        if let Some(multipliers) = multipliers.filter(|multipliers| !solver.begin_with(multipliers)) {
+            let message = format!("the {} multipliers in the result are not all numbers", multipliers.len());
+            return Err(Error::Setting(message));
+        }
         // A first state, before any iteration, shows at once whether the file can be written.
         self.record.save(&solver, &source)?;
         if !self.json {
@@ -117,7 +139,7 @@ impl Solve {
         let report = solver.report();
         watch.finish(&mut solver, &report)?;
         if self.json {
-            let outcome = Outcome { report: &report, source: &source, names };
+            let outcome = Outcome { report: &report, source: &source, names, starts: None };
             writeln!(watch.listener, "{}", serde_json::to_string_pretty(&outcome)?)?;
         } else {
             let longest_list = if self.verbose { 100 } else { 10 };
@@ -128,6 +150,36 @@ impl Solve {
         }
         watch.listener.flush()?;
         Ok(watch.exit_code(exit::of(&report)))
+    }
+
+    /// Solves from several starts and tells of all, of the best one as of a single run.
+    fn run_starts(&self, count: u32, settings: &Settings, source: &Source, ending: &interrupt::Ending) -> Result<u8, Error> {
+        let first = self.problem.open_with(&ending.patience)?;
+        let meta = first.problem.meta().clone();
+        let shown = Shown::new(&self.show, &plain::meta(&meta))?;
+        let x0 = self.at.as_deref().map(|path| point_source::read(path, &meta)).transpose()?;
+        let starts = starts::points(&meta, x0, count, settings.sampling.seed);
+        drop(first.problem);
+        ending.restart();
+        let runs = starts::solve(&starts, settings, ending, || {
+            let problem = self.problem.open_with(&ending.patience)?.problem;
+            disturbed(problem, source.noise)
+        })?;
+        let best = starts::best(&meta, &runs);
+        let mut out = Listener::new(self.color.screen());
+        if self.json {
+            let starts = Some(runs.iter().map(starts::Told::of).collect());
+            let outcome = Outcome { report: &best.report, source, names: Names::of(&meta), starts };
+            writeln!(out, "{}", serde_json::to_string_pretty(&outcome)?)?;
+        } else {
+            let (meta, report) = (plain::meta(&meta), plain::report(&best.report));
+            self.title(&mut out, &meta, source)?;
+            starts::print(&mut out, &meta, &runs)?;
+            let known = first.entry.map(|entry| entry.known);
+            Summary { meta: &meta, report: &report, known, longest_list: 10, shown: &shown }.print(&mut out)?;
+        }
+        out.flush()?;
+        Ok(exit::of(&best.report))
     }
 
     /// The noise that the arguments ask for, or that of the run that goes on.

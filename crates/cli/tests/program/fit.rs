@@ -20,6 +20,10 @@ fn people(folder: &TempDir, name: &str, shift: usize) -> PathBuf {
     path
 }
 
+fn of_probabilities(attained: &serde_json::Value, what: &str) -> f64 {
+    attained["probabilities"][what].as_f64().unwrap()
+}
+
 fn text(path: &Path) -> &str {
     path.to_str().expect("the path is UTF-8")
 }
@@ -34,11 +38,19 @@ fn an_exact_fit_satisfies_its_constraints_and_predicts() {
     let (all, status) = run_json(&[&arguments[..], &files[..]].concat());
     assert_eq!(status, 0, "{}", all["report"]["message"]);
     let attained = &all["model"]["training"]["constraints"];
-    let (gap, alarms) = (attained[0]["value"].as_f64().unwrap(), attained[1]["value"].as_f64().unwrap());
+    let (gap, alarms) = (of_probabilities(&attained[0], "value"), of_probabilities(&attained[1], "value"));
     assert_eq!(attained[0]["name"], "rate gap of sex, m - f");
+    // The multipliers are those of the weights: a fit that goes on from them changes neither.
+    let multipliers = all["model"]["multipliers"].as_array().unwrap();
+    assert!(multipliers.len() == 2 && multipliers.iter().any(|y| y.as_f64().unwrap().abs() > 1e-3), "{multipliers:?}");
+    let (finer, _) = run_json(&[&arguments[..], &["--tolerance", "1e-9", "--json"]].concat());
+    for (y, finer) in multipliers.iter().zip(finer["model"]["multipliers"].as_array().unwrap()) {
+        let (y, finer) = (y.as_f64().unwrap(), finer.as_f64().unwrap());
+        assert!((y - finer).abs() <= 1e-3 * finer.abs().max(1e-2), "{y} {finer}");
+    }
     assert!(gap.abs() <= 0.01 + 1e-6 && alarms <= 0.3 + 1e-6, "{gap} {alarms}");
     assert_eq!(all["test"]["rows"], 600);
-    assert!(all["test"]["accuracy"].as_f64().unwrap() > 0.7);
+    assert!(all["test"]["overall"]["accuracy"].as_f64().unwrap() > 0.7);
     assert!(all["judged"]["stationarity"].as_f64().unwrap() <= 1e-6);
 
     let predicted = stdout(&run(&["predict", text(&model), text(&test)]));
@@ -74,12 +86,16 @@ fn the_table_shows_bounds_values_and_margins() {
     let told = stdout(&output);
     for expected in [
         "generated: 1000 rows, 11 weights",
-        "+-0.02",
-        "<= 1",
-        "rate gap of group, b - a",
-        "0.0200 +- 0.0",
-        "met",
+        "positive: label = 1 in ",
+        "norm: at most 1, multiplier ",
+        "rate gap of group, b - a: within +-0.02, multiplier ",
+        "probabilities   0.0200 +- 0.0",
+        "holds",
+        "beyond the bound",
+        "group = b",
+        "(intercept)",
         "accuracy",
+        "AUC",
         "95%",
     ] {
         assert!(told.contains(expected), "{expected:?} is missing in\n{told}");
@@ -117,7 +133,7 @@ fn short_ways_reach_the_settings_and_files_are_written() {
     assert_eq!(settings["limits"]["samples"], 100_000);
     // A margin of 99% is 2.575829 standard errors, one of 95% 1.959964.
     let training = &all["model"]["training"];
-    let margin = |all: &serde_json::Value| all["constraints"][0]["margin"].as_f64().expect("there is a margin");
+    let margin = |all: &serde_json::Value| of_probabilities(&all["constraints"][0], "margin");
     assert_eq!(training["confidence"], 0.99);
     let (usual, _) = run_json(&[&arguments[..], &sampling].concat());
     let ratio = margin(training) / margin(&usual["model"]["training"]);
@@ -131,7 +147,8 @@ fn short_ways_reach_the_settings_and_files_are_written() {
 fn a_resumed_fit_needs_nothing_but_its_state_and_its_data() {
     let folder = TempDir::new().expect("a folder can be made");
     let (file, state) = (people(&folder, "a.csv", 0), folder.path().join("state"));
-    let arguments = ["fit", text(&file), "--drop", "sex", "--max-rate-gap", "sex=0.01", "--l2", "0.01", "--seed", "2"];
+    let goal = ["--drop", "sex", "--max-rate-gap", "sex=0.01", "--l2", "0.01", "--batch", "128", "--seed", "2"];
+    let arguments = [&["fit", text(&file)][..], &goal].concat();
     let (mut whole, _) = run_json(&[&arguments[..], &["--max-iterations", "90", "--json"]].concat());
     let first = run(&[&arguments[..], &["--max-iterations", "5", "--checkpoint", text(&state), "--color", "never"]].concat());
     let told = stdout(&first);
@@ -159,8 +176,9 @@ fn a_resumed_fit_needs_nothing_but_its_state_and_its_data() {
 
 #[test]
 fn a_wordy_fit_shows_every_iteration() {
-    let told = stdout(&run(&["fit", "--rows", "500", "--max-iterations", "4", "--verbose", "--color", "never"]));
-    let numbers: Vec<&str> = told.lines().skip(1).take(6).filter_map(|line| line.split_whitespace().next()).collect();
+    let told =
+        stdout(&run(&["fit", "--rows", "500", "--batch", "128", "--max-iterations", "4", "--verbose", "--color", "never"]));
+    let numbers: Vec<&str> = told.lines().skip(2).take(6).filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(numbers, ["iter", "0", "1", "2", "3", "4"]);
 }
 

@@ -5,6 +5,7 @@ mod bench;
 mod documents;
 mod files;
 mod fit;
+mod fit_data;
 mod interrupting;
 mod killing;
 mod noise;
@@ -15,6 +16,7 @@ mod processes;
 mod settings;
 mod sizes;
 mod solve;
+mod starts;
 mod verify;
 
 use std::process::{Command, Output, Stdio};

@@ -16,6 +16,7 @@ mod start;
 pub(crate) mod state;
 pub(crate) mod status;
 mod stopping;
+mod warm_start;
 mod whole_file;
 
 use crate::{EvaluationFailure, Stop};

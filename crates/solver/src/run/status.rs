@@ -40,7 +40,7 @@ impl fmt::Display for Stop {
             Stop::Iterations => "the limit on iterations was reached",
             Stop::WallTime => "the time limit was reached",
             Stop::Evaluations => "the limit on evaluations was reached",
-            Stop::User => "the user stopped it",
+            Stop::User => "it was interrupted",
             Stop::NoiseFloor => "further iterations cannot be told from noise",
             Stop::Samples => "the limit on samples was reached",
             Stop::StepTooSmall => "the step became too small",

@@ -1,0 +1,69 @@
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, CommandFactory};
+use clap_complete::{Shell, generate};
+
+use super::Arguments;
+use crate::error::Error;
+use crate::screen::Color;
+use crate::{exit, files};
+
+const EXAMPLES: &str = "\
+Examples:
+  tangor install                           into ~/.local/share, where most shells and `man` look
+  tangor install --prefix /usr/local       for everybody; may need more rights";
+
+/// Install man pages and shell completions
+///
+/// Writes the pages of all commands to PREFIX/share/man/man1 and completions for bash, zsh and fish to the folders below PREFIX/share where
+/// these shells look.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Install {
+    /// Below which folder [default: ~/.local]
+    #[arg(long, value_name = "FOLDER")]
+    prefix: Option<PathBuf>,
+}
+
+impl Install {
+    /// Writes them and says where.
+    pub fn run(self) -> Result<u8, Error> {
+        let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local"));
+        let nowhere = || Error::Setting("there is no home folder to install to: name one with --prefix".to_string());
+        let share = self.prefix.or_else(home).ok_or_else(nowhere)?.join("share");
+        let mut written = Vec::new();
+        let mut command = Arguments::command();
+        for (shell, place) in [
+            (Shell::Bash, "bash-completion/completions/tangor"),
+            (Shell::Zsh, "zsh/site-functions/_tangor"),
+            (Shell::Fish, "fish/vendor_completions.d/tangor.fish"),
+        ] {
+            let mut script = Vec::new();
+            generate(shell, &mut command, "tangor", &mut script);
+            written.push(put(&share, place, &script)?);
+        }
+        let mut whole = Arguments::command();
+        whole.build();
+        let commands = whole.get_subcommands().filter(|command| command.get_name() != "help").cloned();
+        let pages: Vec<(String, clap::Command)> =
+            commands.map(|command| (format!("tangor-{}", command.get_name()), command)).collect();
+        for (name, command) in [("tangor".to_string(), whole)].into_iter().chain(pages) {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(command).render(&mut page)?;
+            written.push(put(&share, &format!("man/man1/{name}.1"), &page)?);
+        }
+        let mut out = Color::Never.screen();
+        written.iter().try_for_each(|path| writeln!(out, "{}", path.display()))?;
+        Ok(exit::SOLVED)
+    }
+}
+
+fn put(share: &Path, place: &str, bytes: &[u8]) -> Result<PathBuf, Error> {
+    let path = share.join(place);
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(|cause| Error::Unwritable { path: folder.to_owned(), cause })?;
+    }
+    files::write(&path, bytes)?;
+    Ok(path)
+}

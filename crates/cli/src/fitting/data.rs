@@ -1,0 +1,161 @@
+//! The data of a fit, from the arguments.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+use tangor_learn::{DataSet, Decimal, FileForm, Format, Goal, Reading, Source, generate};
+
+use crate::error::Error;
+use crate::files;
+
+/// Where the data come from. A fit that goes on has them already.
+#[derive(Clone, Debug, Args, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataArguments {
+    /// A CSV file, a LIBSVM file (.libsvm, .svm), or - for CSV from standard input; without one, data are generated
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+
+    /// The column to predict; it has two values. The last one if none is named
+    #[arg(long, value_name = "COLUMN", help_heading = "Data", conflicts_with = "resume")]
+    pub label: Option<String>,
+
+    /// Which of its values is the positive one [default: the greater one]
+    #[arg(long, value_name = "VALUE", help_heading = "Data", conflicts_with = "resume", allow_hyphen_values = true)]
+    pub positive: Option<String>,
+
+    /// Columns that are no features; they can still be groups
+    #[arg(long, value_name = "COLUMNS", help_heading = "Data", value_delimiter = ',', conflicts_with = "resume")]
+    pub drop: Vec<String>,
+
+    /// Columns of which log(1 + value) is taken
+    #[arg(long, value_name = "COLUMNS", help_heading = "Data", value_delimiter = ',', conflicts_with = "resume")]
+    pub log: Vec<String>,
+
+    /// Columns of numbers: a cell that is none is a missing value
+    #[arg(long, value_name = "COLUMNS", help_heading = "Data", value_delimiter = ',', conflicts_with = "resume")]
+    pub numeric: Vec<String>,
+
+    /// Columns whose values are categories, even if they look like numbers
+    #[arg(long, value_name = "COLUMNS", help_heading = "Data", value_delimiter = ',', conflicts_with = "resume")]
+    pub categorical: Vec<String>,
+
+    /// Columns that say which row is which: no features, and `tangor predict` repeats them
+    #[arg(long, value_name = "COLUMNS", help_heading = "Data", value_delimiter = ',', conflicts_with = "resume")]
+    pub id: Vec<String>,
+
+    /// A column that says how much each row counts
+    #[arg(long, value_name = "COLUMN", help_heading = "Data", conflicts_with = "resume")]
+    pub sample_weight: Option<String>,
+
+    #[command(flatten)]
+    pub layout: LayoutArguments,
+
+    /// Whether the first line has the names of the columns [default: yes, unless it looks like data, which is refused]
+    #[arg(long, value_name = "WHETHER", help_heading = "Data", conflicts_with = "resume")]
+    pub header: Option<YesNo>,
+
+    /// Numbers are written as in 1.234,5
+    #[arg(long, help_heading = "Data", conflicts_with = "resume")]
+    pub decimal_comma: bool,
+
+    /// Rows of generated data
+    #[arg(long, value_name = "N", help_heading = "Data", default_value_t = 10_000, conflicts_with_all = ["file", "resume"])]
+    pub rows: usize,
+
+    /// Columns of generated data, besides `group`
+    #[arg(long, value_name = "N", help_heading = "Data", default_value_t = 10, conflicts_with_all = ["file", "resume"])]
+    pub columns: usize,
+}
+
+/// How the text of a file is to be understood.
+#[derive(Clone, Debug, Default, Args, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LayoutArguments {
+    /// What separates the fields: one character, or tab [default: found among , ; tab |]
+    #[arg(long, value_name = "CHARACTER", help_heading = "Data", value_parser = delimiter)]
+    pub delimiter: Option<u8>,
+
+    /// How letters are encoded
+    #[arg(long, value_name = "NAME", help_heading = "Data", value_enum, default_value_t)]
+    pub encoding: Letters,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+pub enum YesNo {
+    /// It has
+    Yes,
+    /// It has not: the columns are called c1, c2, ...
+    No,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+pub enum Letters {
+    /// UTF-8, as nearly everywhere
+    #[default]
+    Utf8,
+    /// Latin-1 (ISO 8859-1), as in older files
+    Latin1,
+}
+
+impl LayoutArguments {
+    /// A file, or standard input for `-`.
+    pub fn source(&self, file: &Path) -> Result<Source, Error> {
+        let source = if file == Path::new("-") { Source::standard_input()? } else { Source::from(file) };
+        Ok(source.latin1(self.encoding == Letters::Latin1))
+    }
+}
+
+impl DataArguments {
+    /// Reads or generates the data, with the groups that the goal needs.
+    pub fn open(&self, goal: &Goal, seed: u64) -> Result<DataSet, Error> {
+        let Some(file) = &self.file else { return Ok(generate(self.rows, self.columns, seed)?) };
+        let mut groups: Vec<String> =
+            goal.constraints.iter().filter_map(|constraint| constraint.column()).map(Into::into).collect();
+        groups.sort();
+        groups.dedup();
+        let reading = Reading {
+            label: self.label.clone(),
+            positive: self.positive.clone(),
+            drop: self.drop.iter().chain(&self.id).cloned().collect(),
+            log: self.log.clone(),
+            numeric: self.numeric.clone(),
+            categorical: self.categorical.clone(),
+            groups,
+            weight: self.sample_weight.clone(),
+            format: Format { delimiter: self.layout.delimiter, header: self.header.map(|header| header == YesNo::Yes) },
+            decimal: self.decimal(),
+        };
+        let source = self.layout.source(file)?;
+        Ok(if is_libsvm(file) { reading.libsvm(source)? } else { reading.csv(source)? })
+    }
+
+    /// What a model of these data has to know of files.
+    pub fn form(&self) -> FileForm {
+        FileForm {
+            header: self.header != Some(YesNo::No),
+            decimal: self.decimal(),
+            id: self.id.clone(),
+            weight: self.sample_weight.clone(),
+        }
+    }
+
+    fn decimal(&self) -> Decimal {
+        if self.decimal_comma { Decimal::Comma } else { Decimal::Point }
+    }
+}
+
+fn is_libsvm(file: &Path) -> bool {
+    matches!(files::extension(file).as_str(), "libsvm" | "svm" | "svmlight")
+}
+
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text {
+        "tab" | "\\t" => Ok(b'\t'),
+        _ => match text.as_bytes() {
+            [byte] if byte.is_ascii() && !byte.is_ascii_alphanumeric() && *byte != b'"' => Ok(*byte),
+            _ => Err("a separator is one character that is no letter, digit or quote, or the word tab".to_string()),
+        },
+    }
+}

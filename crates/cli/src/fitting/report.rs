@@ -1,0 +1,223 @@
+//! What the constraints of a fit came to, for people.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+use tangor_learn::{Attained, Estimate, Evaluation, Outcome};
+
+use crate::number::{counted, readable, short};
+use crate::plain;
+use crate::style::{BAD, DIM, GOOD, TITLE, UNUSUAL};
+use crate::verdict::short_percent;
+
+/// Constraints that are shown; of more, those with the least room.
+const SHOWN: usize = 12;
+
+/// The constraints on training rows and perhaps on others.
+pub struct Constraints<'a> {
+    /// On the rows of the fit.
+    pub training: &'a Evaluation,
+    /// On other rows.
+    pub test: Option<&'a Evaluation>,
+    /// One for each constraint.
+    pub multipliers: &'a [f64],
+    /// What the constraints bound.
+    pub outcome: Outcome,
+    /// Up to which violation a constraint of the fit holds.
+    pub tolerance: f64,
+}
+
+impl Constraints<'_> {
+    /// A few lines for each.
+    pub fn print(&self, out: &mut dyn Write) -> io::Result<()> {
+        let all = &self.training.constraints;
+        if all.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "  {TITLE}constraints{TITLE:#}")?;
+        let mut shown: Vec<usize> = (0..all.len()).collect();
+        shown.sort_by(|&a, &b| self.room(a).total_cmp(&self.room(b)));
+        shown.truncate(SHOWN);
+        shown.sort_unstable();
+        for &k in &shown {
+            let multiplier = self.multipliers.get(k).copied().unwrap_or(0.0);
+            writeln!(out, "  {}: {}, multiplier {multiplier:.4}", plain::name(&all[k].name), bound(&all[k]))?;
+            self.lines(out, "training", &all[k], true)?;
+            if let Some(other) = self.test.and_then(|test| test.constraints.get(k)) {
+                self.lines(out, "test", other, false)?;
+            }
+        }
+        if all.len() > shown.len() {
+            writeln!(out, "  {DIM}and {} with more room; --json shows all{DIM:#}", all.len() - shown.len())?;
+        }
+        self.legend(out)
+    }
+
+    fn room(&self, k: usize) -> f64 {
+        let attained = &self.training.constraints[k];
+        attained.probabilities.map_or(f64::INFINITY, |estimate| attained.room(estimate.value))
+    }
+
+    fn lines(&self, out: &mut dyn Write, rows: &str, attained: &Attained, fitted: bool) -> io::Result<()> {
+        let on_decisions = matches!(self.outcome, Outcome::Decisions { .. });
+        let Some(probabilities) = attained.probabilities else {
+            return writeln!(out, "    {rows:<9} {DIM}no such rows{DIM:#}");
+        };
+        let Some(decisions) = attained.decisions else {
+            let (word, style) = self.word(attained, probabilities, fitted);
+            return writeln!(out, "    {rows:<9} {:.4}  {style}{word}{style:#}", probabilities.value);
+        };
+        let kinds = [("probabilities", probabilities, !on_decisions), ("decisions", decisions, on_decisions)];
+        for (k, (kind, estimate, bounded)) in kinds.into_iter().enumerate() {
+            let rows = if k == 0 { rows } else { "" };
+            let (word, style) = match bounded {
+                true => self.word(attained, estimate, fitted),
+                false if attained.violation(estimate.value) > 0.0 => ("beyond the bound", UNUSUAL),
+                false => ("", Style::new()),
+            };
+            let value = format!("{:7.4} +- {:.4}", estimate.value, estimate.margin);
+            let line = format!("    {rows:<9} {kind:<14} {value}  {style}{word}{style:#}");
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+
+    /// On the rows of the fit a bound holds or not. On others it is met or violated where the margin leaves no doubt.
+    fn word(&self, attained: &Attained, estimate: Estimate, fitted: bool) -> (&'static str, Style) {
+        let (violation, room) = (attained.violation(estimate.value), attained.room(estimate.value));
+        // Decisions are bounded by way of a curve: what they come to themselves is known afterwards.
+        let tolerance = self.tolerance;
+        match fitted {
+            true if violation <= tolerance => ("holds", GOOD),
+            true => ("violated", BAD),
+            false if room >= estimate.margin => ("met", GOOD),
+            false if violation > estimate.margin => ("violated", BAD),
+            false => ("unclear", UNUSUAL),
+        }
+    }
+
+    fn legend(&self, out: &mut dyn Write) -> io::Result<()> {
+        let confidence = short_percent(self.training.confidence);
+        let threshold = readable(self.training.threshold);
+        writeln!(out, "  {DIM}+- is the margin of {confidence}% confidence for other rows of the kind;{DIM:#}")?;
+        writeln!(out, "  {DIM}holds: on these rows, up to {}; met, violated: beyond the{DIM:#}", short(self.tolerance))?;
+        writeln!(out, "  {DIM}margin; decisions are made at a probability of {threshold}{DIM:#}\n")
+    }
+}
+
+fn bound(attained: &Attained) -> String {
+    match (attained.lower, attained.upper) {
+        (Some(_), Some(upper)) => format!("within +-{upper}"),
+        (None, Some(upper)) => format!("at most {upper}"),
+        (Some(lower), None) => format!("at least {lower}"),
+        (None, None) => "unbounded".to_string(),
+    }
+}
+
+/// How well probabilities and decisions agree with the labels: a line for each measure.
+pub fn print_quality(out: &mut dyn Write, training: &Evaluation, test: Option<&Evaluation>) -> io::Result<()> {
+    let column = |evaluation: &Evaluation| {
+        let quality = &evaluation.overall;
+        [
+            ("mean loss", Some(evaluation.loss)),
+            ("accuracy", Some(quality.accuracy)),
+            ("AUC", quality.auc),
+            ("recall", quality.recall),
+            ("precision", quality.precision),
+            ("false positive rate", quality.false_positive),
+            ("calibration error", Some(quality.calibration_error)),
+        ]
+    };
+    let heading = |evaluation: &Evaluation, what: &str| format!("{what} ({})", counted(evaluation.rows, "row"));
+    let title = heading(training, "training");
+    let other = test.map(|test| heading(test, "test")).unwrap_or_default();
+    let title = format!("{:<20} {title:<24}{other}", "quality");
+    writeln!(out, "  {TITLE}{}{TITLE:#}", title.trim_end())?;
+    let told = |value: Option<f64>| value.map_or_else(|| "-".to_string(), |value| format!("{value:.4}"));
+    let others = test.map(column);
+    for (k, (name, value)) in column(training).into_iter().enumerate() {
+        let other = others.map(|others| told(others[k].1)).unwrap_or_default();
+        writeln!(out, "{}", format!("  {name:<20} {:<24}{other}", told(value)).trim_end())?;
+    }
+    Ok(())
+}
+
+/// The same for each group, as far as the screen is wide.
+pub fn print_groups(out: &mut dyn Write, evaluation: &Evaluation, what: &str, width: usize) -> io::Result<()> {
+    if evaluation.groups.is_empty() {
+        return Ok(());
+    }
+    let mut groups: Vec<_> = evaluation.groups.iter().collect();
+    groups.sort_by_key(|group| (group.column.clone(), std::cmp::Reverse(group.quality.rows)));
+    let name = |k: usize| plain::name(&format!("{} = {}", groups[k].column, groups[k].value)).into_owned();
+    let names: Vec<String> = (0..groups.len().min(SHOWN)).map(name).collect();
+    let first = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(7 + what.len()).min(32);
+    type Cell = fn(&tangor_learn::Quality) -> Option<f64>;
+    let columns: [(&str, Cell); 8] = [
+        ("observed", |quality| Some(quality.observed)),
+        ("predicted", |quality| Some(quality.predicted)),
+        ("selected", |quality| Some(quality.selected)),
+        ("recall", |quality| quality.recall),
+        ("false pos", |quality| quality.false_positive),
+        ("calib err", |quality| Some(quality.calibration_error)),
+        ("precision", |quality| quality.precision),
+        ("AUC", |quality| quality.auc),
+    ];
+    let room = width.saturating_sub(2 + first + 8) / 10;
+    let columns = &columns[..room.clamp(1, columns.len())];
+    write!(out, "\n  {TITLE}{:<first$} {:>7}", format!("groups, {what}"), "rows")?;
+    columns.iter().try_for_each(|(title, _)| write!(out, " {title:>9}"))?;
+    writeln!(out, "{TITLE:#}")?;
+    for (group, name) in groups.iter().zip(&names) {
+        let short: String = name.chars().take(first).collect();
+        write!(out, "  {short:<first$} {:>7}", group.quality.rows)?;
+        for (_, cell) in columns {
+            write!(out, " {:>9}", cell(&group.quality).map_or_else(|| "-".to_string(), |value| format!("{value:.4}")))?;
+        }
+        writeln!(out)?;
+    }
+    match groups.len() > names.len() {
+        true => writeln!(out, "  {DIM}and {} smaller ones; --json shows all{DIM:#}", groups.len() - names.len()),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn met_is_said_only_where_the_margin_allows_it() {
+        let attained =
+            Attained { name: String::new(), lower: Some(-0.1), upper: Some(0.1), probabilities: None, decisions: None };
+        let overall = tangor_learn::Quality {
+            rows: 0,
+            observed: 0.0,
+            predicted: 0.0,
+            selected: 0.0,
+            accuracy: 0.0,
+            recall: None,
+            false_positive: None,
+            precision: None,
+            auc: None,
+            calibration_error: 0.0,
+        };
+        let training = Evaluation {
+            rows: 0,
+            loss: 0.0,
+            threshold: 0.5,
+            confidence: 0.95,
+            overall,
+            groups: Vec::new(),
+            constraints: Vec::new(),
+        };
+        let outcome = Outcome::Probabilities;
+        let all = Constraints { training: &training, test: None, multipliers: &[], outcome, tolerance: 0.01 };
+        let word = |value, fitted| all.word(&attained, Estimate { value, margin: 0.03 }, fitted).0;
+        assert_eq!([-0.1, 0.0, 0.109, -0.12].map(|value| word(value, true)), ["holds", "holds", "holds", "violated"]);
+        assert_eq!(
+            [0.0, 0.069, 0.08, 0.1, -0.12, 0.14].map(|value| word(value, false)),
+            ["met", "met", "unclear", "unclear", "unclear", "violated"]
+        );
+    }
+}

@@ -1,0 +1,215 @@
+//! `tangor fit` with data as people have them, and what it says of the outcome.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use tempfile::TempDir;
+
+use crate::{code, refusal, run, run_json, stderr, stdout, tangor};
+
+fn write(folder: &TempDir, name: &str, text: &str) -> PathBuf {
+    let path = folder.path().join(name);
+    std::fs::write(&path, text).expect("the file can be written");
+    path
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("the path is UTF-8")
+}
+
+/// People of five towns and two sexes, with a name, an age and a weight; the fifth town is small.
+fn people(rows: usize) -> String {
+    let row = |i: usize| {
+        let (age, sex) = (20 + i * 37 % 50, if i * 13 % 7 < 3 { "f" } else { "m" });
+        let rich = age + (i * 29 % 31) + if sex == "m" { 8 } else { 0 } > 62;
+        let town = if i < 10 { "Bonn" } else { ["Rome", "Oslo", "Bath", "Pisa"][i % 4] };
+        format!("p{i},{age},{town},{sex},{},{}\n", 1 + i % 3, if rich { "yes" } else { "no" })
+    };
+    "name,age,town,sex,weight,rich\n".to_string() + &(0..rows).map(row).collect::<String>()
+}
+
+#[test]
+fn a_bad_cell_is_named_and_taken_as_missing() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let file = write(&folder, "a.csv", &people(300).replacen("p7,", "p7,about ", 1));
+    let arguments = ["fit", text(&file), "--drop", "name,weight", "--json"];
+    let output = run(&arguments);
+    let expected = "a.csv:9: column \"age\": \"about 29\" is not a number: this cell is taken as missing; --categorical age makes every \
+                    value a category";
+    assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    let (all, _) = run_json(&arguments);
+    assert_eq!(all["model"]["weights"].as_array().unwrap().len(), 1 + 5 + 2 + 1);
+}
+
+#[test]
+fn the_positive_value_is_chosen_and_said() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let file = write(&folder, "a.csv", &people(200));
+    let arguments = ["fit", text(&file), "--drop", "name", "--color", "never", "--positive"];
+    let shares = ["yes", "no"].map(|positive| {
+        let told = stdout(&run(&[&arguments[..], &[positive]].concat()));
+        let line = told.lines().find(|line| line.starts_with("positive: ")).expect("it is said").to_string();
+        assert!(line.starts_with(&format!("positive: rich = {positive} in ")), "{line}");
+        line.split(' ').nth(5).unwrap().trim_end_matches('%').parse::<f64>().unwrap()
+    });
+    assert!((shares[0] + shares[1] - 100.0).abs() < 0.11, "{shares:?}");
+    assert!(refusal(&[&arguments[..], &["perhaps"]].concat()).contains("is \"no\" or \"yes\", but never \"perhaps\""));
+}
+
+#[test]
+fn nothing_is_left_behind_by_a_fit_that_fails() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let (file, wrong) = (write(&folder, "a.csv", &people(100)), write(&folder, "b.csv", "age,rich\n30,yes\n"));
+    let model = folder.path().join("model.json");
+    let message = refusal(&["fit", text(&file), "--test", text(&wrong), "--model", text(&model)]);
+    assert!(message.contains("it has no column"), "{message}");
+    assert!(!model.exists(), "an empty model was left behind");
+    let nowhere = folder.path().join("none/model.json");
+    assert!(refusal(&["fit", text(&file), "--model", text(&nowhere)]).contains("cannot be written"));
+    // An old model stays whole.
+    std::fs::write(&model, "old").unwrap();
+    refusal(&["fit", text(&file), "--label", "shoe", "--model", text(&model)]);
+    assert_eq!(std::fs::read_to_string(&model).unwrap(), "old");
+}
+
+#[test]
+fn predictions_say_who_is_who_and_come_whole_or_not_at_all() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let (file, model) = (write(&folder, "a.csv", &people(120)), folder.path().join("model.json"));
+    let fitted = run(&["fit", text(&file), "--id", "name", "--threshold", "f1", "--model", text(&model), "--json"]);
+    assert_eq!(code(&fitted), 0, "{}", stderr(&fitted));
+    let predicted = stdout(&run(&["predict", text(&model), text(&file)]));
+    let lines: Vec<&str> = predicted.lines().collect();
+    assert_eq!((lines.len(), lines[0]), (121, "name,probability,prediction"));
+    assert!(lines[8].starts_with("p7,0."), "{}", lines[8]);
+    let chosen: serde_json::Value = serde_json::from_slice(&std::fs::read(&model).unwrap()).unwrap();
+    let threshold = chosen["training"]["threshold"].as_f64().unwrap();
+    assert!(threshold > 0.0 && threshold < 1.0 && threshold != 0.5, "{threshold}");
+    for line in &lines[1..] {
+        let fields: Vec<&str> = line.split(',').collect();
+        assert_eq!(fields[1].parse::<f64>().unwrap() > threshold, fields[2] == "yes", "{line}");
+    }
+    // From standard input, with another column to tell rows apart, and semicolons.
+    let mut child = tangor(&["predict", text(&model), "-", "--id", "town,name"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program can be started");
+    let other = people(120).replace(',', ";");
+    child.stdin.take().unwrap().write_all(other.as_bytes()).expect("the program reads");
+    let piped = stdout(&child.wait_with_output().unwrap());
+    assert!(piped.starts_with("town,name,probability,prediction\nBonn,p0,0."), "{piped}");
+    // The last row is wrong: nothing at all is printed.
+    let wrong = write(&folder, "wrong.csv", &(people(50) + "p50,old,Rome,f,1,yes\n"));
+    let message = refusal(&["predict", text(&model), text(&wrong)]);
+    assert!(message.contains("wrong.csv:52: column \"age\": \"old\" is not a number"), "{message}");
+}
+
+#[test]
+fn names_cannot_steer_the_terminal() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let file = write(&folder, "a.csv", &people(200).replace("age", "a\u{1b}[2Jge").replace("Bath", "B\u{1b}[31math"));
+    let output =
+        run(&["fit", text(&file), "--drop", "name", "--max-rate-gap", "town=0.2", "--min-group", "1", "--color", "never"]);
+    let told = stdout(&output) + &stderr(&output);
+    assert!(!told.contains('\u{1b}') && told.contains("\\u{1b}[2J") && told.contains("B\\u{1b}[31math"), "{told}");
+}
+
+#[test]
+fn small_groups_are_named_and_the_others_compared_with_the_whole() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let file = write(&folder, "a.csv", &people(600));
+    let output = run(&["fit", text(&file), "--drop", "name", "--demographic-parity", "town=0.01", "--color", "never"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let warning =
+        "warning: rate gap of town: 1 group with fewer than 30 rows that count has no constraint of its own: Bonn (10)";
+    assert!(stderr(&output).contains(warning), "{}", stderr(&output));
+    let told = stdout(&output);
+    assert_eq!(told.matches(" - all: within +-0.01").count(), 4, "{told}");
+}
+
+#[test]
+fn constraints_on_decisions_bound_decisions() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let file = write(&folder, "a.csv", &people(1500));
+    let gap = |more: &[&str]| {
+        let arguments = ["fit", text(&file), "--drop", "name,sex", "--max-rate-gap", "sex=0.01", "--json"];
+        let (all, status) = run_json(&[&arguments[..], more].concat());
+        let attained = &all["model"]["training"]["constraints"][0];
+        (attained["decisions"]["value"].as_f64().unwrap().abs(), status)
+    };
+    let (on_probabilities, _) = gap(&[]);
+    let (on_decisions, _) = gap(&["--on", "decisions"]);
+    assert!(on_decisions < 0.025 && on_decisions < on_probabilities, "{on_decisions} {on_probabilities}");
+    assert!(refusal(&["fit", "--on", "decisions", "--threshold", "f1"]).contains("a threshold that is known before the fit"));
+}
+
+#[test]
+fn the_penalty_is_found_by_cross_validation() {
+    let arguments = ["fit", "--rows", "300", "--columns", "20", "--l2", "auto", "--folds", "4", "--color", "never"];
+    let told = stdout(&run(&arguments));
+    assert!(told.contains("loss of rows left out, in 4 parts") && told.matches("  best").count() == 1, "{told}");
+    let losses: Vec<f64> = told
+        .lines()
+        .filter(|line| line.contains(" +- 0.0"))
+        .filter_map(|line| line.split_whitespace().nth(1)?.parse().ok())
+        .collect();
+    let best = told.lines().find(|line| line.ends_with("  best")).unwrap();
+    let least = losses[..8].iter().copied().fold(f64::INFINITY, f64::min);
+    assert!(best.contains(&format!("{least:.5}")), "{told}");
+    let (all, _) = run_json(&[&arguments[..9], &["--json"]].concat());
+    let l2 = all["model"]["goal"]["penalty"]["l2"].as_f64().unwrap();
+    assert!(best.trim_start().starts_with(&format!("{l2:e}")), "{l2} is not {best}");
+}
+
+#[test]
+fn a_trade_off_is_drawn() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let picture = folder.path().join("price.svg");
+    let arguments = ["fit", "--rows", "1500", "--max-rate-gap", "group=0.05", "--color", "never", "--trade-off"];
+    let output = run(&[&arguments[..], &[text(&picture)]].concat());
+    let told = stdout(&output);
+    let table = told.lines().skip_while(|line| !line.contains("trade-off on the training rows")).skip(2).take(10);
+    let rows: Vec<Vec<f64>> =
+        table.map(|line| line.split_whitespace().take(4).filter_map(|word| word.parse().ok()).collect()).collect();
+    assert_eq!(rows.len(), 10, "{told}");
+    for pair in rows.windows(2) {
+        assert!(pair[1][0] < pair[0][0] && pair[1][1] >= pair[0][1] - 1e-4, "a smaller bound costs loss: {pair:?}");
+        assert!(pair[1][3] <= pair[1][0] + 1e-4, "{pair:?}");
+    }
+    let drawn = std::fs::read_to_string(&picture).expect("there is a picture");
+    assert!(drawn.contains("what a smaller gap between groups costs") && drawn.matches("<circle").count() == 30);
+    assert!(refusal(&["fit", "--rows", "300", "--json", "--trade-off", text(&picture)]).contains("needs a bound on a gap"));
+}
+
+#[test]
+fn rows_can_count_differently() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let file = write(&folder, "a.csv", &people(300));
+    let repeated: String = people(300)
+        .lines()
+        .flat_map(|line| {
+            let times = line.split(',').nth(4).and_then(|weight| weight.parse().ok()).unwrap_or(1);
+            std::iter::repeat_n(line.to_string() + "\n", times)
+        })
+        .collect();
+    let other = write(&folder, "b.csv", &repeated);
+    let weights = |arguments: &[&str]| -> Vec<f64> {
+        let (all, _) = run_json(
+            &[arguments, &["--numeric", "age", "--max-rate-gap", "sex=0.05", "--tolerance", "1e-9", "--json"]].concat(),
+        );
+        all["model"]["training"]["groups"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|g| g["quality"]["predicted"].as_f64().unwrap())
+            .collect()
+    };
+    let weighted = weights(&["fit", text(&file), "--drop", "name", "--sample-weight", "weight"]);
+    let counted = weights(&["fit", text(&other), "--drop", "name,weight"]);
+    // Means and deviations of columns are those of the rows as they stand, which changes the penalty a little and nothing else.
+    for (a, b) in weighted.iter().zip(counted) {
+        assert!((a - b).abs() < 1e-3, "{a} {b}");
+    }
+}

@@ -1,0 +1,258 @@
+//! From a table to data. A file is read several times, first to learn how to encode it, then to encode it, so that its text is never kept.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::cell::{Decimal, is_missing};
+use crate::scan::{Categories, Nature, Scan, Wish, too_many};
+use crate::table::{Encoder, Table};
+use crate::{Column, DataSet, Encoding, Error, Features, Format, Grouping, Kind, Labels, Source};
+
+/// How a file is read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// The column of the label; the last one if none is given.
+    pub label: Option<String>,
+    /// Which of its two values is the positive one; the greater one, as numbers or as texts, if none is given.
+    pub positive: Option<String>,
+    /// Columns that are no features. They can still be groups.
+    pub drop: Vec<String>,
+    /// Columns of which `log(1 + value)` is taken.
+    pub log: Vec<String>,
+    /// Columns of numbers, whatever else is in them.
+    pub numeric: Vec<String>,
+    /// Columns whose values are categories, even if they are numbers.
+    pub categorical: Vec<String>,
+    /// Columns by which rows are grouped.
+    pub groups: Vec<String>,
+    /// A column that says how much each row counts; no feature.
+    pub weight: Option<String>,
+    /// Separator and header.
+    pub format: Format,
+    /// How numbers are written.
+    pub decimal: Decimal,
+}
+
+/// What the first readings of a table found.
+struct Found {
+    encoding: Encoding,
+    labels: Labels,
+    groupings: Vec<Grouping>,
+    remarks: Vec<String>,
+}
+
+/// What is to be read besides features, when their encoding is known.
+pub(crate) struct Roles<'a> {
+    pub labels: &'a Labels,
+    /// Without members.
+    pub groupings: Vec<Grouping>,
+    pub weight: Option<&'a str>,
+    pub decimal: Decimal,
+}
+
+impl Reading {
+    /// Reads a CSV file.
+    pub fn csv(&self, source: impl Into<Source>) -> Result<DataSet, Error> {
+        let source = source.into();
+        let Found { encoding, labels, groupings, remarks } = self.learn(&source)?;
+        let roles = Roles { labels: &labels, groupings, weight: self.weight.as_deref(), decimal: self.decimal };
+        let data = read_encoded(&source, self.format, &encoding, roles)?;
+        Ok(DataSet { remarks, ..data })
+    }
+
+    /// The first readings: kinds of columns, means and deviations, then categories, labels and groups.
+    fn learn(&self, source: &Source) -> Result<Found, Error> {
+        let mut table = Table::open(source, self.format)?;
+        let label = self.label.as_ref().map_or(Ok(table.header.len() - 1), |name| table.find(name))?;
+        let groups = self.groups.iter().map(|name| table.find(name)).collect::<Result<Vec<_>, _>>()?;
+        let weight = self.weight.as_ref().map(|name| table.find(name)).transpose()?;
+        let left_out = self.left_out(&table, label, weight)?;
+        let mut scans: Vec<(usize, Scan)> = self.wishes(&table)?.into_iter().filter(|(k, _)| !left_out.contains(k)).collect();
+        let mut familiar = vec![false; table.header.len()];
+        let mut rows = 0u64;
+        while table.advance()? {
+            rows += 1;
+            if is_missing(table.field(label)) {
+                return Err(table.wrong(label, "the label is missing"));
+            }
+            for (k, scan) in &mut scans {
+                scan.add(table.field(*k), table.place).map_err(|message| table.wrong(*k, &message))?;
+            }
+            for (k, familiar) in familiar.iter_mut().enumerate() {
+                *familiar |= table.field(k) == table.header[k];
+            }
+        }
+        if rows == 0 {
+            return Err(table.unusable("it has a header but no rows"));
+        }
+        if self.format.header.is_none() {
+            notice_missing_header(&table, &familiar)?;
+        }
+        let mut natures = Vec::with_capacity(scans.len());
+        let mut remarks = Vec::new();
+        for (k, scan) in &scans {
+            let place = scan.first_text.as_ref().map_or(0, |(place, _)| *place);
+            natures.push((*k, scan.nature().map_err(|message| table.wrong_at(place, *k, &message))?));
+            remarks.extend(scan.doubt(&table.header[*k]).map(|(place, text)| table.wrong_at(place, *k, &text).to_string()));
+        }
+        let texts = natures.iter().filter(|(_, nature)| *nature == Nature::Categories).map(|(k, _)| *k);
+        let mut categories = self.categories(source, texts.chain(groups.iter().copied()).chain([label]))?;
+        let labels = self.labels(&table, label, &categories[&label])?;
+        let groupings = groups.iter().map(|&k| grouping(&table, k, &categories[&k])).collect::<Result<_, _>>()?;
+        let examples: HashMap<usize, &(u64, String)> =
+            scans.iter().filter_map(|(k, scan)| Some((*k, scan.first_text.as_ref()?))).collect();
+        let mut columns = Vec::with_capacity(natures.len());
+        for (k, nature) in natures {
+            let kind = match nature {
+                Nature::Numbers(scale) => Kind::Number(scale),
+                Nature::Categories => {
+                    let all = categories.remove(&k).unwrap_or_default().all();
+                    let (place, example) = examples.get(&k).map_or((0, ""), |(place, text)| (*place, text.as_str()));
+                    let categories = all.ok_or_else(|| table.wrong_at(place, k, &too_many(example)))?;
+                    Kind::Text { categories }
+                }
+            };
+            columns.push(Column { name: table.header[k].clone(), kind });
+        }
+        // Numbers first; the sort keeps the order of the file among themselves.
+        columns.sort_by_key(|column: &Column| matches!(column.kind, Kind::Text { .. }));
+        Ok(Found { encoding: Encoding::Columns(columns), labels, groupings, remarks })
+    }
+
+    /// The columns that are no features.
+    fn left_out(&self, table: &Table, label: usize, weight: Option<usize>) -> Result<HashSet<usize>, Error> {
+        let dropped = self.drop.iter().map(|name| table.find(name)).collect::<Result<Vec<_>, _>>()?;
+        Ok(dropped.into_iter().chain([label]).chain(weight).collect())
+    }
+
+    /// What each column is to be.
+    fn wishes(&self, table: &Table) -> Result<Vec<(usize, Scan)>, Error> {
+        let mut wishes = vec![Wish::None; table.header.len()];
+        let said = [(&self.categorical, Wish::Categories), (&self.log, Wish::Logarithms), (&self.numeric, Wish::Numbers)];
+        for (names, wish) in said {
+            for name in names {
+                let k = table.find(name)?;
+                let before = std::mem::replace(&mut wishes[k], wish);
+                if before == Wish::Categories {
+                    return Err(table.wrong(k, "it cannot hold numbers and categories at once"));
+                }
+                if before == Wish::Logarithms {
+                    // A logarithm is one of a number in any case.
+                    wishes[k] = Wish::Logarithms;
+                }
+            }
+        }
+        Ok(wishes.into_iter().map(|wish| Scan::new(wish, self.decimal)).enumerate().collect())
+    }
+
+    /// The different values of some columns.
+    fn categories(&self, source: &Source, columns: impl Iterator<Item = usize>) -> Result<HashMap<usize, Categories>, Error> {
+        let mut categories: HashMap<usize, Categories> = columns.map(|k| (k, Categories::default())).collect();
+        let mut table = Table::open(source, self.format)?;
+        while table.advance()? {
+            categories.iter_mut().for_each(|(&k, categories)| categories.add(table.field(k)));
+        }
+        Ok(categories)
+    }
+
+    fn labels(&self, table: &Table, k: usize, categories: &Categories) -> Result<Labels, Error> {
+        let column = table.header[k].clone();
+        let refuse = |count: &str| {
+            table.unusable(&format!(
+                "the label {column:?} has {count}, but logistic regression needs exactly two: name it with --label"
+            ))
+        };
+        let values = categories.known().ok_or_else(|| refuse("very many different values"))?;
+        let [a, b] = &values[..] else {
+            let plural = if values.len() == 1 { "" } else { "s" };
+            return Err(refuse(&format!("{} different value{plural}", values.len())));
+        };
+        let swapped = match &self.positive {
+            None => self.decimal.number(a).zip(self.decimal.number(b)).is_some_and(|(a, b)| a > b),
+            Some(positive) if positive == a => true,
+            Some(positive) if positive == b => false,
+            Some(positive) => {
+                let message = format!("the label {column:?} is {a:?} or {b:?}, but never {positive:?}");
+                return Err(table.unusable(&message));
+            }
+        };
+        let (negative, positive) = if swapped { (b.clone(), a.clone()) } else { (a.clone(), b.clone()) };
+        Ok(Labels { column, negative, positive })
+    }
+}
+
+/// Refuses a table whose first row is data rather than names. A name hardly ever stands among the values of its own column; the columns
+/// of a table without names may well be counted.
+fn notice_missing_header(table: &Table, familiar: &[bool]) -> Result<(), Error> {
+    let number = |name: &String| Decimal::Point.number(name);
+    let numbers: Vec<f64> = table.header.iter().filter_map(number).collect();
+    let counted = numbers.windows(2).all(|pair| pair[1] - pair[0] == 1.0);
+    let known = familiar.iter().filter(|familiar| **familiar).count();
+    let all_numbers = numbers.len() == table.header.len() && !counted;
+    match all_numbers || (known > 0 && (!numbers.is_empty() || 2 * known >= table.header.len().max(3))) {
+        true => {
+            let k = familiar.iter().position(|familiar| *familiar).unwrap_or(0);
+            let message = "the first line looks like data, not like names of columns: --header no calls the columns c1, c2, ..., and \
+                           --header yes insists on names";
+            Err(table.wrong_at(0, k, message))
+        }
+        false => Ok(()),
+    }
+}
+
+fn grouping(table: &Table, k: usize, categories: &Categories) -> Result<Grouping, Error> {
+    let column = table.header[k].clone();
+    match categories.known() {
+        Some(values) if values.len() >= 2 => Ok(Grouping { column, values, members: Vec::new() }),
+        Some(_) => Err(table.unusable(&format!("the column {column:?} has one value only, so there are no groups"))),
+        None => Err(table.unusable(&format!("the column {column:?} has too many different values to be groups"))),
+    }
+}
+
+/// The last reading, with an encoding that is known.
+pub(crate) fn read_encoded(source: &Source, format: Format, encoding: &Encoding, roles: Roles) -> Result<DataSet, Error> {
+    let Roles { labels, mut groupings, weight, decimal } = roles;
+    let mut table = Table::open(source, format)?;
+    let mut encoder = Encoder::new(&table, encoding)?;
+    let label = table.find(&labels.column)?;
+    let groups = groupings.iter().map(|grouping| table.find(&grouping.column)).collect::<Result<Vec<_>, _>>()?;
+    let weight = weight.map(|name| table.find(name)).transpose()?;
+    let mut features = Features::new(encoding.features(), encoding.dense());
+    let (mut positive, mut weights) = (Vec::new(), Vec::new());
+    while table.advance()? {
+        let row = encoder.encode(&table)?;
+        features.push(&row.dense, row.sparse.iter().copied());
+        positive.push(match table.field(label) {
+            field if field == labels.positive => true,
+            field if field == labels.negative => false,
+            field => {
+                let expected = format!("the label is {field:?}, but must be {:?} or {:?}", labels.negative, labels.positive);
+                return Err(table.wrong(label, &expected));
+            }
+        });
+        for (grouping, &k) in groupings.iter_mut().zip(&groups) {
+            let field = table.field(k);
+            let group = grouping.values.binary_search_by(|value| value.as_str().cmp(field));
+            grouping.members.push(group.ok().map(|group| group as u16));
+        }
+        if let Some(k) = weight {
+            let value = decimal.number(table.field(k)).filter(|value| *value >= 0.0);
+            let message = || table.wrong(k, &format!("the weight is {:?}, but must be a number from 0 on", table.field(k)));
+            weights.push(value.ok_or_else(message)?);
+        }
+    }
+    if positive.is_empty() {
+        return Err(table.unusable("it has a header but no rows"));
+    }
+    features.shrink();
+    let data = DataSet {
+        name: source.name(),
+        encoding: encoding.clone(),
+        labels: labels.clone(),
+        features,
+        positive,
+        groupings,
+        weights: None,
+        remarks: Vec::new(),
+    };
+    if weight.is_some() { data.weighted(weights) } else { Ok(data) }
+}
