@@ -63,7 +63,7 @@ fn figure(rows: &[Row], report: &Report) -> LineFigure {
         tolerances: vec![tolerance.stationarity, tolerance.feasibility, tolerance.complementarity],
         dots: judged(rows, report),
         ..panel(
-            if noisy { "Residuals, estimated; circles: judged on fresh samples, or exactly" } else { "Residuals" },
+            if noisy { "Residuals, estimated" } else { "Residuals" },
             330.0,
             vec![
                 line("stationarity", 0, |row| row.stationarity),
@@ -85,7 +85,11 @@ fn figure(rows: &[Row], report: &Report) -> LineFigure {
     };
     LineFigure {
         title: format!("{}: {}", plain::name(&report.problem), report.point),
-        subtitle: format!("{} after {iterations} and {time}{objective}", report.stop),
+        subtitle: format!(
+            "{} after {iterations} and {time}{objective}{}",
+            report.stop,
+            if noisy { "; circles: judged on fresh samples, or exactly" } else { "" }
+        ),
         axis: "iteration".into(),
         iterations: rows.iter().map(|row| row.iteration).collect(),
         panels,

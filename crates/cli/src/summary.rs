@@ -223,7 +223,7 @@ impl Summary<'_> {
 const PRICES: usize = 3;
 
 /// Four digits are enough for a derivative.
-fn rounded(value: f64) -> String {
+pub fn rounded(value: f64) -> String {
     let digits = format!("{value:.3e}");
     readable(digits.parse().unwrap_or(value))
 }

@@ -102,6 +102,9 @@ impl Fit {
         self.settings.assignments.splice(0..0, self.sampling.assignments());
         let saved = self.record.saved()?;
         let mut task = self.task(saved.as_ref())?;
+        if self.trade_off.is_some() {
+            trade_off::check(&task.goal)?;
+        }
         self.outputs().into_iter().flatten().try_for_each(|path| files::check(path))?;
         let seed = record::settings(&self.settings, saved.as_ref(), defaults(true))?.sampling.seed;
         let mut data = task.data.open(&task.goal, seed)?;

@@ -8,6 +8,7 @@ use tangor_solver::{Point, Report, Stop};
 use super::report::{Constraints, print_groups, print_quality};
 use crate::number::{counted, scientific, short};
 use crate::style::{DIM, GOOD, TITLE, UNUSUAL};
+use crate::summary::rounded;
 use crate::{duration, plain, width};
 
 /// Weights that are shown: the largest.
@@ -77,7 +78,7 @@ impl Fitted<'_> {
         writeln!(out, "  {DIM}{:<first$} {:>9} {:>12} {:>11}{DIM:#}", "feature", "weight", "per unit", "odds ratio")?;
         for (name, &k) in names.iter().zip(&largest) {
             let per_unit = weights[k] * units[k];
-            let unit = if k == intercept { String::new() } else { format!("{per_unit:.4e}") };
+            let unit = if k == intercept { String::new() } else { rounded(per_unit) };
             let ratio = if k == intercept { String::new() } else { format!("{:.4}", weights[k].exp()) };
             writeln!(out, "{}", format!("  {name:<first$} {:>9.4} {unit:>12} {ratio:>11}", weights[k]).trim_end())?;
         }

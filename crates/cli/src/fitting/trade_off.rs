@@ -24,7 +24,16 @@ pub struct Fitted {
     solved: bool,
 }
 
-/// Fits with a row of bounds from none to zero; the goal must have gaps.
+/// Refuses a goal without gaps: there is nothing to trade.
+pub fn check(goal: &Goal) -> Result<(), Error> {
+    let message = "--trade-off needs a bound on a gap between groups, as in --max-rate-gap sex=0.02";
+    match goal.constraints.iter().any(|constraint| matches!(constraint, Constraint::Gap { .. })) {
+        true => Ok(()),
+        false => Err(Error::Setting(message.to_string())),
+    }
+}
+
+/// Fits with a row of bounds from none to zero.
 pub fn explore(
     data: &Arc<DataSet>,
     test: Option<&DataSet>,
@@ -32,10 +41,6 @@ pub fn explore(
     threshold: f64,
     settings: &Settings,
 ) -> Result<Vec<Fitted>, Error> {
-    if !goal.constraints.iter().any(is_gap) {
-        let message = "--trade-off needs a bound on a gap between groups, as in --max-rate-gap sex=0.02";
-        return Err(Error::Setting(message.to_string()));
-    }
     let mut weights = vec![0.0; data.features.weights()];
     let mut largest = 1.0;
     let mut fits = Vec::with_capacity(SHARES.len());
@@ -54,10 +59,6 @@ pub fn explore(
         fits.push(Fitted { bound, training: model.training, test, solved: report.point == Point::EpsKkt });
     }
     Ok(fits)
-}
-
-fn is_gap(constraint: &Constraint) -> bool {
-    matches!(constraint, Constraint::Gap { .. })
 }
 
 #[derive(Clone, Copy)]

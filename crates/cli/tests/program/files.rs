@@ -46,10 +46,10 @@ fn a_picture_is_drawn() {
     let svg = fs::read_to_string(&picture).expect("a picture");
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
     assert!(!svg.contains("NaN") && !svg.contains("inf"));
-    for curve in ["stationarity", "feasibility", "complementarity", "rho", "eta"] {
+    for curve in ["stationarity", "feasibility", "complementarity", "f", "rho", "eta"] {
         assert!(svg.contains(&format!(">{curve}<")), "{curve} is not named");
     }
-    assert_eq!(svg.matches("<path class=\"curve\"").count(), 5);
+    assert_eq!(svg.matches("<path class=\"curve\"").count(), 6);
 }
 
 #[test]

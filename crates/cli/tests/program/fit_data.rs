@@ -131,17 +131,17 @@ fn small_groups_are_named_and_the_others_compared_with_the_whole() {
 
 #[test]
 fn constraints_on_decisions_bound_decisions() {
-    let folder = TempDir::new().expect("a folder can be made");
-    let file = write(&folder, "a.csv", &people(1500));
     let gap = |more: &[&str]| {
-        let arguments = ["fit", text(&file), "--drop", "name,sex", "--max-rate-gap", "sex=0.01", "--json"];
+        let arguments = ["fit", "--rows", "4000", "--columns", "5", "--max-rate-gap", "group=0.02", "--json"];
         let (all, status) = run_json(&[&arguments[..], more].concat());
-        let attained = &all["model"]["training"]["constraints"][0];
-        (attained["decisions"]["value"].as_f64().unwrap().abs(), status)
+        assert_eq!(status, 0);
+        all["model"]["training"]["constraints"][0]["decisions"]["value"].as_f64().unwrap().abs()
     };
-    let (on_probabilities, _) = gap(&[]);
-    let (on_decisions, _) = gap(&["--on", "decisions"]);
-    assert!(on_decisions < 0.025 && on_decisions < on_probabilities, "{on_decisions} {on_probabilities}");
+    for seed in ["1", "2", "3"] {
+        let (on_probabilities, on_decisions) = (gap(&["--seed", seed]), gap(&["--seed", seed, "--on", "decisions"]));
+        // A curve stands for the step, so that the bound is met up to what the curve misses.
+        assert!(on_decisions < 0.03 && on_probabilities > 0.04, "{on_decisions} {on_probabilities}");
+    }
     assert!(refusal(&["fit", "--on", "decisions", "--threshold", "f1"]).contains("a threshold that is known before the fit"));
 }
 
