@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 use tangor_problem::{Counts, Noise, Noisy, Problem};
-use tangor_solver::{Observer, Point, Report, Row, Settings, Solver};
+use tangor_solver::{MetricKind, Observer, Point, Report, Row, Settings, Solver};
 
 use crate::Error;
 use crate::contender::{Contender, Method};
@@ -113,7 +113,7 @@ impl Task {
             iterations: report.iterations,
             counts: report.evaluations,
             samples: report.samples.total(),
-            hessians: 0,
+            hessians: report.evaluations.hessian,
             seconds: report.seconds,
             trace: trace.points(),
         })
@@ -121,7 +121,10 @@ impl Task {
 
     fn report(&self, settings: Settings, observer: &mut dyn Observer) -> Result<Report, Error> {
         let refused = |error: tangor_solver::Error| Error::Refused(error.to_string());
-        let problem = self.member.source.problem()?;
+        let problem = match settings.metric.kind {
+            MetricKind::Exact => self.member.source.with_hessian()?,
+            _ => self.member.source.problem()?,
+        };
         if self.contender.noise == 0.0 {
             return Ok(Solver::new(problem, settings).map_err(refused)?.run(observer));
         }

@@ -73,14 +73,15 @@ impl Opened {
 impl ProblemArguments {
     /// Opens the problem.
     pub fn open(&self) -> Result<Opened, Error> {
-        self.open_with(&Patience::default())
+        self.open_with(&Patience::default(), false)
     }
 
-    /// Opens the problem; a program that evaluates its functions is waited for only as long as the patience lasts.
-    pub fn open_with(&self, patience: &Patience) -> Result<Opened, Error> {
+    /// Opens the problem, if wanted with second derivatives; a program that evaluates its functions is waited for only as long as the
+    /// patience lasts.
+    pub fn open_with(&self, patience: &Patience, hessian: bool) -> Result<Opened, Error> {
         let opened = match &self.oracle {
             Some(command) => self.open_oracle(command, patience)?,
-            None => self.open_named()?,
+            None => self.open_named(hessian)?,
         };
         let meta = opened.problem.meta();
         let entries = meta.jacobian_len();
@@ -97,9 +98,12 @@ impl ProblemArguments {
         Ok(Finder::new(None).find(self.name(), self.parameters.iter().cloned().collect())?)
     }
 
-    fn open_named(&self) -> Result<Opened, Error> {
+    fn open_named(&self, hessian: bool) -> Result<Opened, Error> {
         let source = self.source()?;
-        let opened = source.open()?;
+        let mut opened = source.open()?;
+        if hessian {
+            opened.problem = source.with_hessian()?;
+        }
         let (mut entry, mut sif, mut nl) = (None, None, None);
         match opened.about {
             About::Embedded(found) => entry = Some(found),

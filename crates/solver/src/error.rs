@@ -27,6 +27,12 @@ pub enum Error {
         /// The problem.
         name: String,
     },
+    /// There are no second derivatives.
+    #[error("metric.kind=exact needs second derivatives of exact functions, and problem {name} has none")]
+    NoSecondDerivatives {
+        /// The problem.
+        name: String,
+    },
     /// The own mapping is missing.
     #[error("normal.mapping=own needs a mapping: use Solver::with_mapping (a run with an own mapping cannot be resumed)")]
     NoOwnMapping,

@@ -113,6 +113,8 @@ impl StoredSubproblem {
             Block::Diagonal => (None, None),
             Block::Dense(matrix) => (Some(matrix.to_vec()), None),
             Block::LowRank(low_rank) => (None, Some(low_rank.clone())),
+            // Kept dense: what is stored here is small.
+            Block::Sparse(matrix) => (Some(matrix.full()), None),
         };
         let tangent = StoredSubproblem {
             metric: solver.state.metric.diagonal.clone(),
@@ -198,6 +200,7 @@ impl StoredSubproblem {
             Block::Diagonal => Beside::Nothing,
             Block::Dense(_) => Beside::Dense,
             Block::LowRank(low_rank) => Beside::LowRank(low_rank.most()),
+            Block::Sparse(matrix) => Beside::Sparse(matrix),
         };
         let projection = Projection::with(&self.jacobian, settings, beside);
         let (s, y) = (vec![0.0; columns], vec![0.0; m]);

@@ -96,7 +96,7 @@ impl<S: SampledProblem> Solver<S> {
         self.judging.kkt.judge(&self.state.current, &self.steps.tangent, &self.oracle.standard);
         let (mut row, mut moved) = (self.row(kernel_iterations), false);
         let longest = self.sensible_move();
-        self.outcome.stop = self.reason_to_stop();
+        self.outcome.stop = self.outcome.stop.or_else(|| self.reason_to_stop());
         self.keep_best(&mut row, &mut unusual);
         self.conclude(&mut unusual);
 

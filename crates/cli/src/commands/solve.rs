@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use tangor_problem::{Meta, Noise};
-use tangor_solver::{Checkpoint, Settings};
+use tangor_solver::{Checkpoint, MetricKind, Settings};
 
 use crate::error::Error;
 use crate::noise_source::{NoiseArguments, described, disturbed};
@@ -107,7 +107,7 @@ impl Solve {
         if let Some(starts) = self.starts {
             return self.run_starts(starts, &settings, &source, &ending);
         }
-        let Opened { problem, entry, .. } = self.problem.open_with(&ending.patience)?;
+        let Opened { problem, entry, .. } = self.problem.open_with(&ending.patience, settings.metric.kind == MetricKind::Exact)?;
         let names = Names::of(problem.meta());
         let meta = plain::meta(problem.meta());
         let shown = Shown::new(&self.show, &meta)?;

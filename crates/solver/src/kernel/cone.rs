@@ -130,6 +130,11 @@ pub fn quadratic(problem: &Subproblem, s: &mut [f64], lambda: &mut [f64], clock:
         Block::Dense(matrix) => {
             program.above.extend((0..n).flat_map(|j| (0..j).map(move |i| (i, j, matrix[i * n + j]))));
         }
+        Block::Sparse(matrix) => {
+            matrix.write_diagonal(&mut program.diagonal);
+            let entries = matrix.places.iter().zip(&matrix.values).filter(|((i, j), _)| i != j);
+            program.above.extend(entries.map(|(&(i, j), value)| (j, i, *value)));
+        }
         Block::LowRank(_) if n > LARGEST_FULL => return false,
         Block::LowRank(low_rank) => {
             for j in 0..n {

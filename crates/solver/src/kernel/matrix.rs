@@ -71,7 +71,21 @@ fn accumulate(counts: &mut [usize]) {
     }
 }
 
+/// A column counts as dense when the products of its entries would be so many times as many as all entries.
+const DENSE: usize = 20;
+
+/// Up to so many rows a dense matrix of products is no trouble.
+const FEW_ROWS: usize = 500;
+
 impl Matrix {
+    /// Whether columns are so full that `A W A^T` would have far more entries than `A`.
+    pub fn has_dense_columns(&self) -> bool {
+        let Some(structure) = &self.structure else { return false };
+        let lengths = structure.column_start.windows(2).map(|ends| ends[1] - ends[0]);
+        let products: usize = lengths.map(|length| length * length / 2).sum();
+        self.m > FEW_ROWS && self.n >= self.m && products > DENSE * (self.values.len() + self.n + self.m)
+    }
+
     pub fn dense(m: usize, n: usize) -> Self {
         Matrix { m, n, values: vec![0.0; m * n], structure: None }
     }

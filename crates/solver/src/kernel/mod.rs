@@ -1,5 +1,6 @@
 //! The QP solver behind both steps, with its linear algebra.
 
+pub(crate) mod augmented;
 pub(crate) mod cholesky;
 pub(crate) mod cone;
 pub(crate) mod dense_system;
@@ -10,6 +11,7 @@ pub(crate) mod projection;
 pub(crate) mod settle;
 pub(crate) mod sparse_gram;
 pub(crate) mod subproblem;
+pub(crate) mod symmetric;
 pub(crate) mod system;
 pub(crate) mod vector;
 pub(crate) mod woodbury;

@@ -10,7 +10,7 @@
 use crate::kernel::cone;
 use crate::kernel::interior::Interior;
 use crate::kernel::matrix::Jacobian;
-use crate::kernel::subproblem::{Side, Subproblem};
+use crate::kernel::subproblem::{Block, Side, Subproblem};
 use crate::kernel::system::{Beside, System};
 use crate::kernel::vector::{add, largest, norm};
 use crate::run::clock::Clock;
@@ -47,6 +47,8 @@ pub struct Projected {
     pub converged: bool,
     /// Whether rows depend on each other.
     pub dependent: bool,
+    /// Whether `H`, which may be indefinite across the rows, is so along them as well.
+    pub indefinite: bool,
 }
 
 /// The kernel with its memory.
@@ -124,7 +126,7 @@ impl Projection {
         }
         self.guess(problem, y, s);
         self.start.copy_from_slice(y);
-        if self.search(problem, y, s, clock, &mut done) != Search::Done {
+        if self.search(problem, y, s, clock, &mut done) != Search::Done && !done.indefinite {
             y.copy_from_slice(&self.start);
             self.go_inside(problem, y, s, clock, &mut done);
         }
@@ -148,7 +150,7 @@ impl Projection {
         if done.dependent {
             unusual.insert(Event::RankDeficient);
         }
-        if !done.converged && !clock.is_over() {
+        if !done.converged && !done.indefinite && !clock.is_over() {
             done.converged = self.settings.fallback && cone::quadratic(problem, s, y, clock);
             unusual.insert(if done.converged { Event::Fallback } else { Event::Inexact });
         }
@@ -223,7 +225,7 @@ impl Projection {
         let (mut best, mut refined, first) = (f64::INFINITY, 0, done.iterations);
         loop {
             if stale && !self.factorise(problem, clock, done) {
-                if proximal > MOST_PROXIMAL || done.iterations >= self.settings.iterations || clock.is_over() {
+                if done.indefinite || proximal > MOST_PROXIMAL || done.iterations >= self.settings.iterations || clock.is_over() {
                     return Search::Unsettled;
                 }
                 proximal *= 1e3;
@@ -294,6 +296,7 @@ impl Projection {
         done.iterations += 1;
         let factorised = self.system.factorise(problem, &self.extra, &self.softness);
         done.dependent |= matches!(factorised, Ok(true));
+        done.indefinite |= factorised.is_err() && matches!(problem.block, Block::Sparse(_));
         factorised.is_ok()
     }
 

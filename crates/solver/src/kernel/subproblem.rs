@@ -9,6 +9,7 @@
 //! upper one.
 
 use crate::kernel::matrix::Jacobian;
+use crate::kernel::symmetric::SparseSymmetric;
 use crate::kernel::vector::{add, dot};
 
 /// The data of one subproblem. Columns are variables and slacks together.
@@ -38,6 +39,8 @@ pub enum Block<'a> {
     Dense(&'a [f64]),
     /// The diagonal, and this.
     LowRank(&'a LowRank),
+    /// This alone, positive definite along the rows that hold.
+    Sparse(&'a SparseSymmetric),
 }
 
 /// `sum_k sign_k v_k v_k^T` over the variables.
@@ -115,6 +118,10 @@ impl Subproblem<'_> {
                 }
             }
             Block::LowRank(low_rank) => low_rank.add_product(s, out),
+            Block::Sparse(matrix) => {
+                out[..n].fill(0.0);
+                matrix.add_product(s, out);
+            }
         }
     }
 

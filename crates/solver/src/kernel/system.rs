@@ -9,10 +9,12 @@
 //! `w = 1 / (h + e)` of its slack a row has `K + w` in place of `K`.
 
 use crate::Factorisation;
+use crate::kernel::augmented::{Augmented, Hessian};
 use crate::kernel::dense_system::DenseSystem;
 use crate::kernel::gram::{Gram, Indefinite};
 use crate::kernel::matrix::Jacobian;
 use crate::kernel::subproblem::{Block, Subproblem};
+use crate::kernel::symmetric::SparseSymmetric;
 use crate::kernel::woodbury::Woodbury;
 
 /// The system with its factorisation.
@@ -32,24 +34,32 @@ enum Way {
     Gram(Box<Gram>),
     /// `H` is a dense matrix.
     Dense(Box<DenseSystem>),
+    /// `H` is sparse, or a dense column of `J` would fill the matrix in `R^m`.
+    Whole(Box<Augmented>),
 }
 
 /// What `H` may be besides its diagonal.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Beside {
+#[derive(Clone, Copy)]
+pub enum Beside<'a> {
     Nothing,
     Dense,
     /// So many vectors at most.
     LowRank(usize),
+    /// A matrix with these places.
+    Sparse(&'a SparseSymmetric),
 }
 
 impl System {
     /// Chooses the way and allocates for it.
     pub fn new(jacobian: &Jacobian, factorisation: Factorisation, beside: Beside) -> Self {
-        let way = if beside == Beside::Dense {
-            Way::Dense(Box::new(DenseSystem::new(&jacobian.a)))
-        } else {
-            Way::Gram(Box::new(Gram::new(&jacobian.a, factorisation)))
+        let a = &jacobian.a;
+        let gram = || Way::Gram(Box::new(Gram::new(a, factorisation)));
+        let whole = |hessian| Augmented::new(a, hessian).map_or_else(gram, |whole| Way::Whole(Box::new(whole)));
+        let way = match beside {
+            Beside::Dense => Way::Dense(Box::new(DenseSystem::new(a))),
+            Beside::Sparse(hessian) => whole(Some(hessian)),
+            _ if factorisation == Factorisation::Automatic && a.has_dense_columns() => whole(None),
+            _ => gram(),
         };
         let (m, columns) = (jacobian.rows(), jacobian.columns());
         let low_rank = match beside {
@@ -73,8 +83,15 @@ impl System {
             (Way::Dense(system), Block::Dense(matrix)) => {
                 system.factorise(&problem.jacobian.a, matrix, &extra[..n], &self.rows)?
             }
+            (Way::Gram(_), Block::Sparse(_)) | (Way::Dense(_), _) => return Err(Indefinite),
             (Way::Gram(gram), _) => gram.factorise(&problem.jacobian.a, &self.weights[..n], &self.rows)?,
-            (Way::Dense(_), _) => return Err(Indefinite),
+            (Way::Whole(whole), block) => {
+                let hessian = match block {
+                    Block::Sparse(matrix) => Hessian::Sparse(matrix),
+                    _ => Hessian::Diagonal(&problem.metric[..n]),
+                };
+                whole.factorise(&problem.jacobian.a, hessian, &extra[..n], &self.rows)?
+            }
         };
         if let (Some(mut woodbury), Block::LowRank(low_rank)) = (self.low_rank.take(), problem.block) {
             let regular = woodbury.form(low_rank, |s, y| self.solve_without(problem, s, y));
@@ -103,6 +120,7 @@ impl System {
         }
         match &mut self.way {
             Way::Dense(system) => system.solve(a, &mut s[..a.n], y),
+            Way::Whole(whole) => whole.solve(&mut s[..a.n], y),
             Way::Gram(gram) => {
                 // y = (A W A^T + K)^-1 (A W a - b), s = W (a - A^T y)
                 let weights = &self.weights[..a.n];

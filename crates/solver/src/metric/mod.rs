@@ -1,6 +1,7 @@
 //! The metric `H` in which the tangent step is short: diagonal, with a dense block for the variables, or with a part of low rank.
 
 mod diagonal;
+pub(crate) mod exact;
 mod limited_memory;
 mod quasi_newton;
 
@@ -11,12 +12,16 @@ use crate::kernel::subproblem::Block;
 use crate::kernel::system::Beside;
 use crate::kernel::vector::{dot, norm};
 use crate::metric::diagonal::AdaptiveDiagonal;
+use crate::metric::exact::ExactHessian;
 use crate::metric::limited_memory::{LimitedMemory, Pairs};
 use crate::metric::quasi_newton::{Learnt, QuasiNewton};
 use crate::{Metric, MetricKind};
 
 /// What is left of the metric after a step without curvature: as much as damping leaves of a quasi-Newton matrix along it.
 const FALL: f64 = 0.2;
+
+/// The least that counts of a Hessian along a step, relative to its largest entry.
+const SMALLEST: f64 = 1e-8;
 
 /// The metric with its memory.
 pub struct CurrentMetric {
@@ -31,6 +36,8 @@ pub struct CurrentMetric {
     pub normal: Vec<f64>,
     quasi_newton: Option<QuasiNewton>,
     limited: Option<LimitedMemory>,
+    /// The Hessian of the Lagrangian, where it is given.
+    pub exact: Option<ExactHessian>,
 }
 
 /// The curvature of the Lagrangian along a step, multipliers fixed.
@@ -59,6 +66,8 @@ pub struct SavedMetric {
     moments: Option<AdaptiveDiagonal>,
     quasi_newton: Option<Learnt>,
     limited: Option<Pairs>,
+    /// The multiple of the identity that the Hessian last needed.
+    enough: Option<f64>,
 }
 
 impl CurrentMetric {
@@ -70,7 +79,7 @@ impl CurrentMetric {
         let limited = (settings.kind == MetricKind::LimitedMemory || large).then(|| LimitedMemory::new(n, settings.memory));
         let moments = (settings.kind == MetricKind::Diagonal).then(|| AdaptiveDiagonal::new(n));
         let (diagonal, normal) = (vec![1.0; columns], vec![1.0; columns]);
-        CurrentMetric { settings: settings.clone(), scalar: 1.0, moments, diagonal, normal, quasi_newton, limited }
+        CurrentMetric { settings: settings.clone(), scalar: 1.0, moments, diagonal, normal, quasi_newton, limited, exact: None }
     }
 
     /// A multiple of the identity that learns nothing.
@@ -99,6 +108,9 @@ impl CurrentMetric {
 
     /// The block of the variables.
     pub fn block(&self) -> Block<'_> {
+        if let Some(exact) = &self.exact {
+            return Block::Sparse(&exact.matrix);
+        }
         match (&self.quasi_newton, &self.limited) {
             (Some(quasi_newton), _) => Block::Dense(&quasi_newton.learnt.b),
             (None, Some(limited)) => Block::LowRank(limited.low_rank()),
@@ -107,12 +119,18 @@ impl CurrentMetric {
     }
 
     /// What a kernel for this metric must be made for.
-    pub fn beside(&self) -> Beside {
+    pub fn beside(&self) -> Beside<'_> {
         match self.block() {
             Block::Diagonal => Beside::Nothing,
             Block::Dense(_) => Beside::Dense,
             Block::LowRank(low_rank) => Beside::LowRank(low_rank.most()),
+            Block::Sparse(matrix) => Beside::Sparse(matrix),
         }
+    }
+
+    /// Makes the Hessian more positive. False: that does not help, or there is none.
+    pub fn raise(&mut self) -> bool {
+        self.exact.as_mut().is_some_and(ExactHessian::raise)
     }
 
     /// The smallest eigenvalue, or a bound below it.
@@ -136,6 +154,12 @@ impl CurrentMetric {
         if let Some(limited) = &self.limited {
             self.diagonal[..n].copy_from_slice(&limited.learnt.diagonal);
         }
+        if let Some(exact) = &self.exact {
+            // For a first guess only, and to tell the sizes of rows: the block itself is what counts.
+            exact.matrix.write_diagonal(&mut self.diagonal);
+            let least = SMALLEST * exact.matrix.size().max(1.0);
+            self.diagonal[..n].iter_mut().for_each(|h| *h = h.max(least));
+        }
         for (k, &row) in at.jacobian.slack_rows.iter().enumerate() {
             let values = at.jacobian.a.row_values(row);
             let weight = match self.settings.kind {
@@ -158,10 +182,21 @@ impl CurrentMetric {
         if let Some(limited) = &self.limited {
             limited.low_rank().add_product(s, out);
         }
+        if let Some(exact) = &self.exact {
+            out[..exact.matrix.n].fill(0.0);
+            exact.matrix.add_product(s, out);
+        }
     }
 
     /// `s^T H s`
     pub fn square(&self, s: &[f64]) -> f64 {
+        if let Some(exact) = &self.exact {
+            let n = exact.matrix.n;
+            let slacks: f64 = self.diagonal[n..].iter().zip(&s[n..]).map(|(h, s)| h * s * s).sum();
+            // Across the constraints it may be negative, where the merit parameter sees to the descent.
+            let least = SMALLEST * exact.matrix.size().max(1.0) * dot(&s[..n], &s[..n]);
+            return slacks + exact.matrix.square(s).max(least);
+        }
         let first = self.quasi_newton.as_ref().map_or(0, QuasiNewton::size);
         let diagonal: f64 = self.diagonal[first..].iter().zip(&s[first..]).map(|(h, s)| h * s * s).sum();
         let limited = self.limited.as_ref().map_or(0.0, |limited| limited.low_rank().square(s));
@@ -172,6 +207,9 @@ impl CurrentMetric {
     /// scalar.
     pub fn learn(&mut self, curvature: Curvature) -> f64 {
         let mut sigma = curvature.size() / norm(curvature.dz);
+        if self.exact.is_some() {
+            return 1.0;
+        }
         if self.settings.kind == MetricKind::Identity || !sigma.is_finite() {
             return 1.0;
         }
@@ -224,7 +262,8 @@ impl CurrentMetric {
     pub fn save(&self) -> SavedMetric {
         let quasi_newton = self.quasi_newton.as_ref().map(|quasi_newton| quasi_newton.learnt.clone());
         let limited = self.limited.as_ref().map(|limited| limited.learnt.clone());
-        SavedMetric { scalar: self.scalar, moments: self.moments.clone(), quasi_newton, limited }
+        let enough = self.exact.as_ref().map(|exact| exact.enough);
+        SavedMetric { scalar: self.scalar, moments: self.moments.clone(), quasi_newton, limited, enough }
     }
 
     /// False: what was saved does not fit.
@@ -240,6 +279,11 @@ impl CurrentMetric {
         }
         match (&mut self.quasi_newton, &saved.quasi_newton) {
             (Some(here), Some(saved)) if saved.is_of_size(here.size()) => here.restore(saved),
+            (None, None) => {}
+            _ => return false,
+        }
+        match (&mut self.exact, saved.enough) {
+            (Some(here), Some(enough)) if enough >= 0.0 && enough.is_finite() => here.enough = enough,
             (None, None) => {}
             _ => return false,
         }

@@ -9,6 +9,7 @@ use crate::form::standard::Standard;
 use crate::judging::Judging;
 use crate::kernel::vector::norm;
 use crate::metric::CurrentMetric;
+use crate::metric::exact::ExactHessian;
 use crate::run::Outcome;
 use crate::run::best::Best;
 use crate::run::checkpoint::Beginning;
@@ -18,7 +19,16 @@ use crate::run::state::{Progress, State};
 use crate::solver::Solver;
 use crate::steps::mapping::OwnMapping;
 use crate::steps::{Steps, only_repairs};
-use crate::{Error, Lipschitz, Mapping, NormalVariant, Scaling, Settings, Stop};
+use crate::{Error, Lipschitz, Mapping, MetricKind, NormalVariant, Scaling, Settings, Stop};
+
+/// The Hessian of a problem that has one, with nothing evaluated yet.
+fn hessian(problem: &mut impl SampledProblem, standard: &Standard) -> Result<ExactHessian, Error> {
+    let exact = problem.accesses().are_exact();
+    let pattern = problem.second_order().filter(|_| exact).map(|problem| problem.hessian_pattern().clone());
+    let meta = problem.meta();
+    let pattern = pattern.ok_or_else(|| Error::NoSecondDerivatives { name: meta.name.clone() })?;
+    Ok(ExactHessian::new(&pattern, meta, standard))
+}
 
 /// How far from the start units must show as well, relative to the variables.
 const NEARBY: f64 = 1e-2;
@@ -44,7 +54,7 @@ impl<P: Problem> Solver<Exact<P>> {
 }
 
 impl<S: SampledProblem> Solver<S> {
-    pub(crate) fn unstarted(problem: S, settings: Settings, own_mapping: Option<Box<dyn OwnMapping>>) -> Result<Self, Error> {
+    pub(crate) fn unstarted(mut problem: S, settings: Settings, own_mapping: Option<Box<dyn OwnMapping>>) -> Result<Self, Error> {
         let meta = problem.meta();
         meta.validate().map_err(|source| Error::Problem { name: meta.name.clone(), source })?;
         settings.validate()?;
@@ -59,12 +69,16 @@ impl<S: SampledProblem> Solver<S> {
         }
         let (n, columns) = (jacobian.a.n, jacobian.columns());
         let current = Iterate::start(jacobian, &standard, meta.m());
-        let metric = if only_repairs(meta, &settings) && problem.accesses().are_exact() {
+        let mut metric = if only_repairs(meta, &settings) && problem.accesses().are_exact() {
             CurrentMetric::constant(columns)
         } else {
             let found = settings.stepsize.lipschitz == Lipschitz::Found;
             CurrentMetric::new(n, columns, &settings.metric, found && problem.accesses().are_exact())
         };
+        if settings.metric.kind == MetricKind::Exact && !only_repairs(meta, &settings) {
+            metric.exact = Some(hessian(&mut problem, &standard)?);
+        }
+        let meta = problem.meta();
         let best = Best::new(&standard, meta);
         Ok(Solver {
             clock: Clock::new(settings.limits.seconds, 0.0),

@@ -101,10 +101,12 @@ impl Settings {
             let fine = constraints >= 0.0 && constraints.is_finite();
             in_range("stepsize.lipschitz.given.constraints", constraints, fine, "at least 0")?;
         }
-        if matches!(self.stepsize.lipschitz, Lipschitz::Given { .. }) && self.metric.kind == MetricKind::LimitedMemory {
+        if matches!(self.stepsize.lipschitz, Lipschitz::Given { .. })
+            && matches!(self.metric.kind, MetricKind::LimitedMemory | MetricKind::Exact)
+        {
             return Err(SettingsError::Conflict(
                 "given Lipschitz constants need a metric whose smallest eigenvalue is known: set metric.kind to identity, spectral, diagonal or \
-                 quasi_newton, not limited_memory",
+                 quasi_newton",
             ));
         }
         self.sampling.validate()

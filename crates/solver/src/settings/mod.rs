@@ -207,11 +207,14 @@ pub enum MetricKind {
     Spectral,
     /// A diagonal from second moments of these differences, variable by variable.
     Diagonal,
-    /// A damped BFGS matrix of the Lagrangian; spectral where there are many variables.
+    /// A damped BFGS matrix of the Lagrangian; with a limited memory where there are many variables.
     #[default]
     QuasiNewton,
     /// A damped BFGS matrix with a limited memory: a scalar and a part of low rank from the last steps.
     LimitedMemory,
+    /// The Hessian of the Lagrangian, sparse, with as much of the identity as makes it positive definite along the constraints. For problems
+    /// that have second derivatives and exact functions.
+    Exact,
 }
 
 /// The merit parameter `rho` of `phi = f + rho |h|`.

@@ -280,7 +280,7 @@ mod tests {
         match solver.state.metric.block() {
             Block::Diagonal => Vec::new(),
             Block::Dense(matrix) => matrix.to_vec(),
-            Block::LowRank(_) => unreachable!("few variables have a dense matrix"),
+            Block::LowRank(_) | Block::Sparse(_) => unreachable!("few variables have a dense matrix"),
         }
     }
 

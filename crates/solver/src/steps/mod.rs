@@ -15,7 +15,7 @@ use crate::kernel::projection::Projection;
 use crate::kernel::vector::{add, norm};
 use crate::metric::{CurrentMetric, Curvature};
 use crate::solver::Solver;
-use crate::{NormalVariant, Row, Settings, Theta, Unusual};
+use crate::{Event, NormalVariant, Row, Settings, Theta, Unusual};
 
 /// A share of the residual that is not worth a compromise with the objective.
 const NEXT_TO_NOTHING: f64 = 1e-8;
@@ -62,6 +62,7 @@ impl<S: SampledProblem> Solver<S> {
     pub(crate) fn find_steps(&mut self, unusual: &mut Unusual) -> u32 {
         let standard = &self.oracle.standard;
         self.steps.bounds.around(&self.state.current.z, &standard.lower, &standard.upper);
+        self.refresh_hessian(unusual);
         self.state.metric.fill(&self.state.current);
         let local = local_model::LocalModel {
             at: &self.state.current,
@@ -81,8 +82,7 @@ impl<S: SampledProblem> Solver<S> {
             self.steps.tangent.only_repair(&self.steps.normal.u);
             return first;
         }
-        let target = &self.steps.normal.target;
-        let both = first + self.steps.tangent.compute(local, target, &mut self.steps.projection, unusual);
+        let both = first + self.find_tangent_step(unusual);
         // Next to a stationary point of the violation there is next to nothing to repair, and a step that is exact only up to rounding
         // would not repair it: there the violation comes first, alone.
         let violated = norm(&self.state.current.h) > self.settings.tolerance.feasibility;
@@ -91,6 +91,38 @@ impl<S: SampledProblem> Solver<S> {
             self.steps.tangent.s.copy_from_slice(&self.steps.normal.u);
         }
         both
+    }
+
+    /// The tangent step; a Hessian that is indefinite along the constraints gets more of the identity until it is not.
+    fn find_tangent_step(&mut self, unusual: &mut Unusual) -> u32 {
+        let mut iterations = 0;
+        loop {
+            let local = local_model::LocalModel {
+                at: &self.state.current,
+                bounds: &self.steps.bounds,
+                metric: &self.state.metric,
+                clock: &self.clock,
+            };
+            let target = &self.steps.normal.target;
+            iterations += self.steps.tangent.compute(local, target, &mut self.steps.projection, unusual);
+            if !self.steps.tangent.indefinite || self.clock.is_over() || !self.state.metric.raise() {
+                return iterations;
+            }
+            self.state.metric.fill(&self.state.current);
+        }
+    }
+
+    /// Second derivatives at the current point, where the metric is made of them. Where they have no value, the last ones stay.
+    fn refresh_hessian(&mut self, unusual: &mut Unusual) {
+        let Some(hessian) = &mut self.state.metric.exact else { return };
+        let done = hessian.evaluate(&mut self.oracle, &self.state.current.user.x, &self.steps.tangent.lambda);
+        match done {
+            Ok(()) => {}
+            Err(trouble) if trouble.is_broken() => {
+                self.fail(trouble);
+            }
+            Err(_) => unusual.insert(Event::Undefined),
+        }
     }
 
     /// Whether there are constraints alone: then all is up to the normal step.

@@ -23,6 +23,8 @@ pub struct TangentStep {
     own: Option<Projection>,
     /// How far each row gives way, relative to its multiplier; 0 for a row that holds.
     pub softness: Vec<f64>,
+    /// Whether the metric was indefinite along the constraints, and there is no step.
+    pub indefinite: bool,
 }
 
 impl TangentStep {
@@ -33,8 +35,9 @@ impl TangentStep {
             lambda: vec![0.0; m],
             mu: vec![0.0; columns],
             hs: vec![0.0; columns],
-            own: (metric.beside() != Beside::Nothing).then(|| Projection::with(jacobian, kernel, metric.beside())),
+            own: (!matches!(metric.beside(), Beside::Nothing)).then(|| Projection::with(jacobian, kernel, metric.beside())),
             softness: vec![0.0; m],
+            indefinite: false,
         }
     }
 
@@ -65,6 +68,7 @@ impl TangentStep {
         };
         let projection = self.own.as_mut().unwrap_or(projection);
         let projected = projection.solve_or_hand_over(&subproblem, &mut self.lambda, &mut self.s, clock, unusual);
+        self.indefinite = projected.indefinite;
         metric.apply(&self.s, &mut self.hs);
         self.find_bound_multipliers(at, &bounds.lower, &bounds.upper);
         projected.iterations

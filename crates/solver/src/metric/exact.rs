@@ -1,0 +1,99 @@
+//! The Hessian of the Lagrangian itself, where the problem has second derivatives, made positive definite along the constraints by a
+//! multiple of the identity.
+
+use tangor_problem::{Function, Meta, Pattern, SampledProblem};
+
+use crate::form::oracle::{Oracle, Trouble, check, trouble};
+use crate::form::standard::Standard;
+use crate::kernel::symmetric::SparseSymmetric;
+
+/// An entry that belongs to a fixed variable.
+const NOWHERE: usize = usize::MAX;
+
+/// The first multiple of the identity that is tried, relative to the largest entry; what is tried next is so many times as large.
+const FIRST: f64 = 1e-6;
+const NEXT: f64 = 8.0;
+
+/// What was enough the last time is tried again at this share of it.
+const LESS: f64 = 1.0 / 3.0;
+
+/// So often the multiple may grow before the Hessian is given up.
+const MOST: u32 = 24;
+
+/// The Hessian in the internal form.
+pub struct ExactHessian {
+    pub matrix: SparseSymmetric,
+    /// Where each value of the user's Hessian goes.
+    places: Vec<usize>,
+    /// The user's values and multipliers.
+    values: Vec<f64>,
+    y: Vec<f64>,
+    /// The multiple of the identity that was enough the last time there had to be one.
+    pub enough: f64,
+    raised: u32,
+}
+
+impl ExactHessian {
+    pub fn new(pattern: &Pattern, meta: &Meta, standard: &Standard) -> Self {
+        let mut internal = vec![NOWHERE; meta.n()];
+        standard.columns.iter().enumerate().for_each(|(k, &i)| internal[i] = k);
+        let entries = pattern.len(meta.n(), meta.n());
+        let of_user: Vec<Option<(usize, usize)>> = (0..entries)
+            .map(|k| {
+                let (i, j) = pattern.place(k, meta.n());
+                let (i, j) = (internal[i.max(j)], internal[i.min(j)]);
+                (i != NOWHERE && j != NOWHERE).then_some((i.max(j), i.min(j)))
+            })
+            .collect();
+        let mut unique: Vec<(usize, usize)> = of_user.iter().copied().flatten().collect();
+        unique.sort_unstable();
+        unique.dedup();
+        let find = |place: &(usize, usize)| unique.partition_point(|other| other < place);
+        let places = of_user.iter().map(|place| place.as_ref().map_or(NOWHERE, find)).collect();
+        let n = standard.n();
+        ExactHessian {
+            matrix: SparseSymmetric::new(n, unique),
+            places,
+            values: vec![0.0; entries],
+            y: vec![0.0; meta.m()],
+            enough: 0.0,
+            raised: 0,
+        }
+    }
+
+    /// At the user's point `x`, with multipliers of the internal rows. Where it is undefined, the last one stays.
+    pub fn evaluate<S: SampledProblem>(&mut self, oracle: &mut Oracle<S>, x: &[f64], lambda: &[f64]) -> Result<(), Trouble> {
+        let standard = &oracle.standard;
+        self.y.fill(0.0);
+        for ((&i, scale), lambda) in standard.rows.iter().zip(&standard.row_scale).zip(lambda) {
+            self.y[i] = scale * lambda;
+        }
+        let factor = standard.objective_factor();
+        (self.matrix.shift, self.raised) = (0.0, 0);
+        match oracle.problem.hessian(x, factor, &self.y, &mut self.values) {
+            None => return Ok(()),
+            Some(done) => done.map_err(|failure| trouble(Function::Hessian, failure))?,
+        }
+        check(oracle.problem.meta(), Function::Hessian, &self.values)?;
+        self.matrix.values.fill(0.0);
+        let units = &oracle.standard.units;
+        for (&place, value) in self.places.iter().zip(&self.values).filter(|(place, _)| **place != NOWHERE) {
+            let (i, j) = self.matrix.places[place];
+            self.matrix.values[place] += units[i] * units[j] * value;
+        }
+        Ok(())
+    }
+
+    /// Adds more of the identity: the Hessian was not positive definite where it has to be. False: it never will be.
+    pub fn raise(&mut self) -> bool {
+        let size = self.matrix.size();
+        let least = FIRST * if size > 0.0 { size } else { 1.0 };
+        self.raised += 1;
+        self.matrix.shift = match self.raised {
+            1 => (LESS * self.enough).max(least),
+            _ => NEXT * self.matrix.shift,
+        };
+        self.enough = self.matrix.shift;
+        self.raised <= MOST && self.matrix.shift.is_finite()
+    }
+}
