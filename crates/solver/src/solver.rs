@@ -107,7 +107,7 @@ impl<S: SampledProblem> Solver<S> {
             } else if self.looks_for_a_way_out() {
                 self.start_elsewhere(&mut unusual)
             } else {
-                self.find_acceptable_trial(&mut unusual).inspect(|_| self.learn_metric())
+                self.find_acceptable_trial(&mut unusual).inspect(|eta| self.learn_metric(*eta))
             };
             let step = self.or_elsewhere(step, &mut unusual);
             match step {

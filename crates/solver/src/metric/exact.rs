@@ -1,6 +1,7 @@
 //! The Hessian of the Lagrangian itself, where the problem has second derivatives, made positive definite along the constraints by a
 //! multiple of the identity.
 
+use serde::{Deserialize, Serialize};
 use tangor_problem::{Function, Meta, Pattern, SampledProblem};
 
 use crate::form::oracle::{Oracle, Trouble, check, trouble};
@@ -17,6 +18,17 @@ const NEXT: f64 = 8.0;
 /// What was enough the last time is tried again at this share of it.
 const LESS: f64 = 1.0 / 3.0;
 
+/// The least multiple falls and rises by these factors after full and after short steps; what is smaller than the last is nothing.
+const FULL: f64 = 0.9;
+const SHORT: f64 = 0.25;
+const FALL: f64 = 0.1;
+const RISE: f64 = 10.0;
+const FORGOTTEN: f64 = 1e-12;
+
+/// After a step that was too small: the least multiple, and the most, relative to the largest entry.
+const STIFF: f64 = 1e-3;
+const STIFFEST: f64 = 1e10;
+
 /// So often the multiple may grow before the Hessian is given up.
 const MOST: u32 = 24;
 
@@ -28,9 +40,23 @@ pub struct ExactHessian {
     /// The user's values and multipliers.
     values: Vec<f64>,
     y: Vec<f64>,
-    /// The multiple of the identity that was enough the last time there had to be one.
-    pub enough: f64,
+    pub shifts: Shifts,
     raised: u32,
+}
+
+/// Multiples of the identity that are remembered from one iteration to the next.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Shifts {
+    /// The one that was enough the last time the Hessian needed one.
+    enough: f64,
+    /// The least one: steps that had to be shortened make it grow, full ones let it fall, as Levenberg and Marquardt have it.
+    least: f64,
+}
+
+impl Shifts {
+    pub fn are_valid(&self) -> bool {
+        [self.enough, self.least].iter().all(|shift| *shift >= 0.0 && shift.is_finite())
+    }
 }
 
 impl ExactHessian {
@@ -56,7 +82,7 @@ impl ExactHessian {
             places,
             values: vec![0.0; entries],
             y: vec![0.0; meta.m()],
-            enough: 0.0,
+            shifts: Shifts::default(),
             raised: 0,
         }
     }
@@ -69,7 +95,7 @@ impl ExactHessian {
             self.y[i] = scale * lambda;
         }
         let factor = standard.objective_factor();
-        (self.matrix.shift, self.raised) = (0.0, 0);
+        (self.matrix.shift, self.raised) = (self.shifts.least, 0);
         match oracle.problem.hessian(x, factor, &self.y, &mut self.values) {
             None => return Ok(()),
             Some(done) => done.map_err(|failure| trouble(Function::Hessian, failure))?,
@@ -86,14 +112,39 @@ impl ExactHessian {
 
     /// Adds more of the identity: the Hessian was not positive definite where it has to be. False: it never will be.
     pub fn raise(&mut self) -> bool {
-        let size = self.matrix.size();
-        let least = FIRST * if size > 0.0 { size } else { 1.0 };
         self.raised += 1;
-        self.matrix.shift = match self.raised {
-            1 => (LESS * self.enough).max(least),
-            _ => NEXT * self.matrix.shift,
-        };
-        self.enough = self.matrix.shift;
+        let known = if self.raised == 1 { LESS * self.shifts.enough } else { 0.0 };
+        self.matrix.shift = (NEXT * self.matrix.shift).max(known).max(FIRST * self.size());
+        self.shifts.enough = self.matrix.shift;
         self.raised <= MOST && self.matrix.shift.is_finite()
+    }
+
+    /// The largest entry; 1 where there is nothing.
+    fn size(&self) -> f64 {
+        Some(self.matrix.size()).filter(|size| *size > 0.0).unwrap_or(1.0)
+    }
+
+    /// A step was accepted at this share of its length.
+    pub fn follow(&mut self, eta: f64) {
+        let least = &mut self.shifts.least;
+        if eta >= FULL {
+            *least *= FALL;
+        } else if eta < SHORT {
+            *least = (RISE * *least).max(FIRST * self.matrix.size());
+        }
+        if *least < FORGOTTEN * self.matrix.size() {
+            *least = 0.0;
+        }
+    }
+
+    /// No step was accepted: much more of the identity. False: there is so much of it already that the Hessian does not count.
+    pub fn stiffen(&mut self) -> bool {
+        let size = self.size();
+        self.shifts.least = (RISE * RISE * self.matrix.shift).max(STIFF * size);
+        self.can_stiffen()
+    }
+
+    pub fn can_stiffen(&self) -> bool {
+        self.shifts.least < STIFFEST * self.size()
     }
 }

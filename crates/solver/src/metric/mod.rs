@@ -12,7 +12,7 @@ use crate::kernel::subproblem::Block;
 use crate::kernel::system::Beside;
 use crate::kernel::vector::{dot, norm};
 use crate::metric::diagonal::AdaptiveDiagonal;
-use crate::metric::exact::ExactHessian;
+use crate::metric::exact::{ExactHessian, Shifts};
 use crate::metric::limited_memory::{LimitedMemory, Pairs};
 use crate::metric::quasi_newton::{Learnt, QuasiNewton};
 use crate::{Metric, MetricKind};
@@ -49,6 +49,8 @@ pub struct Curvature<'a> {
     pub dl: &'a [f64],
     /// The mean square of the noise in `dl`.
     pub noise: f64,
+    /// The share of the step that was taken.
+    pub eta: f64,
 }
 
 impl Curvature<'_> {
@@ -66,8 +68,8 @@ pub struct SavedMetric {
     moments: Option<AdaptiveDiagonal>,
     quasi_newton: Option<Learnt>,
     limited: Option<Pairs>,
-    /// The multiple of the identity that the Hessian last needed.
-    enough: Option<f64>,
+    /// The multiples of the identity that the Hessian had.
+    shifts: Option<Shifts>,
 }
 
 impl CurrentMetric {
@@ -207,7 +209,8 @@ impl CurrentMetric {
     /// scalar.
     pub fn learn(&mut self, curvature: Curvature) -> f64 {
         let mut sigma = curvature.size() / norm(curvature.dz);
-        if self.exact.is_some() {
+        if let Some(exact) = &mut self.exact {
+            exact.follow(curvature.eta);
             return 1.0;
         }
         if self.settings.kind == MetricKind::Identity || !sigma.is_finite() {
@@ -245,11 +248,15 @@ impl CurrentMetric {
 
     /// Whether there is something to forget.
     pub fn has_learnt(&self) -> bool {
-        self.quasi_newton.as_ref().is_some_and(|quasi_newton| quasi_newton.has_learnt())
+        self.exact.as_ref().is_some_and(ExactHessian::can_stiffen)
+            || self.quasi_newton.as_ref().is_some_and(|quasi_newton| quasi_newton.has_learnt())
     }
 
     /// Forgets what was learnt. False: there was nothing to forget.
     pub fn reset(&mut self) -> bool {
+        if let Some(exact) = &mut self.exact {
+            return exact.stiffen();
+        }
         if let Some(limited) = &mut self.limited {
             return limited.reset();
         }
@@ -262,8 +269,8 @@ impl CurrentMetric {
     pub fn save(&self) -> SavedMetric {
         let quasi_newton = self.quasi_newton.as_ref().map(|quasi_newton| quasi_newton.learnt.clone());
         let limited = self.limited.as_ref().map(|limited| limited.learnt.clone());
-        let enough = self.exact.as_ref().map(|exact| exact.enough);
-        SavedMetric { scalar: self.scalar, moments: self.moments.clone(), quasi_newton, limited, enough }
+        let shifts = self.exact.as_ref().map(|exact| exact.shifts);
+        SavedMetric { scalar: self.scalar, moments: self.moments.clone(), quasi_newton, limited, shifts }
     }
 
     /// False: what was saved does not fit.
@@ -282,8 +289,8 @@ impl CurrentMetric {
             (None, None) => {}
             _ => return false,
         }
-        match (&mut self.exact, saved.enough) {
-            (Some(here), Some(enough)) if enough >= 0.0 && enough.is_finite() => here.enough = enough,
+        match (&mut self.exact, saved.shifts) {
+            (Some(here), Some(shifts)) if shifts.are_valid() => here.shifts = shifts,
             (None, None) => {}
             _ => return false,
         }

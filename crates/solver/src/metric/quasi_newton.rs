@@ -181,8 +181,8 @@ mod tests {
     #[test]
     fn the_secant_equation_holds_and_delta_is_below_all_eigenvalues() {
         let mut quasi_newton = QuasiNewton::new(2);
-        quasi_newton.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.0 }, 4.0);
-        quasi_newton.update(Curvature { dz: &[0.0, 1.0], dl: &[1.0, 3.0], noise: 0.0 }, 4.0);
+        quasi_newton.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.0, eta: 1.0 }, 4.0);
+        quasi_newton.update(Curvature { dz: &[0.0, 1.0], dl: &[1.0, 3.0], noise: 0.0, eta: 1.0 }, 4.0);
         let Learnt { b, delta, .. } = &quasi_newton.learnt;
         assert!((b[1] - 1.0).abs() < 1e-14 && (b[3] - 3.0).abs() < 1e-14, "{b:?}");
         // The trace of a symmetric matrix is the sum, its determinant the product of both eigenvalues.
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn negative_curvature_is_damped() {
         let mut quasi_newton = QuasiNewton::new(1);
-        quasi_newton.update(Curvature { dz: &[1.0], dl: &[-3.0], noise: 0.0 }, 2.0);
+        quasi_newton.update(Curvature { dz: &[1.0], dl: &[-3.0], noise: 0.0, eta: 1.0 }, 2.0);
         // B = 2, s^T B s = 2: damped to 0.2 * 2.
         assert!((quasi_newton.learnt.b[0] - 0.4).abs() < 1e-15);
     }
@@ -205,11 +205,11 @@ mod tests {
         let mut quasi_newton = QuasiNewton::new(2);
         quasi_newton.start(2.0);
         quasi_newton.learnt.steps = 1;
-        quasi_newton.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 1.5 }, 2.0);
+        quasi_newton.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 1.5, eta: 1.0 }, 2.0);
         assert_eq!(quasi_newton.learnt.b, [4.0, 0.0, 0.0, 2.0]);
         // Half of it is: r becomes (0, 1/2).
         quasi_newton.start(2.0);
-        quasi_newton.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.5 }, 2.0);
+        quasi_newton.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.5, eta: 1.0 }, 2.0);
         assert_eq!(quasi_newton.learnt.b, [4.0, 0.5, 0.5, 2.0 + 0.25 / 4.0]);
     }
 }

@@ -121,7 +121,7 @@ impl<S: SampledProblem> Solver<S> {
         let noise = standard.objective_scale.powi(2) * estimates.gradient.noise_of_difference(length)
             + weights.sum::<f64>() * estimates.jacobian.noise_of_difference(length);
         self.state.metric.apply(dz, hz);
-        let curvature = Curvature { dz: &dz[..n], dl: &dl[..n], noise };
+        let curvature = Curvature { dz: &dz[..n], dl: &dl[..n], noise, eta: 1.0 };
         let fall = if self.settings.sampling.merit_test { 0.5 } else { 0.9 };
         self.state.progress.lipschitz.follow([objective, constraints, curvature.size() / norm(&hz[..n])], fall);
         let factor = self.state.metric.learn(curvature);

@@ -20,6 +20,9 @@ use crate::{Event, NormalVariant, Row, Settings, Theta, Unusual};
 /// A share of the residual that is not worth a compromise with the objective.
 const NEXT_TO_NOTHING: f64 = 1e-8;
 
+/// How much longer than the point a step by second derivatives may be.
+const FAR: f64 = 100.0;
+
 /// The pieces of a step, with their memory.
 pub struct Steps {
     pub bounds: local_model::StepBounds,
@@ -105,7 +108,9 @@ impl<S: SampledProblem> Solver<S> {
             };
             let target = &self.steps.normal.target;
             iterations += self.steps.tangent.compute(local, target, &mut self.steps.projection, unusual);
-            if !self.steps.tangent.indefinite || self.clock.is_over() || !self.state.metric.raise() {
+            // Where there is next to no curvature, a step is as long as it likes, and nobody would believe it.
+            let far = norm(&self.steps.tangent.s) > FAR * (1.0 + norm(&self.state.current.z));
+            if !(self.steps.tangent.indefinite || far) || self.clock.is_over() || !self.state.metric.raise() {
                 return iterations;
             }
             self.state.metric.fill(&self.state.current);
@@ -131,7 +136,7 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     /// The curvature of the Lagrangian along the step that was accepted.
-    pub(crate) fn learn_metric(&mut self) {
+    pub(crate) fn learn_metric(&mut self, eta: f64) {
         if self.only_repairs() {
             return;
         }
@@ -146,7 +151,7 @@ impl<S: SampledProblem> Solver<S> {
         self.state.current.jacobian.a.add_transposed(&self.steps.search.negative, &mut dl[..n]);
         add(1.0, &self.trial.g[..n], &mut dl[..n]);
         self.trial.jacobian.a.add_transposed(&self.steps.tangent.lambda, &mut dl[..n]);
-        let factor = self.state.metric.learn(Curvature { dz: &dz[..n], dl: &dl[..n], noise: 0.0 });
+        let factor = self.state.metric.learn(Curvature { dz: &dz[..n], dl: &dl[..n], noise: 0.0, eta });
         self.state.progress.lipschitz.rescale(factor);
     }
 
