@@ -124,17 +124,20 @@ impl ExactHessian {
         Some(self.matrix.size()).filter(|size| *size > 0.0).unwrap_or(1.0)
     }
 
-    /// A step was accepted at this share of its length.
-    pub fn follow(&mut self, eta: f64) {
+    /// A step was accepted at this share of its length. Gives the factor by which steps become shorter of themselves.
+    pub fn follow(&mut self, eta: f64) -> f64 {
+        let mut factor = 1.0;
         let least = &mut self.shifts.least;
         if eta >= FULL {
             *least *= FALL;
         } else if eta < SHORT {
-            *least = (RISE * *least).max(FIRST * self.matrix.size());
+            *least = (RISE * self.matrix.shift).max(FIRST * self.matrix.size());
+            factor = f64::INFINITY;
         }
         if *least < FORGOTTEN * self.matrix.size() {
             *least = 0.0;
         }
+        factor
     }
 
     /// No step was accepted: much more of the identity. False: there is so much of it already that the Hessian does not count.

@@ -210,8 +210,7 @@ impl CurrentMetric {
     pub fn learn(&mut self, curvature: Curvature) -> f64 {
         let mut sigma = curvature.size() / norm(curvature.dz);
         if let Some(exact) = &mut self.exact {
-            exact.follow(curvature.eta);
-            return 1.0;
+            return exact.follow(curvature.eta);
         }
         if self.settings.kind == MetricKind::Identity || !sigma.is_finite() {
             return 1.0;
