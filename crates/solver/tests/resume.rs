@@ -76,9 +76,14 @@ fn a_resumed_run_equals_an_uninterrupted_one() {
     let file = folder.path().join("run.json");
     // A fixed sequence of pseudo-random places to interrupt at.
     let mut state = 12345u64;
-    for metric in
-        [MetricKind::QuasiNewton, MetricKind::LimitedMemory, MetricKind::Diagonal, MetricKind::Spectral, MetricKind::Identity]
-    {
+    for metric in [
+        MetricKind::QuasiNewton,
+        MetricKind::LimitedMemory,
+        MetricKind::Exact,
+        MetricKind::Diagonal,
+        MetricKind::Spectral,
+        MetricKind::Identity,
+    ] {
         for entry in entries() {
             let settings = settings(metric);
             let (whole, rows) = whole_run(entry, &settings);

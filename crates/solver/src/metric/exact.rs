@@ -12,8 +12,11 @@ use crate::kernel::symmetric::SparseSymmetric;
 const NOWHERE: usize = usize::MAX;
 
 /// The first multiple of the identity that is tried, relative to the largest entry; what is tried next is so many times as large.
-const FIRST: f64 = 1e-6;
+const FIRST: f64 = 1e-11;
 const NEXT: f64 = 8.0;
+
+/// Below this, relative to the largest entry, it grows by the square of that.
+const UNKNOWN: f64 = 1e-5;
 
 /// What was enough the last time is tried again at this share of it.
 const LESS: f64 = 1.0 / 3.0;
@@ -24,6 +27,9 @@ const SHORT: f64 = 0.25;
 const FALL: f64 = 0.1;
 const RISE: f64 = 10.0;
 const FORGOTTEN: f64 = 1e-12;
+
+/// The least multiple after a short step, relative to the largest entry.
+const SOFT: f64 = 1e-6;
 
 /// After a step that was too small: the least multiple, and the most, relative to the largest entry.
 const STIFF: f64 = 1e-3;
@@ -114,7 +120,9 @@ impl ExactHessian {
     pub fn raise(&mut self) -> bool {
         self.raised += 1;
         let known = if self.raised == 1 { LESS * self.shifts.enough } else { 0.0 };
-        self.matrix.shift = (NEXT * self.matrix.shift).max(known).max(FIRST * self.size());
+        // Where nothing is known, it grows faster.
+        let next = if self.matrix.shift < UNKNOWN * self.size() { NEXT * NEXT } else { NEXT };
+        self.matrix.shift = (next * self.matrix.shift).max(known).max(FIRST * self.size());
         self.shifts.enough = self.matrix.shift;
         self.raised <= MOST && self.matrix.shift.is_finite()
     }
@@ -131,7 +139,7 @@ impl ExactHessian {
         if eta >= FULL {
             *least *= FALL;
         } else if eta < SHORT {
-            *least = (RISE * self.matrix.shift).max(FIRST * self.matrix.size());
+            *least = (RISE * self.matrix.shift).max(SOFT * self.matrix.size());
             factor = f64::INFINITY;
         }
         if *least < FORGOTTEN * self.matrix.size() {
