@@ -107,7 +107,8 @@ impl Solve {
         if let Some(starts) = self.starts {
             return self.run_starts(starts, &settings, &source, &ending);
         }
-        let Opened { problem, entry, .. } = self.problem.open_with(&ending.patience, settings.metric.kind == MetricKind::Exact)?;
+        let Opened { problem, entry, .. } =
+            self.problem.open_with(&ending.patience, settings.metric.kind == MetricKind::Exact)?;
         let names = Names::of(problem.meta());
         let meta = plain::meta(problem.meta());
         let shown = Shown::new(&self.show, &meta)?;
@@ -154,7 +155,7 @@ impl Solve {
 
     /// Solves from several starts and tells of all, of the best one as of a single run.
     fn run_starts(&self, count: u32, settings: &Settings, source: &Source, ending: &interrupt::Ending) -> Result<u8, Error> {
-        let first = self.problem.open_with(&ending.patience)?;
+        let first = self.problem.open_with(&ending.patience, settings.metric.kind == MetricKind::Exact)?;
         let meta = first.problem.meta().clone();
         let shown = Shown::new(&self.show, &plain::meta(&meta))?;
         let x0 = self.at.as_deref().map(|path| point_source::read(path, &meta)).transpose()?;
@@ -162,7 +163,7 @@ impl Solve {
         drop(first.problem);
         ending.restart();
         let runs = starts::solve(&starts, settings, ending, || {
-            let problem = self.problem.open_with(&ending.patience)?.problem;
+            let problem = self.problem.open_with(&ending.patience, settings.metric.kind == MetricKind::Exact)?.problem;
             disturbed(problem, source.noise)
         })?;
         let best = starts::best(&meta, &runs);

@@ -225,7 +225,8 @@ impl Projection {
         let (mut best, mut refined, first) = (f64::INFINITY, 0, done.iterations);
         loop {
             if stale && !self.factorise(problem, clock, done) {
-                if done.indefinite || proximal > MOST_PROXIMAL || done.iterations >= self.settings.iterations || clock.is_over() {
+                if done.indefinite || proximal > MOST_PROXIMAL || done.iterations >= self.settings.iterations || clock.is_over()
+                {
                     return Search::Unsettled;
                 }
                 proximal *= 1e3;

@@ -31,7 +31,8 @@ impl SparseSymmetric {
     /// `s^T ... s`
     pub fn square(&self, s: &[f64]) -> f64 {
         let entries = self.places.iter().zip(&self.values);
-        let sum: f64 = entries.map(|(&(i, j), value)| if i == j { value * s[i] * s[i] } else { 2.0 * value * s[i] * s[j] }).sum();
+        let sum: f64 =
+            entries.map(|(&(i, j), value)| if i == j { value * s[i] * s[i] } else { 2.0 * value * s[i] * s[j] }).sum();
         sum + self.shift * s[..self.n].iter().map(|s| s * s).sum::<f64>()
     }
 

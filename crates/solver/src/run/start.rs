@@ -54,7 +54,11 @@ impl<P: Problem> Solver<Exact<P>> {
 }
 
 impl<S: SampledProblem> Solver<S> {
-    pub(crate) fn unstarted(mut problem: S, settings: Settings, own_mapping: Option<Box<dyn OwnMapping>>) -> Result<Self, Error> {
+    pub(crate) fn unstarted(
+        mut problem: S,
+        settings: Settings,
+        own_mapping: Option<Box<dyn OwnMapping>>,
+    ) -> Result<Self, Error> {
         let meta = problem.meta();
         meta.validate().map_err(|source| Error::Problem { name: meta.name.clone(), source })?;
         settings.validate()?;
