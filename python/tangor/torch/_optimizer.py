@@ -238,6 +238,8 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
                     progress.eta = eta
                     return here
                 progress.shorten(0.25 * eta / share)
+            # Its derivatives are long: they go before the next ones come.
+            del here
             eta *= 0.25
         return None
 

@@ -1,0 +1,159 @@
+"""Four learning tasks under constraints: tangor.torch, with nothing tuned, beside other methods that are tuned on a grid.
+
+    pip install torch cooper-optim humancompatible-train scikit-learn matplotlib
+    python benchmarks/learning.py run --adult DATA --out learning.jsonl
+    python benchmarks/learning.py table learning.jsonl --picture learning.svg
+
+All methods see the same batches of 128, and a batch that is taken at two points counts twice. A peer is tuned on a seed of its own with a share of
+the samples: the settings with the least `loss + 10 violation` are taken. Losses, violations and KKT residuals are those on all the data.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from pathlib import Path
+
+import torch
+from learning_peers import methods
+from learning_tasks import BATCH, TASKS
+
+from tangor.torch import Tangor
+
+OURS = "Tangor"
+MARKS = 20
+TUNING_SEED = 100
+
+
+class Ours:
+    """The optimizer as it is."""
+
+    def __init__(self, task, seed):
+        self.task, self.x = task, torch.nn.Parameter(task.start(seed))
+        self.optimizer = Tangor([self.x], constraints=len(task.lower), lower=task.lower, upper=task.upper)
+
+    def set_share(self, done):
+        pass
+
+    def step(self, batch):
+        before = self.optimizer.report().samples
+        self.optimizer.step(lambda: self.task.evaluate(self.x, batch), samples=BATCH)
+        return self.optimizer.report().samples - before
+
+
+def train(task, method, seed, samples, marks):
+    """Runs until the samples are spent; also the course: samples, loss, violation."""
+    spent, course, began, measuring = 0, [], time.process_time(), 0.0
+    for batch in task.batches(seed):
+        while marks and spent * marks >= len(course) * samples:
+            at = time.process_time()
+            course.append([spent, *task.loss_and_violation(method.x.detach())])
+            measuring += time.process_time() - at
+        if spent >= samples:
+            break
+        method.set_share(spent / samples)
+        spent += method.step(batch) or BATCH
+    return course, spent, time.process_time() - began - measuring
+
+
+def run_peer(task, make, form, grid, seeds, share):
+    def score(settings):
+        method = make(task, TUNING_SEED, form, **settings)
+        train(task, method, TUNING_SEED, int(share * task.samples), 0)
+        loss, violation = task.loss_and_violation(method.x.detach())
+        value = loss + 10.0 * violation
+        return value if value == value else float("inf")
+
+    best = min(grid, key=score)
+    for seed in range(seeds):
+        method = make(task, seed, form, **best)
+        yield seed, method, train(task, method, seed, task.samples, MARKS), best
+
+
+def run_ours(task, seeds):
+    for seed in range(seeds):
+        method = Ours(task, seed)
+        yield seed, method, train(task, method, seed, task.samples, MARKS), {}
+
+
+def run(options):
+    torch.set_num_threads(1)
+    with options.out.open("a") as out:
+        for name in options.task or TASKS:
+            if name.startswith("adult") and options.adult is None:
+                print(f"{name} is left out: it needs the census data, --adult FOLDER")
+                continue
+            task = TASKS[name](options.adult)
+            runs = {OURS: lambda task=task: run_ours(task, options.seeds)}
+            for peer, (make, form, grid) in methods(task).items():
+                runs[peer] = lambda task=task, make=make, form=form, grid=grid: run_peer(
+                    task, make, form, grid, options.seeds, options.tuning
+                )
+            for label, begin in runs.items():
+                for seed, method, (course, spent, seconds), settings in begin():
+                    row = {"task": name, "method": label, "seed": seed, "settings": settings, "samples": spent, "seconds": seconds}
+                    row.update(task.measure(method.x.detach()), course=course)
+                    out.write(json.dumps(row) + "\n")
+                    out.flush()
+                    print(f"{name}  {label}  {seed}  {row['loss']:.5f}  {row['violation']:.2e}  {row['kkt']:.2e}  {settings}", flush=True)
+
+
+def table(options):
+    rows = [json.loads(line) for line in options.file.read_text().splitlines()]
+    middle = statistics.median_low
+    print("| task | method | loss | violation | KKT residual | seeds | seconds |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    for task in dict.fromkeys(row["task"] for row in rows):
+        for method in dict.fromkeys(row["method"] for row in rows if row["task"] == task):
+            some = [row for row in rows if (row["task"], row["method"]) == (task, method)]
+            loss, violation, kkt, seconds = (middle([row[key] for row in some]) for key in ("loss", "violation", "kkt", "seconds"))
+            print(f"| {task} | {method} | {loss:.5f} | {violation:.1e} | {kkt:.1e} | {len(some)} | {seconds:.1f} |")
+    if options.picture:
+        draw(rows, options.picture)
+
+
+def draw(rows, path):
+    """Loss and violation against samples: medians over the seeds."""
+    from matplotlib.figure import Figure
+
+    tasks = list(dict.fromkeys(row["task"] for row in rows))
+    figure = Figure(figsize=(4.2 * len(tasks), 6.5), layout="constrained")
+    panels = figure.subplots(2, len(tasks), squeeze=False, sharex="col")
+    lines = {}
+    for column, task in enumerate(tasks):
+        for method in dict.fromkeys(row["method"] for row in rows if row["task"] == task):
+            courses = [row["course"] for row in rows if (row["task"], row["method"]) == (task, method)]
+            marks = range(min(len(course) for course in courses))
+            samples = [statistics.median_low([course[k][0] for course in courses]) for k in marks]
+            for place, name in ((1, "loss"), (2, "violation")):
+                values = [statistics.median_low([course[k][place] for course in courses]) for k in marks]
+                panel = panels[place - 1][column]
+                width = 2.2 if method == OURS else 1.0
+                (line,) = panel.semilogy(samples, [max(value, 1e-10) for value in values], linewidth=width, label=method)
+                lines.setdefault(method, line)
+                panel.set_ylabel(name)
+        panels[0][column].set_title(task)
+        panels[1][column].set_xlabel("samples")
+    figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=3)
+    figure.savefig(path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+    running = commands.add_parser("run", help="run everything; rows are added to a file")
+    running.add_argument("--task", nargs="*", choices=list(TASKS))
+    running.add_argument("--adult", type=Path, help="the folder of adult_train.csv")
+    running.add_argument("--out", type=Path, default=Path("learning.jsonl"))
+    running.add_argument("--seeds", type=int, default=5)
+    running.add_argument("--tuning", type=float, default=0.25, help="the share of the samples that tuning takes for each point of a grid")
+    running.set_defaults(action=run)
+    showing = commands.add_parser("table", help="medians over the seeds, and a picture")
+    showing.add_argument("file", type=Path)
+    showing.add_argument("--picture", type=Path)
+    showing.set_defaults(action=table)
+    options = parser.parse_args()
+    options.action(options)
+
+
+if __name__ == "__main__":
+    main()
