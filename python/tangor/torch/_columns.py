@@ -10,7 +10,7 @@ import torch
 from ._flat import Flat
 from ._kernel import Look
 from ._metric import Diagonal, Uniform
-from ._products import pieces, wide
+from ._products import LONG, pieces, wide
 
 __all__ = ["Columns", "Steps"]
 
@@ -47,9 +47,10 @@ class Columns:
         for piece in pieces(self.flat.d):
             rows = self.derivatives[:, piece].to(kind)
             total[0].addmm_(rows, rows.T)
-            total[1].addmm_(rows / self.metric.entries(piece), rows.T)
-        plain, weighted = self.flat.engine.host(total)
-        return plain, weighted
+            weighted = rows * self.metric.entries(piece).to(kind).rsqrt_()
+            total[1].addmm_(weighted, weighted.T)
+        both = self.flat.engine.host(total)
+        return both[0], both[1]
 
     def look(self, y: np.ndarray, normal: bool) -> Look:
         """The part with bounds at some multipliers; the normal problem has `g = 0` and `D = I`."""
@@ -81,7 +82,7 @@ class Columns:
         """`s` for these multipliers, into a vector if there is one, and what is known of it."""
         coefficients, kind = self.flat.tensor(np.concatenate([[1.0], y])), wide(self.derivatives)
         total = torch.zeros(5, dtype=kind, device=self.flat.device)
-        for piece in pieces(self.flat.d):
+        for piece in pieces(self.flat.d, LONG):
             v, entries = coefficients @ self.derivatives[:, piece], self.metric.entries(piece)
             s = (v / entries).neg_()
             if self.bounded:
@@ -90,7 +91,9 @@ class Columns:
                 out[piece] = s
             s, v = s.to(kind), v.to(kind)
             weighted = entries * s if self.bounded else -v
-            sums = [self.derivatives[0, piece].to(kind) @ s, weighted @ s, s @ s, weighted @ weighted]
-            sums.append(((v + weighted).abs() @ s.abs()) if self.bounded else torch.zeros_like(sums[0]))
-            total += torch.stack(sums)
+            sums = torch.stack([self.derivatives[0, piece].to(kind), weighted, s]) @ s
+            total[:3] += sums
+            total[3] += weighted @ weighted
+            if self.bounded:
+                total[4] += (v + weighted).abs() @ s.abs()
         return Steps(*(float(one) for one in self.flat.engine.host(total)))

@@ -122,7 +122,8 @@ class Estimates:
         a = [worth.momentum(here.size) for worth in self.worths()]
         kept = self.flat.tensor([1.0 - a[0]] + [1.0 - a[2]] * len(y))[:, None]
         coefficients, kind = self.flat.tensor(np.concatenate([[1.0], y])), wide(self.derivatives)
-        sums = torch.zeros(4, dtype=kind, device=self.flat.device)
+        squares = torch.zeros(1 + len(y), dtype=kind, device=self.flat.device)
+        along = torch.zeros(2, dtype=kind, device=self.flat.device)
         split = self.flat.split
         for number, parts in enumerate(zip(split(self.derivatives), here.parts, there.parts, split(s))):
             # Some columns at a time: nothing as long as all parameters is made on the way.
@@ -133,10 +134,11 @@ class Estimates:
                 lagrangian = coefficients @ change
                 if moved > 0.0:
                     metric.add(number, piece, lagrangian)
-                long, wide_change = lagrangian.to(kind), change.to(kind)
-                squares = (wide_change * wide_change).sum(dim=1)
-                sums += torch.stack([squares[0], squares[1:].sum(), long @ long, long @ parts[3][piece].to(kind)])
+                # Within a piece in the dtype of the parameters: these are sizes, of which a few digits matter.
+                squares.add_(change.mul_(change).sum(dim=1))
+                along.add_(torch.stack([lagrangian, parts[3][piece]]) @ lagrangian)
         self.c = here.c + (1.0 - a[1]) * (self.c - there.c)
         for worth, momentum in zip(self.worths(), a):
             worth.advance(momentum, here.size, moved)
-        return Change(*(float(one) for one in self.flat.engine.host(sums)))
+        numbers = self.flat.engine.host(torch.cat([squares, along]))
+        return Change(float(numbers[0]), float(numbers[1:-2].sum()), float(numbers[-2]), float(numbers[-1]))

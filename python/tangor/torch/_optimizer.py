@@ -249,14 +249,13 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         if eta == 0.0:
             return True
         estimates, progress, h = self._estimates, self._progress, float(np.linalg.norm(direction.h))
-        s = self._flat.split(direction.s)
-        ends = dots([([part[0] for part in batch.parts], s) for batch in (here, there)])
-        at_here, at_there = (float(one) for one in self._flat.engine.host(ends))
+        bends = [new[0] - old[0] for new, old in zip(here.parts, there.parts)]
+        bend = float(self._flat.engine.host(dots([(bends, self._flat.split(direction.s))]))[0])
         left = float(np.linalg.norm(self._scaled.violation(estimates.c + here.c - there.c)))
         gain = direction.theta * h
         needed = (direction.slope + 0.5 * direction.square) / gain if gain > 0.0 else 0.0
         rho = min(max(needed, 2.0 * float(np.linalg.norm(direction.multipliers))), progress.rho)
-        change = eta * (direction.slope + 0.5 * (at_here - at_there)) + rho * (left - h)
+        change = eta * (direction.slope + 0.5 * bend) + rho * (left - h)
         moved = eta * direction.length
         noise = 0.5 * moved * math.sqrt(estimates.gradient.noise_of_difference(moved))
         noise += rho * math.sqrt(estimates.constraints.noise_of_difference(moved))

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-__all__ = ["dots", "gram", "pieces", "row_maxima", "row_sums", "wide"]
+__all__ = ["LONG", "dots", "gram", "pieces", "row_maxima", "row_sums", "wide"]
 
-# So many columns at a time go to double precision.
-COLUMNS = 65_536
+# So many columns at a time go to double precision, and stay in the cache meanwhile.
+COLUMNS = 8_192
+# Of single vectors, more.
+LONG = 65_536
 
 
 def wide(tensor: torch.Tensor) -> torch.dtype:
@@ -17,10 +19,10 @@ def wide(tensor: torch.Tensor) -> torch.dtype:
     return torch.float32 if tensor.device.type == "mps" else torch.float64
 
 
-def pieces(length: int) -> Iterator[slice]:
+def pieces(length: int, columns: int = COLUMNS) -> Iterator[slice]:
     """The columns, one piece after the other."""
-    for at in range(0, length, COLUMNS):
-        yield slice(at, min(at + COLUMNS, length))
+    for at in range(0, length, columns):
+        yield slice(at, min(at + columns, length))
 
 
 def dots(pairs: Sequence[tuple[Sequence[torch.Tensor], Sequence[torch.Tensor]]]) -> torch.Tensor:
@@ -30,7 +32,7 @@ def dots(pairs: Sequence[tuple[Sequence[torch.Tensor], Sequence[torch.Tensor]]])
     for left, right in pairs:
         total = torch.zeros((), dtype=wide(first), device=first.device)
         for one, other in zip(left, right):
-            for piece in pieces(one.numel()):
+            for piece in pieces(one.numel(), LONG):
                 a = one[piece].to(wide(first))
                 total += a @ (a if other is one else other[piece].to(wide(first)))
         totals.append(total)
@@ -38,10 +40,11 @@ def dots(pairs: Sequence[tuple[Sequence[torch.Tensor], Sequence[torch.Tensor]]])
 
 
 def row_sums(parts: Sequence[torch.Tensor]) -> torch.Tensor:
-    """The sum of each row of a matrix that is given in parts: not finite where an entry is not."""
+    """The sum of each row of a matrix that is given in parts, to tell whether all of it is finite."""
     total = torch.zeros(parts[0].shape[0], dtype=wide(parts[0]), device=parts[0].device)
     for part in parts:
-        total += part.sum(dim=1, dtype=wide(part))
+        # Sums of half-precision numbers leave their range.
+        total += part.sum(dim=1, dtype=torch.promote_types(part.dtype, torch.float32))
     return total
 
 

@@ -1,0 +1,120 @@
+"""What a step of tangor.torch costs at d = 1,000,000 parameters and m = 4 constraints, beside one of Adam on the same closure.
+
+    python benchmarks/torch_step.py [--batch 128]
+
+The closure's forward pass is the same for all. Times are those of the processor with one thread, medians over steps; a step that compares two
+batches, one in ten, has a pass more. Memory is the most that tensors of at least 1 MB hold after a pass of the second batch, beside the
+parameters.
+"""
+
+import argparse
+import gc
+import statistics
+import time
+
+import torch
+
+from tangor.torch import Tangor
+
+WIDTH, CONSTRAINTS = 1000, 4
+
+
+def make(batch):
+    """A network with about 1,000,000 parameters; the constraints are mean outputs over quarters of the batch."""
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(492, 660), torch.nn.Tanh(), torch.nn.Linear(660, 660), torch.nn.Tanh(), torch.nn.Linear(660, 360))
+    x, y = torch.randn(batch, 492), torch.randn(batch, 360)
+
+    def closure():
+        p = model(x)
+        return (p - y).square().mean(), torch.stack([part.mean() for part in p.chunk(CONSTRAINTS)])
+
+    return model, closure
+
+
+def seconds(action, repeats):
+    """The median of the processor's time."""
+    times = []
+    for _ in range(repeats):
+        began = time.process_time()
+        action()
+        times.append(time.process_time() - began)
+    return statistics.median(times)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--batch", type=int, default=128)
+    parser.add_argument("--repeats", type=int, default=15)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    model, closure = make(options.batch)
+    parameters = list(model.parameters())
+    d = sum(p.numel() for p in parameters)
+
+    forward = seconds(closure, options.repeats)
+    backward = seconds(lambda: torch.autograd.grad(closure()[0], parameters), options.repeats) - forward
+    adam = torch.optim.Adam(parameters, lr=1e-4)
+
+    def adam_step():
+        adam.zero_grad()
+        loss, c = closure()
+        (loss + c.sum()).backward()
+        adam.step()
+
+    adam_step()
+    plain = seconds(adam_step, options.repeats)
+
+    optimizer = Tangor(parameters, constraints=CONSTRAINTS, lower=-0.01, upper=0.01, first_batches=2)
+    evaluator, known, most = optimizer._evaluator, {p.data_ptr() for p in parameters}, 0
+    evaluate = evaluator.evaluate
+    spent = []
+
+    def timed(*args):
+        began = time.process_time()
+        batch = evaluate(*args)
+        spent.append(time.process_time() - began)
+        return batch
+
+    evaluator.evaluate = timed
+    for _ in range(14):
+        optimizer.step(closure)
+    evaluations, steps, probes = [], [], []
+    for _ in range(options.repeats):
+        spent.clear()
+        began = time.process_time()
+        optimizer.step(closure)
+        total = time.process_time() - began
+        (steps if len(spent) == 2 else probes).append(total)
+        evaluations.append(statistics.mean(spent))
+        rest = total - sum(spent)
+    step, evaluation = statistics.median(steps), statistics.median(evaluations)
+
+    def watched(*args):
+        nonlocal most
+        batch = evaluate(*args)
+        gc.collect()
+        tensors = [one for one in gc.get_objects() if isinstance(one, torch.Tensor)] + batch.parts
+        storages = {one.untyped_storage().data_ptr(): one.untyped_storage().nbytes() for one in tensors}
+        grads = {p.grad.untyped_storage().data_ptr() for p in parameters if p.grad is not None}
+        most = max(most, sum(size for place, size in storages.items() if place not in known | grads and size >= 1 << 18))
+        return batch
+
+    adam.state.clear()
+    evaluator.evaluate = watched
+    for _ in range(3):
+        optimizer.step(closure)
+    unit, allowed = backward, 1.15 * (2 + CONSTRAINTS)
+    print(f"d = {d}, m = {CONSTRAINTS}, batches of {options.batch}, {torch.get_num_threads()} thread")
+    print(f"forward pass              {1e3 * forward:8.1f} ms")
+    print(f"backward pass             {1e3 * backward:8.1f} ms")
+    print(f"step of Adam              {1e3 * plain:8.1f} ms")
+    print(f"step of Tangor            {1e3 * step:8.1f} ms = {step / unit:.2f} backward passes = {step / plain:.2f} steps of Adam")
+    print(f"  forward and {1 + CONSTRAINTS} rows       {1e3 * evaluation:8.1f} ms, twice in a step")
+    print(f"  all else                {1e3 * (step - 2 * evaluation):8.1f} ms (last: {1e3 * rest:.1f})")
+    print(f"allowed                   {1e3 * allowed * unit:8.1f} ms = {allowed:.2f} backward passes")
+    print(f"memory                    {most / 4 / d:8.2f} d numbers, allowed {6 + 3 * CONSTRAINTS} d")
+
+
+if __name__ == "__main__":
+    main()
