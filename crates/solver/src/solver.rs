@@ -13,6 +13,7 @@ use crate::noise::sampled_step::Noisy;
 use crate::run::Outcome;
 use crate::run::checkpoint::Beginning;
 use crate::run::clock::Clock;
+use crate::run::escape::Next;
 use crate::run::state::State;
 use crate::steps::Steps;
 use crate::steps::line_search::ROUNDING;
@@ -109,21 +110,14 @@ impl<S: SampledProblem> Solver<S> {
             } else {
                 self.find_acceptable_trial(&mut unusual).inspect(|eta| self.learn_metric(*eta))
             };
-            let step = self.or_elsewhere(step, &mut unusual);
-            match step {
-                Ok(eta) => {
+            match self.or_another_try(step, &mut unusual) {
+                Next::Moved(eta) => {
                     (row.eta, moved) = (eta, true);
                     std::mem::swap(&mut self.state.current, &mut self.trial);
                     self.state.progress.iteration += 1;
                 }
-                // The normal step reckoned with far less curvature than its trials then showed: the next one knows better.
-                Err(Stop::StepTooSmall) if self.normal_step_was_bold() => self.state.progress.iteration += 1,
-                // What was learnt wrongly may be why nothing moves: once it is forgotten, the next direction is another one.
-                Err(Stop::StepTooSmall) if self.forget() => {
-                    self.state.progress.iteration += 1;
-                    unusual.insert(Event::Forgotten);
-                }
-                Err(stop) => {
+                Next::Again => self.state.progress.iteration += 1,
+                Next::Ended(stop) => {
                     self.outcome.stop = Some(stop);
                     self.conclude(&mut unusual);
                 }

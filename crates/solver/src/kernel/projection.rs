@@ -130,6 +130,10 @@ impl Projection {
             y.copy_from_slice(&self.start);
             self.go_inside(problem, y, s, clock, &mut done);
         }
+        if !norm(y).is_finite() {
+            y.fill(0.0);
+            done.converged = false;
+        }
         for (i, s) in s.iter_mut().enumerate() {
             *s = if s.is_finite() { *s } else { 0.0 };
             *s = s.max(problem.lower[i]).min(problem.upper[i]);

@@ -152,10 +152,6 @@ impl ExactHessian {
     pub fn stiffen(&mut self) -> bool {
         let size = self.size();
         self.shifts.least = (RISE * RISE * self.matrix.shift).max(STIFF * size);
-        self.can_stiffen()
-    }
-
-    pub fn can_stiffen(&self) -> bool {
-        self.shifts.least < STIFFEST * self.size()
+        self.shifts.least < STIFFEST * size
     }
 }

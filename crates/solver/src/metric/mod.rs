@@ -245,12 +245,6 @@ impl CurrentMetric {
         }
     }
 
-    /// Whether there is something to forget.
-    pub fn has_learnt(&self) -> bool {
-        self.exact.as_ref().is_some_and(ExactHessian::can_stiffen)
-            || self.quasi_newton.as_ref().is_some_and(|quasi_newton| quasi_newton.has_learnt())
-    }
-
     /// Forgets what was learnt. False: there was nothing to forget.
     pub fn reset(&mut self) -> bool {
         if let Some(exact) = &mut self.exact {

@@ -87,11 +87,6 @@ impl QuasiNewton {
         self.find_delta(FLATTEST);
     }
 
-    /// Whether it is more than a multiple of the identity.
-    pub fn has_learnt(&self) -> bool {
-        self.learnt.steps > 0
-    }
-
     /// Back to a multiple of the identity. False: it is one.
     pub fn reset(&mut self) -> bool {
         let forgot = self.learnt.steps > 0;

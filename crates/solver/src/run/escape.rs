@@ -64,6 +64,16 @@ impl Escapes {
     }
 }
 
+/// What comes after the attempt at a step.
+pub enum Next {
+    /// The trial point is the next one, at this stepsize.
+    Moved(f64),
+    /// Another attempt from the same point.
+    Again,
+    /// The end of the run.
+    Ended(Stop),
+}
+
 impl<S: SampledProblem> Solver<S> {
     /// Whether the violation is stationary here and another start may still lead out of it.
     pub(crate) fn looks_for_a_way_out(&self) -> bool {
@@ -86,14 +96,24 @@ impl<S: SampledProblem> Solver<S> {
         forgot
     }
 
-    /// A step that is too small to move a violated point, with nothing left to forget, leaves another start to be tried.
-    pub(crate) fn or_elsewhere(&mut self, step: Result<f64, Stop>, unusual: &mut Unusual) -> Result<f64, Stop> {
-        let hopeless = step == Err(Stop::StepTooSmall) && !self.normal_step_was_bold() && !self.state.metric.has_learnt();
-        if !(hopeless && self.may_start_elsewhere()) {
-            return step;
+    /// What comes after a step. One that is too small to move need not be the end.
+    pub(crate) fn or_another_try(&mut self, step: Result<f64, Stop>, unusual: &mut Unusual) -> Next {
+        match step {
+            Ok(eta) => Next::Moved(eta),
+            // The normal step reckoned with far less curvature than its trials then showed: the next one knows better.
+            Err(Stop::StepTooSmall) if self.normal_step_was_bold() => Next::Again,
+            // What was learnt wrongly may be why nothing moves: once it is forgotten, the next direction is another one.
+            Err(Stop::StepTooSmall) if self.forget() => {
+                unusual.insert(Event::Forgotten);
+                Next::Again
+            }
+            // With nothing left to forget at a violated point, another start may lead on.
+            Err(Stop::StepTooSmall) if self.may_start_elsewhere() => {
+                self.state.progress.escapes.stuck(self.judging.kkt.residuals.feasibility);
+                self.start_elsewhere(unusual).map_or_else(Next::Ended, Next::Moved)
+            }
+            Err(stop) => Next::Ended(stop),
         }
-        self.state.progress.escapes.stuck(self.judging.kkt.residuals.feasibility);
-        self.start_elsewhere(unusual)
     }
 
     /// Starts again from a random point around the current one, inside the bounds: it becomes the trial. What was learnt on the way here

@@ -24,12 +24,13 @@ impl<S: SampledProblem> Solver<S> {
             // Far away gradients may vanish although the objective never stops falling: that is no KKT point.
             (diverges, Stop::Unbounded),
             (exact && (tolerance.is_kkt(&residuals) || (stuck && !self.looks_for_a_way_out())), Stop::Tolerance),
+            // A step that was broken off says nothing of numbers: what ended it comes first.
+            (self.clock.is_interrupted(), Stop::User),
+            (self.clock.is_late(), Stop::WallTime),
             (!residuals.stationarity.is_finite() || !self.state.progress.rho.is_finite(), Stop::NumericalTrouble),
             (self.state.progress.iteration >= limits.iterations, Stop::Iterations),
             (limits.evaluations.is_some_and(|most| self.oracle.counts().total() >= most), Stop::Evaluations),
             (self.samples_are_spent(), Stop::Samples),
-            (self.clock.is_interrupted(), Stop::User),
-            (self.clock.is_late(), Stop::WallTime),
         ];
         reasons.into_iter().find(|(holds, _)| *holds).map(|(_, stop)| stop)
     }
