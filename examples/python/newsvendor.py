@@ -41,27 +41,19 @@ def objective(x, draws):
     return average(draws, cost)
 
 
-def gradient(x, draws):
-    def derivative(wanted):
-        return [0.4 * PRICE[i] * slope(x[i] - wanted[i]) - MARGIN[i] * slope(wanted[i] - x[i]) for i in range(3)]
-    return average(draws, derivative)
-
-
-def constraints(x, draws):
-    def rows(wanted):
-        leftover = sum(VOLUME[i] * smooth(x[i] - wanted[i]) for i in range(3))
-        return [leftover, sum(price * order for price, order in zip(PRICE, x))]
-    return average(draws, rows)
-
-
-def jacobian(x, draws):
-    def rows(wanted):
-        return [VOLUME[i] * slope(x[i] - wanted[i]) for i in range(3)] + list(PRICE)
-    return average(draws, rows)
+def together(x, draws):
+    """Gradient, constraints and Jacobian: one pass over the demands for all three."""
+    def everything(wanted):
+        over = [x[i] - wanted[i] for i in range(3)]
+        gradient = [0.4 * PRICE[i] * slope(over[i]) - MARGIN[i] * slope(-over[i]) for i in range(3)]
+        leftover = sum(VOLUME[i] * smooth(over[i]) for i in range(3))
+        return gradient + [leftover] + [VOLUME[i] * slope(over[i]) for i in range(3)]
+    means = average(draws, everything)
+    return means[:3], [means[3], sum(price * order for price, order in zip(PRICE, x))], means[4:] + list(PRICE)
 
 
 oracle.serve(
-    "newsvendor", [5.0, 5.0, 5.0], gradient, objective, constraints, jacobian,
+    "newsvendor", [5.0, 5.0, 5.0], objective=objective, together=together,
     x_lower=[0.0] * 3, x_upper=[30.0] * 3, c_lower=[None, None], c_upper=[2.0, 60.0],
     variable_names=["apples", "pears", "plums"], row_names=["leftover", "budget"], linear_rows=[False, True],
     gradient_access=oracle.ENDLESS, constraints_access=oracle.ENDLESS, jacobian_access=oracle.ENDLESS,

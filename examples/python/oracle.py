@@ -35,8 +35,9 @@ class Undefined(Exception):
 def _streams():
     """The two streams of the conversation. What the model prints goes to standard error, where it does no harm."""
     questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    sys.stdout.flush()
     os.dup2(2, 1)
+    # What was printed before is still in the buffer, and now goes there, too.
+    sys.stdout.flush()
     return questions, answers
 
 
@@ -46,7 +47,8 @@ _QUESTIONS, _ANSWERS = _streams()
 
 def serve(name, x0, gradient=None, objective=None, constraints=None, jacobian=None, *, x_lower=None, x_upper=None,
           c_lower=(), c_upper=(), pattern=None, variable_names=(), row_names=(), linear_rows=(),
-          gradient_access=EXACT, constraints_access=EXACT, jacobian_access=EXACT, payload="binary"):
+          gradient_access=EXACT, constraints_access=EXACT, jacobian_access=EXACT, together=None, most_draws=None,
+          payload="binary"):
     """Answers questions until the solver has no more.
 
     Each function is called as `function(x, draws)` with two arrays and gives the average over the draws: `objective` a number,
@@ -55,8 +57,13 @@ def serve(name, x0, gradient=None, objective=None, constraints=None, jacobian=No
     gradient gets one by differences, inside of the bounds and with the same draws. Draws are empty when the access is exact; the
     same draw must mean the same randomness at every x. A bound that is None, or infinite, is none. A value that is NaN or infinite
     says that the function has none at the point.
+
+    `together(x, draws)` gives the tuple of gradient, constraints and Jacobian in one call, instead of the three functions.
+    `most_draws` is the largest number of draws in one call: the solver then asks several times and averages.
     """
     questions, answers = _QUESTIONS, _ANSWERS
+    if together is not None:
+        gradient, constraints, jacobian = _apart(together, len(c_lower) > 0)
     if constraints is not None and jacobian is None:
         raise TypeError("the constraints have no Jacobian: serve needs both or none of them")
     if objective is not None and gradient is None:
@@ -72,6 +79,7 @@ def serve(name, x0, gradient=None, objective=None, constraints=None, jacobian=No
         "variable_names": list(variable_names), "row_names": list(row_names), "linear_rows": list(linear_rows),
         "objective": "none" if gradient is None else "gradient" if objective is None else "value",
         "accesses": {"gradient": gradient_access, "constraints": constraints_access, "jacobian": jacobian_access},
+        "several": True, "most_draws": most_draws,
     }
     if pattern is not None:
         rows, columns = [row for row, _ in pattern], [column for _, column in pattern]
@@ -80,7 +88,7 @@ def serve(name, x0, gradient=None, objective=None, constraints=None, jacobian=No
     while line := questions.readline():
         question = json.loads(line)
         draws, x = _arrays(question, questions, binary)
-        _answer(answers, question, functions[question["evaluate"]], x, draws, binary)
+        _answer(answers, question, functions, x, draws, binary)
 
 
 def _arrays(question, questions, binary):
@@ -98,15 +106,13 @@ def _arrays(question, questions, binary):
     return draws, x if numpy is None else numpy.frombuffer(x, dtype=numpy.float64)
 
 
-def _answer(answers, question, function, x, draws, binary):
-    header = {"id": question["id"]}
+def _answer(answers, question, functions, x, draws, binary):
+    header, asked = {"id": question["id"]}, question["evaluate"]
     try:
-        values = _numbers(function(x, draws))
-        # The sum is finite in the usual case, which takes one pass that is not Python's.
-        if not math.isfinite(values.sum() if numpy is not None else math.fsum(values)):
-            strange = next((k for k, value in enumerate(values) if not math.isfinite(value)), None)
-            if strange is not None:
-                raise Undefined(f"value {strange} of {question['evaluate']} is {values[strange]}")
+        parts = [_finite(name, functions[name](x, draws)) for name in ([asked] if isinstance(asked, str) else asked)]
+        values = parts[0]
+        for part in parts[1:]:
+            values = values + part if numpy is None else numpy.concatenate([values, part])
     except (Undefined, OverflowError) as reason:
         return _say(answers, header | {"undefined": str(reason) or "no reason is given"})
     except Exception as error:
@@ -120,6 +126,37 @@ def _answer(answers, question, function, x, draws, binary):
         values = array("d", values)
         values.byteswap()
     _say(answers, header | {"values": len(values)}, values.tobytes())
+
+
+def _finite(name, values):
+    """The values of a function as an array; where one of them is no number, the function is undefined."""
+    values = _numbers(values)
+    # The sum is finite in the usual case, which takes one pass that is not Python's.
+    if not math.isfinite(values.sum() if numpy is not None else math.fsum(values)):
+        strange = next((k for k, value in enumerate(values) if not math.isfinite(value)), None)
+        if strange is not None:
+            raise Undefined(f"value {strange} of {name} is {values[strange]}")
+    return values
+
+
+def _apart(together, has_rows):
+    """Three functions out of one, which is called once for the same point and draws."""
+    last = [None, None]
+
+    def part(which):
+        def function(x, draws):
+            place = (x.tobytes(), draws.tobytes())
+            if last[0] != place:
+                last[:] = [None, None]
+                parts = together(x, draws)
+                if not (isinstance(parts, tuple) and len(parts) == 3):
+                    raise TypeError("together(x, draws) must give a tuple of three: gradient, constraints and Jacobian")
+                last[:] = [place, parts]
+            return last[1][which]
+
+        return function
+
+    return (part(0), part(1), part(2)) if has_rows else (part(0), None, None)
 
 
 def _numbers(values):

@@ -4,13 +4,12 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use tangor_problem::{Comparison, Draw, Problem, check_derivatives};
+use tangor_problem::{AtDraws, Comparison, Draw, Problem, check_derivatives};
 use tangor_solver::{Candidate, judge_point};
 
 use crate::functions::raised;
 use crate::memory::Lender;
 use crate::model::Model;
-use crate::sampled::SameDraws;
 use crate::settings;
 use crate::shared::Shared;
 
@@ -23,7 +22,7 @@ pub fn check(py: Python<'_>, model: &Bound<'_, Model>, x: PyReadonlyArray1<'_, f
         Some(problem) => problem,
         None => {
             let draws = draws.into_iter().map(Draw).collect();
-            Box::new(SameDraws::new(model.get().build(&shared), draws, model.get().has_values()))
+            Box::new(AtDraws::new(model.get().build(&shared), draws))
         }
     };
     let found = py.detach(|| check_derivatives(&mut *problem, x)).map_err(|failure| raised(&shared, failure))?;

@@ -111,14 +111,6 @@ impl Model {
         Native { meta: self.meta.clone(), problem: problem.clone() }
     }
 
-    /// Whether values of the objective can be had.
-    pub fn has_values(&self) -> bool {
-        match &self.source {
-            Source::Sampled(statement) => statement.has_values(),
-            _ => true,
-        }
-    }
-
     /// For a run.
     pub fn for_run(&self, py: Python<'_>) -> PyResult<(Box<dyn SampledProblem + Send>, Arc<Shared>)> {
         let shared = Shared::new(Lender::lending(py)?);

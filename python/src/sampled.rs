@@ -6,7 +6,7 @@ use numpy::PyArray1;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use tangor_problem::{Access, Accesses, Draw, Evaluation, Meta, Pattern, Problem, SampledProblem};
+use tangor_problem::{Access, Accesses, Draw, Evaluation, Meta, Pattern, SampledProblem};
 
 use crate::call::Call;
 use crate::shared::{Callee, Shared};
@@ -70,11 +70,6 @@ impl SampledStatement {
             constraints: call("constraints")?,
             jacobian: call("jacobian")?,
         })
-    }
-
-    /// Whether values of the objective can be had.
-    pub fn has_values(&self) -> bool {
-        self.objective.is_some()
     }
 }
 
@@ -172,39 +167,5 @@ impl SampledProblem for SampledFunctions {
             let numbers = PyArray1::from_iter(py, draws.iter().map(|draw| draw.0));
             self.shared.lender.show(py, x, |x| values::number(&call.at_draws(x.as_any(), numbers.as_any())?, "the objective"))
         }))
-    }
-}
-
-/// A noisy problem with the same draws always: a problem without noise.
-pub struct SameDraws {
-    meta: Meta,
-    problem: Box<dyn SampledProblem + Send>,
-    draws: Vec<Draw>,
-}
-
-impl SameDraws {
-    /// Without values there is no objective to speak of.
-    pub fn new(problem: Box<dyn SampledProblem + Send>, draws: Vec<Draw>, has_values: bool) -> Self {
-        let mut meta = problem.meta().clone();
-        meta.has_objective &= has_values;
-        SameDraws { meta, problem, draws }
-    }
-}
-
-impl Problem for SameDraws {
-    fn meta(&self) -> &Meta {
-        &self.meta
-    }
-    fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
-        self.problem.objective(x, &self.draws).unwrap_or(Ok(0.0))
-    }
-    fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
-        self.problem.gradient(x, &self.draws, g)
-    }
-    fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
-        self.problem.constraints(x, &self.draws, c)
-    }
-    fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
-        self.problem.jacobian(x, &self.draws, values)
     }
 }

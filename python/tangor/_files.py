@@ -22,9 +22,25 @@ def read(path: str | Path, **parameters: float) -> FileProblem:
 
     A `.nl` file with integer variables is refused unless `relax_integers=True`.
 
-    >>> import tangor
-    >>> problem = tangor.read("rosenbrock.SIF", N=100)      # doctest: +SKIP
-    >>> tangor.minimize(problem).fun                        # doctest: +SKIP
+    >>> import pathlib, tempfile, tangor
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "SMALL.SIF"
+    >>> _ = file.write_text('''NAME          SMALL
+    ... *   minimise 3 X1 + X2   subject to   X1 + X2 >= 2,   X1, X2 >= 0
+    ... VARIABLES
+    ...     X1
+    ...     X2
+    ... GROUPS
+    ...  N  COST      X1        3.0            X2        1.0
+    ...  G  SUM       X1        1.0            X2        1.0
+    ... CONSTANTS
+    ...     SMALL     SUM       2.0
+    ... ENDATA
+    ... ''')
+    >>> problem = tangor.read(file)
+    >>> problem.n, problem.m, problem.f([1.0, 1.0])
+    (2, 1, 4.0)
+    >>> print(tangor.minimize(problem).x.round(4))
+    [0. 2.]
     """
     path = Path(path)
     if not path.is_file():

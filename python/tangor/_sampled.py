@@ -224,6 +224,14 @@ def minimize_sampled(
     tangor.Result
         `result.verdict` has each residual with its upper confidence bound from fresh samples, `result.certified` the bounds alone.
         `tangor.verify(result)` judges the point again on samples that the run has not seen.
+
+    >>> import numpy as np, tangor
+    >>> data = np.random.default_rng(0).normal(2.0, 1.0, 500)
+    >>> def evaluate(x, draws):                   # the mean of the data, but at most 1.5
+    ...     return x - data[draws.astype(int)].mean(), x, np.ones((1, 1))
+    >>> result = tangor.minimize_sampled(evaluate, [0.0], members=500, exact=("constraints", "jacobian"), c_upper=1.5, samples=50_000)
+    >>> bool(abs(result.x[0] - 1.5) < 1e-3), result.tolerance["chosen"]
+    (True, 'all members are judged: 1e-4')
     """
     problem = as_sampled(problem, x0, members, exact, bounds, c_lower, c_upper)
     tree, others = _options.read(settings, options, keywords, tol)
@@ -313,6 +321,13 @@ def verify(result: Result, problem: Any = None, *, samples: int | None = None, s
 
     Gives the verdict: for each residual its value and its upper confidence bound, and `holds`: whether all bounds are within the
     tolerances of the run. Of a result that was pickled give the problem, too.
+
+    >>> import numpy as np, tangor
+    >>> problem = tangor.SampledProblem([0.0], sample=lambda x, rng: (x - rng.normal(1.0, 0.1, 1), None, None))
+    >>> result = tangor.minimize_sampled(problem, samples=20_000)
+    >>> verdict = tangor.verify(result, samples=2_000)
+    >>> verdict["stationarity"]["upper"] >= verdict["stationarity"]["value"]
+    True
     """
     problem = problem if problem is not None else result.get("problem_object")
     if problem is None:

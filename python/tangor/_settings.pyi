@@ -124,7 +124,9 @@ class Metric(Section):
     """
 
     largest_dense: int
-    """Most variables for a dense quasi-Newton matrix; above it the metric is spectral. Default: 300."""
+    """Most variables for a dense quasi-Newton matrix. Above it an exact run has one with a limited memory, a noisy one, or one
+    with given Lipschitz constants, a spectral metric. Default: 300.
+    """
 
     memory: int
     """How many steps a limited memory holds; >= 1. Default: 10."""

@@ -5,6 +5,7 @@ mod activity;
 mod advice;
 mod ampl;
 mod commands;
+mod draw_source;
 mod duration;
 mod error;
 mod exit;

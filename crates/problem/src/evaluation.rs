@@ -41,20 +41,25 @@ impl Wanted {
         }
     }
 
-    /// The first that is wanted.
-    pub fn first(self) -> Option<Function> {
+    /// Those that are wanted, in the order of the fields.
+    pub fn functions(self) -> impl Iterator<Item = Function> {
         let all = [
             (self.objective, Function::Objective),
             (self.gradient, Function::Gradient),
             (self.constraints, Function::Constraints),
             (self.jacobian, Function::Jacobian),
         ];
-        all.into_iter().find(|(wanted, _)| *wanted).map(|(_, function)| function)
+        all.into_iter().filter(|(wanted, _)| *wanted).map(|(_, function)| function)
+    }
+
+    /// The first that is wanted.
+    pub fn first(self) -> Option<Function> {
+        self.functions().next()
     }
 
     /// How many are wanted.
     pub fn count(self) -> usize {
-        [self.objective, self.gradient, self.constraints, self.jacobian].into_iter().filter(|wanted| *wanted).count()
+        self.functions().count()
     }
 }
 

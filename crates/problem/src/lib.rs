@@ -13,10 +13,12 @@
 //! - write [`Formulas`] once for every kind of [`Number`], and let [`Differentiated`] find the derivatives.
 //!
 //! When functions are expectations of which only samples can be had, the trait is [`SampledProblem`]. To get one, implement it, state a
-//! [`FiniteSum`] over the rows of a data set, or put noise on any problem with [`Noisy`].
+//! [`FiniteSum`] over the rows of a data set, or put noise on any problem with [`Noisy`]. [`AtDraws`] is one
+//! with its draws fixed.
 //!
 //! [`KktResiduals`] tells how good a point is, [`check_derivatives`] tells whether derivatives are right, and [`Counted`] counts evaluations.
 
+mod at_draws;
 mod autodiff;
 mod check;
 mod closures;
@@ -43,6 +45,7 @@ mod reverse;
 mod sampled;
 mod stream;
 
+pub use at_draws::AtDraws;
 pub use autodiff::{Differentiated, Formulas, Mode};
 pub use check::{Comparison, DerivativeCheck, check_derivatives};
 pub use closures::{ClosureBuilder, ClosureError, ClosureProblem, IntoEvaluation};

@@ -44,6 +44,15 @@ impl Accesses {
         Accesses { gradient: access, constraints: access, jacobian: access }
     }
 
+    /// The draws 0, 1, ... that all populations have, at most so many.
+    pub fn first_draws(&self, most: u64) -> Vec<Draw> {
+        let members = [self.gradient, self.constraints, self.jacobian].map(|access| match access {
+            Access::Finite(members) => members,
+            Access::Exact | Access::Endless => most,
+        });
+        (0..members.into_iter().fold(most, u64::min)).map(Draw).collect()
+    }
+
     /// Whether all three are exact.
     pub fn are_exact(&self) -> bool {
         *self == Accesses::all(Access::Exact)

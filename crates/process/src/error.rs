@@ -2,7 +2,7 @@ use std::fmt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use tangor_problem::{Function, MetaError};
+use tangor_problem::{Function, MetaError, Wanted};
 
 use crate::PROTOCOL_VERSION;
 use crate::patience::Impatience;
@@ -101,12 +101,12 @@ impl fmt::Display for Ending {
 pub enum Question {
     /// To introduce its problem.
     Introduction,
-    /// To evaluate a function.
+    /// To evaluate one function or several.
     Evaluation {
         /// The number of the request.
         id: u64,
-        /// The function.
-        function: Function,
+        /// The functions.
+        functions: Wanted,
     },
 }
 
@@ -114,7 +114,10 @@ impl fmt::Display for Question {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Question::Introduction => write!(out, "the greeting"),
-            Question::Evaluation { id, function } => write!(out, "request {id} ({function})"),
+            Question::Evaluation { id, functions } => {
+                let names: Vec<String> = functions.functions().map(|function| function.to_string()).collect();
+                write!(out, "request {id} ({})", names.join(", "))
+            }
         }
     }
 }
@@ -196,16 +199,6 @@ pub enum Misdeed {
         found: usize,
         /// How many there should be.
         expected: usize,
-    },
-    /// A value is not a finite number.
-    #[error("gave {value} for {question} at {place}: a function without a value must be called undefined")]
-    NotFinite {
-        /// What it was asked.
-        question: Question,
-        /// What it gave.
-        value: f64,
-        /// Where.
-        place: String,
     },
     /// It says that it failed.
     #[error("reports an error for {question}: {cause}")]

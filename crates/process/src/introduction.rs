@@ -1,5 +1,7 @@
 //! How a process introduces its problem.
 
+use std::num::NonZeroUsize;
+
 use serde::{Deserialize, Serialize};
 use tangor_problem::{Access, Accesses, Meta, MetaError, Pattern};
 
@@ -43,6 +45,10 @@ pub struct Introduction {
     pub accesses: Accesses,
     pub objective: Objective,
     pub payload: Payload,
+    /// Whether one question may ask for several functions.
+    pub several: bool,
+    /// The most draws in one question; none when there may be any number.
+    pub most_draws: Option<NonZeroUsize>,
 }
 
 /// Read before all else, whatever the other fields of another version may be.
@@ -81,6 +87,9 @@ struct Fields {
     objective: Objective,
     #[serde(default = "exact")]
     accesses: Accesses,
+    #[serde(default)]
+    several: bool,
+    most_draws: Option<NonZeroUsize>,
 }
 
 #[derive(Deserialize)]
@@ -149,7 +158,8 @@ impl Fields {
         if m == 0 {
             (accesses.constraints, accesses.jacobian) = (Access::Exact, Access::Exact);
         }
-        Ok(Introduction { meta, accesses, objective: self.objective, payload: self.payload })
+        let (several, most_draws) = (self.several, self.most_draws);
+        Ok(Introduction { meta, accesses, objective: self.objective, payload: self.payload, several, most_draws })
     }
 }
 
@@ -169,6 +179,7 @@ mod tests {
         let found = Introduction::read(line.as_bytes()).unwrap();
         assert_eq!(found.meta, Meta::new("p", vec![0.0, 1.0]));
         assert_eq!((found.objective, found.payload), (Objective::Gradient, Payload::Text));
+        assert_eq!((found.several, found.most_draws), (false, None));
         let accesses = Accesses { gradient: Access::Endless, constraints: Access::Exact, jacobian: Access::Exact };
         assert_eq!(found.accesses, accesses);
     }
@@ -178,7 +189,7 @@ mod tests {
         let line = "{\"tangor\": 1, \"name\": \"p\", \"n\": 2, \"m\": 1, \"x0\": [0, 1], \"x_lower\": [null, -1], \"x_upper\": \
                     null, \"c_lower\": [null], \"c_upper\": [3], \"jacobian\": {\"rows\": [0], \"columns\": [1]}, \
                     \"variable_names\": [\"a\", \"b\"], \"row_names\": [\"r\"], \"linear_rows\": [true], \"objective\": \"none\", \
-                    \"payload\": \"binary\"}";
+                    \"payload\": \"binary\", \"several\": true, \"most_draws\": 100}";
         let found = Introduction::read(line.as_bytes()).unwrap();
         let mut expected = Meta::new("p", vec![0.0, 1.0])
             .bounds(&[f64::NEG_INFINITY, -1.0], &[f64::INFINITY; 2])
@@ -190,6 +201,7 @@ mod tests {
         expected.linear_rows = vec![true];
         assert_eq!(found.meta, expected);
         assert_eq!((found.objective, found.payload), (Objective::None, Payload::Binary));
+        assert_eq!((found.several, found.most_draws), (true, NonZeroUsize::new(100)));
         assert!(found.accesses.are_exact());
     }
 }

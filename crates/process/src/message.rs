@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use tangor_problem::{Draw, Function};
+use tangor_problem::{Draw, Function, Wanted};
 
 use crate::error::{Misdeed, Question};
 
@@ -20,9 +20,26 @@ pub enum Payload {
 #[derive(Serialize)]
 struct Request<D, P> {
     id: u64,
-    evaluate: Function,
+    evaluate: Asked,
     draws: D,
     point: P,
+}
+
+/// A name for one function, a list of names for several.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Asked {
+    One(Function),
+    Several(Vec<Function>),
+}
+
+impl From<Wanted> for Asked {
+    fn from(wanted: Wanted) -> Self {
+        match (wanted.count(), wanted.first()) {
+            (1, Some(function)) => Asked::One(function),
+            _ => Asked::Several(wanted.functions().collect()),
+        }
+    }
 }
 
 /// An answer whose values are an array (text) or its length (binary).
@@ -59,18 +76,19 @@ impl Payload {
     pub fn request(
         self,
         id: u64,
-        function: Function,
+        functions: Wanted,
         draws: &[Draw],
         x: &[f64],
         buffer: &mut Vec<u8>,
     ) -> serde_json::Result<()> {
+        let evaluate = Asked::from(functions);
         match self {
             Payload::Text => {
-                serde_json::to_writer(&mut *buffer, &Request { id, evaluate: function, draws, point: x })?;
+                serde_json::to_writer(&mut *buffer, &Request { id, evaluate, draws, point: x })?;
                 buffer.push(b'\n');
             }
             Payload::Binary => {
-                let header = Request { id, evaluate: function, draws: draws.len(), point: x.len() };
+                let header = Request { id, evaluate, draws: draws.len(), point: x.len() };
                 serde_json::to_writer(&mut *buffer, &header)?;
                 buffer.push(b'\n');
                 buffer.reserve(8 * (draws.len() + x.len()));
@@ -142,19 +160,20 @@ pub fn decode(bytes: &[u8], values: &mut [f64]) {
 mod tests {
     use super::*;
 
-    const QUESTION: Question = Question::Evaluation { id: 7, function: Function::Gradient };
+    const GRADIENT: Wanted = Wanted { gradient: true, ..Wanted::NOTHING };
+    const QUESTION: Question = Question::Evaluation { id: 7, functions: GRADIENT };
 
     #[test]
     fn a_request_has_the_documented_bytes() {
         let (draws, x) = ([Draw(3), Draw(u64::MAX)], [0.1, -2.0]);
         let mut text = Vec::new();
-        Payload::Text.request(7, Function::Gradient, &draws, &x, &mut text).unwrap();
+        Payload::Text.request(7, GRADIENT, &draws, &x, &mut text).unwrap();
         let expected = "{\"id\":7,\"evaluate\":\"gradient\",\"draws\":[3,18446744073709551615],\"point\":[0.1,-2.0]}\n";
         assert_eq!(String::from_utf8(text).unwrap(), expected);
 
         let mut binary = Vec::new();
-        Payload::Binary.request(8, Function::Jacobian, &draws, &x, &mut binary).unwrap();
-        let line = b"{\"id\":8,\"evaluate\":\"jacobian\",\"draws\":2,\"point\":2}\n";
+        Payload::Binary.request(8, Wanted::SAMPLED, &draws, &x, &mut binary).unwrap();
+        let line = b"{\"id\":8,\"evaluate\":[\"gradient\",\"constraints\",\"jacobian\"],\"draws\":2,\"point\":2}\n";
         let (head, payload) = binary.split_at(line.len());
         assert_eq!(head, line);
         assert_eq!(payload[..16], [3, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255]);

@@ -1,6 +1,7 @@
+use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-use tangor_problem::{Access, Draw, Evaluation, Failure, Function, Meta};
+use tangor_problem::{Access, Draw, Evaluation, Failure, Function, FunctionFailure, Meta, Outputs, Wanted};
 
 use crate::child::Worker;
 use crate::error::{Ending, Error, Misdeed, OracleError, Question};
@@ -53,27 +54,7 @@ impl Oracle {
     pub fn evaluate(&mut self, function: Function, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Evaluation {
         // What is exact needs no draws, and they need not travel.
         let draws = if self.access(function).is_sampled() { draws } else { &[] };
-        self.check_question(function, x, draws, values.len())?;
-        let pipes = self.pipes.as_mut().map_err(|failure| failure.clone())?;
-        self.last_id += 1;
-        let worker = &mut self.worker;
-        let exchange = Exchange { pipes, worker, id: self.last_id, function, time_limit: self.time_limit };
-        let Introduction { payload, meta, .. } = &self.introduction;
-        match exchange.ask(*payload, meta, x, draws, values) {
-            Ok(Reply::Values(())) => Ok(()),
-            Ok(Reply::Undefined(reason)) => Err(Failure::undefined(reason)),
-            Ok(Reply::Error(cause)) => {
-                let misdeed = Misdeed::Failed { question: Question::Evaluation { id: self.last_id, function }, cause };
-                // It said what is wrong; what it wrote to its standard error need not be the cause.
-                let ending = Ending::Waits;
-                Err(Failure::broken(OracleError { command: self.command.clone(), misdeed, ending, stderr: Vec::new() }))
-            }
-            Err(misdeed) => {
-                let failure = Failure::broken(condemn(&mut self.worker, &self.command, misdeed));
-                self.pipes = Err(failure.clone());
-                Err(failure)
-            }
-        }
+        self.average(only(function), x, draws, values).map_err(|failed| failed.failure)
     }
 
     /// Asks for the average of the objective over draws.
@@ -83,27 +64,115 @@ impl Oracle {
         Ok(value[0])
     }
 
-    /// Looks for mistakes of the caller, for which the process must not be blamed.
-    fn check_question(&self, function: Function, x: &[f64], draws: &[Draw], values: usize) -> Evaluation {
+    /// Whether one question can be asked for these functions: the process takes it, and no draws are in the way.
+    pub fn answers_together(&self, functions: Wanted, draws: &[Draw]) -> bool {
+        let fits = self.introduction.most_draws.is_none_or(|most| draws.len() <= most.get());
+        let all_sampled = functions.functions().all(|function| self.access(function).is_sampled());
+        // Averaging over several questions would round what is exact.
+        self.introduction.several && functions.count() > 1 && (fits || all_sampled)
+    }
+
+    /// Asks one question for several functions. Those that are exact do not look at the draws.
+    pub fn evaluate_together(
+        &mut self,
+        functions: Wanted,
+        x: &[f64],
+        draws: &[Draw],
+        out: &mut Outputs<'_>,
+    ) -> Result<(), FunctionFailure> {
+        let sampled = functions.functions().any(|function| self.access(function).is_sampled());
         let meta = &self.introduction.meta;
-        let expected = expected_values(meta, function);
-        let access = self.access(function);
-        let mistake = if x.len() != meta.n() {
-            format!("the point has {} variables, but the problem has {}", x.len(), meta.n())
-        } else if values != expected {
-            format!("there is room for {values} values, but the answer has {expected}")
-        } else if access.is_sampled() && draws.is_empty() {
-            "it is sampled, and no draws were given".to_string()
-        } else if let (Access::Finite(size), Some(draw)) = (access, draws.iter().max())
-            && draw.0 >= size
-        {
-            format!("draw {} is not in a population of {size}", draw.0)
-        } else if let Some(i) = x.iter().position(|value| !value.is_finite()) {
-            return Err(Failure::undefined(format!("variable {} is {}", meta.variable_name(i), x[i])));
-        } else {
-            return Ok(());
-        };
-        Err(Failure::broken(Error::Question { command: self.command.clone(), function, mistake }))
+        let mut values = vec![0.0; functions.functions().map(|function| expected_values(meta, function)).sum()];
+        self.average(functions, x, if sampled { draws } else { &[] }, &mut values)?;
+        let mut rest = values.as_slice();
+        for function in functions.functions() {
+            let (own, others) = rest.split_at(expected_values(&self.introduction.meta, function));
+            rest = others;
+            match function {
+                Function::Gradient => out.gradient.copy_from_slice(own),
+                Function::Constraints => out.constraints.copy_from_slice(own),
+                Function::Jacobian => out.jacobian.copy_from_slice(own),
+                Function::Objective | Function::Hessian => out.objective = own.first().copied(),
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks once, or, where the process takes no more than some draws at a time, as often as it needs.
+    fn average(&mut self, functions: Wanted, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Result<(), FunctionFailure> {
+        let most = self.introduction.most_draws.map_or(usize::MAX, NonZeroUsize::get);
+        if draws.len() <= most {
+            return self.ask(functions, x, draws, values);
+        }
+        let mut part = vec![0.0; values.len()];
+        values.fill(0.0);
+        for some in draws.chunks(most) {
+            self.ask(functions, x, some, &mut part)?;
+            let share = some.len() as f64 / draws.len() as f64;
+            values.iter_mut().zip(&part).for_each(|(value, part)| *value += share * part);
+        }
+        Ok(())
+    }
+
+    /// One question.
+    fn ask(&mut self, functions: Wanted, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Result<(), FunctionFailure> {
+        self.check_question(functions, x, draws, values.len())?;
+        let first = FunctionFailure::of(functions.first().unwrap_or(Function::Objective));
+        let pipes = self.pipes.as_mut().map_err(|failure| first(failure.clone()))?;
+        self.last_id += 1;
+        let worker = &mut self.worker;
+        let question = Question::Evaluation { id: self.last_id, functions };
+        let exchange = Exchange { pipes, worker, id: self.last_id, functions, question, time_limit: self.time_limit };
+        let Introduction { payload, meta, .. } = &self.introduction;
+        match exchange.ask(*payload, x, draws, values) {
+            Ok(Reply::Values(())) => match values.iter().position(|value| !value.is_finite()) {
+                None => Ok(()),
+                Some(k) => {
+                    let (function, place) = place(meta, functions, k);
+                    Err(FunctionFailure { function, failure: Failure::undefined(format!("it is {} at {place}", values[k])) })
+                }
+            },
+            Ok(Reply::Undefined(reason)) => Err(first(Failure::undefined(reason))),
+            Ok(Reply::Error(cause)) => {
+                let misdeed = Misdeed::Failed { question, cause };
+                // It said what is wrong; what it wrote to its standard error need not be the cause.
+                let ending = Ending::Waits;
+                let error = OracleError { command: self.command.clone(), misdeed, ending, stderr: Vec::new() };
+                Err(first(Failure::broken(error)))
+            }
+            Err(misdeed) => {
+                let failure = Failure::broken(condemn(&mut self.worker, &self.command, misdeed));
+                self.pipes = Err(failure.clone());
+                Err(first(failure))
+            }
+        }
+    }
+
+    /// Looks for mistakes of the caller, for which the process must not be blamed.
+    fn check_question(&self, functions: Wanted, x: &[f64], draws: &[Draw], values: usize) -> Result<(), FunctionFailure> {
+        let meta = &self.introduction.meta;
+        let expected: usize = functions.functions().map(|function| expected_values(meta, function)).sum();
+        for function in functions.functions() {
+            let access = self.access(function);
+            let failed = FunctionFailure::of(function);
+            let mistake = if x.len() != meta.n() {
+                format!("the point has {} variables, but the problem has {}", x.len(), meta.n())
+            } else if values != expected {
+                format!("there is room for {values} values, but the answer has {expected}")
+            } else if access.is_sampled() && draws.is_empty() {
+                "it is sampled, and no draws were given".to_string()
+            } else if let (Access::Finite(size), Some(draw)) = (access, draws.iter().max())
+                && draw.0 >= size
+            {
+                format!("draw {} is not in a population of {size}", draw.0)
+            } else if let Some(i) = x.iter().position(|value| !value.is_finite()) {
+                return Err(failed(Failure::undefined(format!("variable {} is {}", meta.variable_name(i), x[i]))));
+            } else {
+                continue;
+            };
+            return Err(failed(Failure::broken(Error::Question { command: self.command.clone(), function, mistake })));
+        }
+        Ok(())
     }
 }
 
@@ -120,27 +189,28 @@ struct Exchange<'a> {
     pipes: &'a mut Pipes,
     worker: &'a mut Worker,
     id: u64,
-    function: Function,
+    functions: Wanted,
+    question: Question,
     time_limit: Duration,
 }
 
 impl Exchange<'_> {
-    fn ask(self, payload: Payload, meta: &Meta, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Result<Reply<()>, Misdeed> {
-        let (id, function) = (self.id, self.function);
-        let question = Question::Evaluation { id, function };
+    fn ask(self, payload: Payload, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Result<Reply<()>, Misdeed> {
+        let (id, question) = (self.id, self.question);
         let deadline = deadline(self.time_limit);
         let blocked = |blockage| misdeed(blockage, question, self.time_limit);
         let mut message = self.pipes.buffer();
-        payload.request(id, function, draws, x, &mut message).map_err(|error| unwritten(question, &error))?;
+        payload.request(id, self.functions, draws, x, &mut message).map_err(|error| unwritten(question, &error))?;
         let has_ended = &mut || self.worker.has_ended();
         let wait = Wait { deadline, has_ended };
         let line = self.pipes.line(message, payload.line_limit(values.len()), wait).map_err(blocked)?;
         let expected = values.len();
         let length = |found| if found == expected { Ok(()) } else { Err(Misdeed::Length { question, found, expected }) };
-        let reply = match payload {
-            Payload::Text => reply::<Vec<f64>>(line, question, id)?.store(|found| {
+        match payload {
+            Payload::Text => reply::<Vec<Option<f64>>>(line, question, id)?.store(|found| {
                 length(found.len())?;
-                values.copy_from_slice(&found);
+                // JSON has no NaN; `null` is what its writers put in its place.
+                values.iter_mut().zip(found).for_each(|(value, found)| *value = found.unwrap_or(f64::NAN));
                 Ok(())
             }),
             Payload::Binary => reply::<usize>(line, question, id)?.store(|found| {
@@ -149,12 +219,6 @@ impl Exchange<'_> {
                 decode(self.pipes.bytes(8 * found, wait).map_err(blocked)?, values);
                 Ok(())
             }),
-        }?;
-        match values.iter().position(|value| !value.is_finite()) {
-            Some(k) if reply == Reply::Values(()) => {
-                Err(Misdeed::NotFinite { question, value: values[k], place: place(meta, function, k) })
-            }
-            _ => Ok(reply),
         }
     }
 }
@@ -178,16 +242,35 @@ fn expected_values(meta: &Meta, function: Function) -> usize {
     }
 }
 
-/// The place of value `k`, in words.
-fn place(meta: &Meta, function: Function, k: usize) -> String {
-    match function {
-        Function::Objective | Function::Hessian => "its only value".to_string(),
-        Function::Gradient => format!("variable {}", meta.variable_name(k)),
-        Function::Constraints => format!("constraint {}", meta.row_name(k)),
-        Function::Jacobian => {
-            let (row, column) = meta.jacobian.place(k, meta.n());
-            format!("constraint {}, variable {}", meta.row_name(row), meta.variable_name(column))
+/// The function that value `k` of an answer belongs to, and its place there in words.
+fn place(meta: &Meta, functions: Wanted, mut k: usize) -> (Function, String) {
+    for function in functions.functions() {
+        let count = expected_values(meta, function);
+        if k >= count {
+            k -= count;
+            continue;
         }
+        let place = match function {
+            Function::Objective | Function::Hessian => "its only value".to_string(),
+            Function::Gradient => format!("variable {}", meta.variable_name(k)),
+            Function::Constraints => format!("constraint {}", meta.row_name(k)),
+            Function::Jacobian => {
+                let (row, column) = meta.jacobian.place(k, meta.n());
+                format!("constraint {}, variable {}", meta.row_name(row), meta.variable_name(column))
+            }
+        };
+        return (function, place);
+    }
+    (Function::Objective, "an unknown place".to_string())
+}
+
+/// One function alone.
+fn only(function: Function) -> Wanted {
+    match function {
+        Function::Objective | Function::Hessian => Wanted { objective: true, ..Wanted::NOTHING },
+        Function::Gradient => Wanted { gradient: true, ..Wanted::NOTHING },
+        Function::Constraints => Wanted { constraints: true, ..Wanted::NOTHING },
+        Function::Jacobian => Wanted { jacobian: true, ..Wanted::NOTHING },
     }
 }
 

@@ -1,4 +1,7 @@
-use tangor_problem::{Accesses, Draw, Evaluation, Function, Meta, Problem, SampledProblem};
+use tangor_problem::{
+    Accesses, Draw, Evaluation, Function, FunctionFailure, Meta, Outputs, Problem, SampledProblem, Wanted,
+    evaluate_draws_separately, evaluate_separately,
+};
 
 use crate::error::Error;
 use crate::introduction::Objective;
@@ -69,6 +72,16 @@ impl SampledProblem for ProcessProblem {
         self.inner.oracle.evaluate(Function::Jacobian, x, draws, values)
     }
 
+    fn evaluate(&mut self, x: &[f64], draws: &[Draw], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
+        let oracle = &mut self.inner.oracle;
+        let mut asked = wanted.of(&oracle.introduction.meta);
+        asked.objective &= oracle.introduction.objective == Objective::Value;
+        match oracle.answers_together(asked, draws) {
+            true => oracle.evaluate_together(asked, x, draws, out),
+            false => evaluate_draws_separately(self, x, draws, wanted, out),
+        }
+    }
+
     fn objective(&mut self, x: &[f64], draws: &[Draw]) -> Option<Evaluation<f64>> {
         let given = self.inner.oracle.introduction.objective == Objective::Value;
         given.then(|| self.inner.oracle.objective(x, draws))
@@ -106,5 +119,13 @@ impl Problem for ExactProcess {
 
     fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
         self.oracle.evaluate(Function::Jacobian, x, &[], values)
+    }
+
+    fn evaluate(&mut self, x: &[f64], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
+        let asked = wanted.of(self.meta());
+        match self.oracle.answers_together(asked, &[]) {
+            true => self.oracle.evaluate_together(asked, x, &[], out),
+            false => evaluate_separately(self, x, wanted, out),
+        }
     }
 }

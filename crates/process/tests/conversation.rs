@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use tangor_problem::{Access, Draw, Problem, SampledProblem};
+use tangor_problem::{Access, Draw, FunctionFailure, Outputs, Problem, SampledProblem, Wanted};
 use tangor_process::{ProcessProblem, ProcessSettings};
 
 fn start(behaviour: &str, payload: &str, n: usize) -> ProcessProblem {
     let oracle = env!("CARGO_BIN_EXE_tangor-test-oracle");
     let settings = ProcessSettings { pass_stderr: false, ..ProcessSettings::default() };
-    ProcessProblem::start(&format!("'{oracle}' {behaviour} {payload} {n}"), &settings).expect("a process")
+    ProcessProblem::start(&format!("'{oracle}' '{behaviour}' {payload} {n}"), &settings).expect("a process")
 }
 
 #[test]
@@ -57,6 +57,49 @@ fn draws_reach_a_sampled_process() {
     let error = problem.into_exact().err().map(|error| error.to_string()).unwrap_or_default();
     assert!(error.ends_with("gives no values of the objective, which a deterministic problem needs"), "{error}");
     assert!(start("good", "text", 4).exact().is_some());
+}
+
+/// Gradient, constraints and Jacobian at the same draws.
+fn three(
+    problem: &mut ProcessProblem,
+    x: &[f64; 4],
+    draws: &[Draw],
+) -> Result<([f64; 4], [f64; 1], [f64; 4]), FunctionFailure> {
+    let (mut g, mut c, mut row) = ([0.0; 4], [0.0], [0.0; 4]);
+    problem.evaluate(x, draws, Wanted::SAMPLED, &mut Outputs::new(&mut g, &mut c, &mut row))?;
+    Ok((g, c, row))
+}
+
+#[test]
+fn one_question_gets_all_functions_where_the_process_takes_it() {
+    let draws = [Draw(0), Draw(8)];
+    for payload in ["text", "binary"] {
+        let mut together = start("together", payload, 4);
+        let found = three(&mut together, &[1.0, 2.0, 3.0, 4.0], &draws).expect("values");
+        assert_eq!(found, ([-2.5, -0.5, 1.5, 3.5], [10.0], [1.0; 4]));
+        // One after the other the values are the same.
+        assert_eq!(three(&mut start("sampled", payload, 4), &[1.0, 2.0, 3.0, 4.0], &draws).expect("values"), found);
+        let told = three(&mut together, &[-1.0; 4], &draws).expect_err("no values").failure.to_string();
+        assert_eq!(told, "question 2: gradient constraints jacobian");
+        let mut exact = start("together", payload, 4);
+        let outside =
+            exact.evaluate(&[1.0; 4], &[Draw(14)], Wanted::SAMPLED, &mut Outputs::default()).expect_err("no such draw");
+        assert!(outside.to_string().contains("draw 14 is not in a population of 14"), "{outside}");
+    }
+}
+
+#[test]
+fn no_question_has_more_draws_than_the_process_takes() {
+    let draws: Vec<Draw> = (0..7).map(Draw).collect();
+    let mut problem = start("few draws", "binary", 4);
+    let (g, c, row) = three(&mut problem, &[1.0; 4], &draws).expect("values");
+    assert!(g.iter().all(|g| g.abs() < 1e-15), "the average of -3, ..., 3 is 0: {g:?}");
+    assert_eq!((c, row), ([4.0], [1.0; 4]));
+    // Three questions for the gradient, and one each for the others, which are exact.
+    let told = problem.constraints(&[-1.0; 4], &[], &mut [0.0]).expect_err("no value").to_string();
+    assert_eq!(told, "question 6: constraints");
+    let few = three(&mut problem, &[-1.0; 4], &draws[..2]).expect_err("no value").failure.to_string();
+    assert_eq!(few, "question 7: gradient constraints jacobian");
 }
 
 #[test]

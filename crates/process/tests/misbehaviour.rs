@@ -76,16 +76,6 @@ fn who_answers_badly_is_stopped() {
         ("short", "text", format!("gave 3 values for {request}, where 4 belong{STOPPED}")),
         ("short", "binary", format!("gave 3 values for {request}, where 4 belong{STOPPED}")),
         ("long", "binary", format!("gave 5 values for {request}, where 4 belong{STOPPED}")),
-        (
-            "nan",
-            "binary",
-            format!("gave NaN for {request} at variable x[2]: a function without a value must be called undefined{STOPPED}"),
-        ),
-        (
-            "infinite",
-            "binary",
-            format!("gave -inf for {request} at variable x[0]: a function without a value must be called undefined{STOPPED}"),
-        ),
         ("garbage", "text", format!("{misunderstood} (expected value): \"energy = 3.14\"{STOPPED}")),
         ("garbage", "binary", format!("{misunderstood} (expected value): \"energy = 3.14\"{STOPPED}")),
         ("bytes", "text", format!("{misunderstood} (expected value): \"\u{fffd}\u{fffd}\\0\"{STOPPED}")),
@@ -102,12 +92,24 @@ fn who_answers_badly_is_stopped() {
         let again = problem.constraints(&[0.5; 4], &[], &mut [0.0]).expect_err(behaviour);
         assert_eq!(told(again, behaviour, payload), expected);
     }
-    let mut problem = start("nan", "text", 4, LONG).expect("a start");
-    let failure = problem.gradient(&[0.5; 4], &[], &mut [0.0; 4]).expect_err("JSON has no NaN").to_string();
-    assert!(failure.contains("invalid type: null, expected f64") && failure.contains("[-1.0,-1.0,null,-1.0]"), "{failure}");
-    let mut problem = start("several", "text", 4, LONG).expect("a start");
+    let mut problem = start("two things", "text", 4, LONG).expect("a start");
     let failure = problem.gradient(&[0.5; 4], &[], &mut [0.0; 4]).expect_err("two answers").to_string();
     assert!(failure.contains("exactly one of `values`, `undefined` and `error` is needed"), "{failure}");
+}
+
+#[test]
+fn a_value_that_is_no_number_is_undefined_and_the_conversation_goes_on() {
+    for (behaviour, payload, expected) in [
+        ("nan", "binary", "it is NaN at variable x[2]"),
+        ("nan", "text", "it is NaN at variable x[2]"),
+        ("infinite", "binary", "it is -inf at variable x[0]"),
+    ] {
+        let mut problem = start(behaviour, payload, 4, LONG).expect(behaviour);
+        for _ in 0..2 {
+            let failure = problem.gradient(&[0.5; 4], &[], &mut [0.0; 4]).expect_err(behaviour);
+            assert!(!failure.is_broken() && failure.to_string() == expected, "{failure}");
+        }
+    }
 }
 
 #[test]

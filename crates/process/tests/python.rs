@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use tangor_problem::{Access, Draw, Failure, Problem, SampledProblem, check_derivatives};
+use tangor_problem::{Access, AtDraws, Draw, FunctionValues, Problem, SampledProblem, Wanted, check_derivatives};
 use tangor_process::{Error, ProcessProblem, ProcessSettings};
 
 fn repository() -> PathBuf {
@@ -43,27 +43,6 @@ fn hs71_has_the_right_functions() {
     assert!(check.wrong.is_empty(), "{:?}", check.wrong);
 }
 
-/// A sampled problem at fixed draws, which is a deterministic one.
-struct AtDraws(ProcessProblem, Vec<Draw>);
-
-impl Problem for AtDraws {
-    fn meta(&self) -> &tangor_problem::Meta {
-        self.0.meta()
-    }
-    fn objective(&mut self, x: &[f64]) -> Result<f64, Failure> {
-        self.0.objective(x, &self.1).expect("an oracle that gives values")
-    }
-    fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Result<(), Failure> {
-        self.0.gradient(x, &self.1, g)
-    }
-    fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Result<(), Failure> {
-        self.0.constraints(x, &self.1, c)
-    }
-    fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Result<(), Failure> {
-        self.0.jacobian(x, &self.1, values)
-    }
-}
-
 /// Averages over draws are averages, the same draw gives the same value, and derivatives fit values.
 fn check_sampled(mut problem: ProcessProblem, x: &[f64], draws: [u64; 2]) {
     let m = problem.meta().m();
@@ -76,7 +55,7 @@ fn check_sampled(mut problem: ProcessProblem, x: &[f64], draws: [u64; 2]) {
     assert!(both.iter().zip(first.iter().zip(&second)).all(|(c, (a, b))| (c - 0.5 * (a + b)).abs() < 1e-12));
     problem.constraints(x, &[a], &mut second).expect("values");
     assert_eq!(first, second);
-    let check = check_derivatives(&mut AtDraws(problem, vec![a, b]), x).expect("a check");
+    let check = check_derivatives(&mut AtDraws::new(problem, vec![a, b]), x).expect("a check");
     assert!(check.compared > 0 && check.wrong.is_empty(), "{:?}", check.wrong);
 }
 
@@ -150,6 +129,40 @@ fn an_objective_without_a_gradient_gets_differences() {
     let mut g = [0.0; 2];
     problem.gradient(&[2.0, -1.0], &mut g).expect("a gradient");
     assert!((g[0] - 12.0).abs() < 1e-8 && (g[1] - 3.0).abs() < 1e-8, "{g:?}");
+}
+
+const TOGETHER: &str = "
+import oracle
+calls = []
+def together(x, draws):
+    calls.append(len(draws))
+    if x[0] < 0.0:
+        raise oracle.Undefined(repr(calls))
+    mean = sum(draws) / len(draws)
+    return [mean * x[0]], [x[0] ** 2 + mean], [2.0 * x[0]]
+oracle.serve('together', [1.0], together=together, c_lower=[None], c_upper=[1.0], most_draws=4, payload=PAYLOAD,
+             gradient_access=oracle.ENDLESS, constraints_access=oracle.ENDLESS, jacobian_access=oracle.ENDLESS)
+";
+
+#[test]
+fn one_function_gives_gradient_constraints_and_jacobian() {
+    if !python_has("json") {
+        return;
+    }
+    for payload in ["'text'", "'binary'"] {
+        let mut problem = start(&["-c", &TOGETHER.replace("PAYLOAD", payload)]).expect("a problem");
+        let mut values = FunctionValues::new(problem.meta());
+        let draws: Vec<Draw> = (0..6).map(Draw).collect();
+        problem.evaluate(&[2.0], &draws, Wanted::SAMPLED, &mut values.outputs()).expect("values");
+        // The average of 0, ..., 5, asked for in two questions.
+        assert_eq!((values.gradient[0], values.constraints[0], values.jacobian[0]), (5.0, 6.5, 4.0));
+        problem.gradient(&[3.0], &draws[..2], &mut values.gradient).expect("a gradient");
+        problem.constraints(&[3.0], &draws[..2], &mut values.constraints).expect("constraints");
+        assert_eq!((values.gradient[0], values.constraints[0]), (1.5, 9.5));
+        // It was called once for each point and its draws.
+        let calls = problem.gradient(&[-1.0], &draws[..1], &mut values.gradient).expect_err("undefined").to_string();
+        assert_eq!(calls, "[4, 2, 2, 1]");
+    }
 }
 
 const LISTS: &str = "

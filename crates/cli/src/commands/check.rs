@@ -2,11 +2,12 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use tangor_problem::{DerivativeCheck, Problem, check_derivatives};
+use tangor_problem::{AtDraws, DerivativeCheck, Problem, check_derivatives};
 use tangor_sif::Difference;
 
+use crate::draw_source::{self, DrawArguments};
 use crate::error::Error;
-use crate::problem_source::{ProblemArguments, SifFile};
+use crate::problem_source::{Opened, ProblemArguments, SifFile};
 use crate::screen::{Color, Screen};
 use crate::style::{BAD, GOOD, TITLE};
 use crate::{exit, plain, point_source};
@@ -26,7 +27,8 @@ const SHOWN: usize = 10;
 ///
 /// Every derivative that is wrong is named with its row, its column and both values, the worst first, and so is every entry that is
 /// missing from a sparse Jacobian. Of a SIF file the derivatives that it codes are also compared with automatic ones, element by
-/// element, second derivatives included. The exit code is 2 when anything is wrong.
+/// element, second derivatives included. Of a noisy program (--oracle) the functions are averages over the same draws at all points.
+/// The exit code is 2 when anything is wrong.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Check {
@@ -37,6 +39,9 @@ pub struct Check {
     #[arg(long, value_name = "POINT.json")]
     at: Option<PathBuf>,
 
+    #[command(flatten)]
+    draws: DrawArguments,
+
     /// When to use colours
     #[arg(long, value_enum, default_value_t)]
     color: Color,
@@ -45,19 +50,22 @@ pub struct Check {
 impl Check {
     /// Checks the derivatives and tells what is wrong.
     pub fn run(self) -> Result<u8, Error> {
-        let mut opened = self.problem.open()?;
-        let problem = opened.exact()?;
+        let Opened { problem, sif, .. } = self.problem.open()?;
+        let draws = self.draws.of(&*problem)?;
+        let mut problem = AtDraws::new(problem, draws.clone());
         let meta = problem.meta().clone();
         let x = match &self.at {
             Some(path) => point_source::read(path, &meta)?,
             None => point_source::start(&meta),
         };
-        let check = check_derivatives(problem, &x).map_err(|cause| Error::Evaluation { name: meta.name.clone(), cause })?;
-        let coded = opened.sif.map(|file| compare_coded(&file, &x)).transpose()?;
+        let check =
+            check_derivatives(&mut problem, &x).map_err(|cause| Error::Evaluation { name: meta.name.clone(), cause })?;
+        let coded = sif.map(|file| compare_coded(&file, &x)).transpose()?;
         let right = check.is_right() && coded.as_ref().is_none_or(Vec::is_empty);
         let (verdict, style) = if right { ("right", GOOD) } else { ("wrong", BAD) };
         let mut out = self.color.screen();
         writeln!(out, "{TITLE}{}{TITLE:#}: {style}{verdict}{style:#}", plain::name(&meta.name))?;
+        draw_source::tell(&mut out, &draws)?;
         print_check(&mut out, &check)?;
         coded.map_or(Ok(()), |differences| print_coded(&mut out, &differences))?;
         Ok(if right { exit::SOLVED } else { exit::INFEASIBLE })

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use tangor_problem::{Evaluation, Meta, Problem};
+use tangor_problem::{Draw, FunctionFailure, FunctionValues, Meta, SampledProblem, Wanted};
 
+use crate::draw_source::{self, DrawArguments};
 use crate::error::Error;
 use crate::number::readable;
 use crate::problem_source::ProblemArguments;
@@ -32,6 +33,9 @@ pub struct Eval {
     #[arg(long, value_name = "POINT.json")]
     at: Option<PathBuf>,
 
+    #[command(flatten)]
+    draws: DrawArguments,
+
     /// Print JSON, with numbers that read back to the same bits
     #[arg(long)]
     json: bool,
@@ -48,6 +52,9 @@ struct Values {
     m: usize,
     names: Names,
     x: Vec<f64>,
+    /// Over which the functions of a noisy problem are averages.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    draws: Vec<Draw>,
     f: f64,
     g: Vec<f64>,
     c: Vec<f64>,
@@ -72,38 +79,38 @@ struct Triplets {
 impl Eval {
     /// Evaluates and prints.
     pub fn run(self) -> Result<u8, Error> {
-        let mut opened = self.problem.open()?;
-        let problem = opened.exact()?;
+        let mut problem = self.problem.open()?.problem;
         let meta = problem.meta().clone();
+        let draws = self.draws.of(&*problem)?;
         meta.validate().map_err(|cause| Error::Evaluation { name: meta.name.clone(), cause: cause.into() })?;
         let x = match &self.at {
             Some(path) => point_source::read(path, &meta)?,
             None => meta.x0.clone(),
         };
-        let values = evaluate(problem, &meta, x).map_err(|cause| Error::Evaluation { name: meta.name.clone(), cause })?;
+        let evaluated = evaluate(&mut *problem, &meta, &draws, x);
+        let values = evaluated.map_err(|failed| Error::Evaluation { name: meta.name.clone(), cause: failed.failure })?;
         let mut out = self.color.screen();
         match self.json {
             true => writeln!(out, "{}", serde_json::to_string(&values)?)?,
-            false => print(&mut out, &plain::meta(&meta), &values)?,
+            false => {
+                draw_source::tell(&mut out, &draws)?;
+                print(&mut out, &plain::meta(&meta), &values)?;
+            }
         }
         Ok(exit::SOLVED)
     }
 }
 
-fn evaluate(problem: &mut dyn Problem, meta: &Meta, x: Vec<f64>) -> Evaluation<Values> {
+fn evaluate(problem: &mut dyn SampledProblem, meta: &Meta, draws: &[Draw], x: Vec<f64>) -> Result<Values, FunctionFailure> {
     let (n, m) = (meta.n(), meta.m());
-    let (mut f, mut g, mut c) = (0.0, vec![0.0; n], vec![0.0; m]);
-    let mut entries = vec![0.0; meta.jacobian_len()];
-    if meta.has_objective {
-        f = problem.objective(&x)?;
-        problem.gradient(&x, &mut g)?;
-    }
-    if m > 0 {
-        problem.constraints(&x, &mut c)?;
-        problem.jacobian(&x, &mut entries)?;
-    }
+    let mut values = FunctionValues::new(meta);
+    let mut out = values.outputs();
+    problem.evaluate(&x, draws, Wanted::ALL, &mut out)?;
+    // Without an objective there is nothing to pay; a noisy one need not tell its value.
+    let f = out.objective.unwrap_or(if meta.has_objective { f64::NAN } else { 0.0 });
+    let FunctionValues { gradient: g, constraints: c, jacobian: entries, .. } = values;
     let names = Names { x: (0..n).map(|i| meta.variable_name(i)).collect(), c: (0..m).map(|i| meta.row_name(i)).collect() };
-    Ok(Values { n, m, names, x, f, g, c, jacobian: triplets(meta, &entries) })
+    Ok(Values { n, m, names, x, f, g, c, draws: draws.to_vec(), jacobian: triplets(meta, &entries) })
 }
 
 /// Sorted by rows; an entry named twice is added up.

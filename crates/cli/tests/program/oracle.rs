@@ -1,6 +1,8 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use serde_json::json;
+
 use crate::{code, refusal, run, run_json, stderr, stdout};
 
 /// The command of a Python example, if Python is there.
@@ -34,7 +36,7 @@ fn an_exact_oracle_is_solved_evaluated_and_checked() {
 }
 
 #[test]
-fn a_noisy_oracle_is_solved_and_not_evaluated_exactly() {
+fn a_noisy_oracle_is_solved() {
     let Some(command) = example("newsvendor.py") else { return };
     let limits = ["--set", "limits.iterations=200", "--set", "sampling.judge.samples=400"];
     let (report, exit) = run_json(&[&["solve", "--oracle", &command, "--json"], &limits[..]].concat());
@@ -43,11 +45,22 @@ fn a_noisy_oracle_is_solved_and_not_evaluated_exactly() {
     let spent: f64 = x.iter().zip([1.0, 2.0, 3.0]).map(|(order, price)| order * price).sum();
     assert!(spent <= 60.1 && x.iter().all(|order| (0.0..=30.0).contains(order)), "{x:?}");
     assert!(x[0] > 6.0, "more is ordered than at the start: {x:?}");
-    let message = refusal(&["eval", "--oracle", &command]);
-    assert!(
-        message.contains("the functions of newsvendor can only be sampled, but this command needs exact ones"),
-        "{message}"
-    );
+}
+
+#[test]
+fn a_noisy_oracle_is_evaluated_and_checked_at_fixed_draws() {
+    let Some(command) = example("newsvendor.py") else { return };
+    let eval = |more: &[&str]| run_json(&[&["eval", "--oracle", &command, "--json"], more].concat()).0;
+    assert_eq!(eval(&[])["draws"], json!([0, 1, 2, 3, 4, 5, 6, 7]));
+    let f = |draws: &str| eval(&["--draws", draws])["f"].as_f64().expect("a value");
+    assert!((f("3,9") - 0.5 * (f("3") + f("9"))).abs() < 1e-12 && f("3") != f("9"));
+
+    let checked = run(&["check", "--oracle", &command, "--draws", "3,9"]);
+    assert_eq!(code(&checked), 0, "{}", stderr(&checked));
+    let shown = stdout(&checked);
+    assert!(shown.starts_with("newsvendor: right\nAverages over the draws 3, 9.\n"), "{shown}");
+    let message = refusal(&["check", "HS71", "--draws", "1"]);
+    assert!(message.contains("HS71 has no noise: leave --draws out"), "{message}");
 }
 
 #[cfg(unix)]

@@ -55,6 +55,16 @@ impl Oracle {
         let change: &[(&str, Value)] = match self.behaviour.as_str() {
             "sampled" => &[("accesses", json!({"gradient": {"finite": 14}, "constraints": "exact", "jacobian": "exact"}))],
             "empty" => &[("accesses", json!({"gradient": {"finite": 0}, "constraints": "exact", "jacobian": "exact"}))],
+            "together" => &[
+                ("several", json!(true)),
+                ("accesses", json!({"gradient": {"finite": 14}, "constraints": "exact", "jacobian": "exact"})),
+            ],
+            "few draws" => &[
+                ("several", json!(true)),
+                ("most_draws", json!(3)),
+                ("accesses", json!({"gradient": {"finite": 14}, "constraints": "exact", "jacobian": "exact"})),
+            ],
+            "no draws at all" => &[("most_draws", json!(0))],
             "valueless" => &[("objective", json!("gradient"))],
             "refuse" => &[("error", json!("there is no licence for the simulator"))],
             "version" => &[("tangor", json!(2)), ("news", json!("a field of another version"))],
@@ -95,7 +105,7 @@ impl Oracle {
         }
     }
 
-    /// The number of the request, the function, the draws and the point; nothing when the conversation is over.
+    /// The number of the request, the function (or several with blanks between), the draws and the point; nothing when the conversation is over.
     fn question(&self) -> Option<(u64, String, Vec<u64>, Vec<f64>)> {
         let mut line = String::new();
         let mut input = stdin().lock();
@@ -103,7 +113,9 @@ impl Oracle {
             return None;
         }
         let header: Value = serde_json::from_str(&line).expect("JSON");
-        let (id, function) = (header["id"].as_u64()?, header["evaluate"].as_str()?.to_string());
+        let asked = &header["evaluate"];
+        let several = asked.as_array().map(|names| names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "));
+        let (id, function) = (header["id"].as_u64()?, several.or_else(|| asked.as_str().map(String::from))?);
         if !self.binary {
             let draws = header["draws"].as_array()?.iter().filter_map(Value::as_u64).collect();
             return Some((id, function, draws, header["point"].as_array()?.iter().filter_map(Value::as_f64).collect()));
@@ -119,13 +131,22 @@ impl Oracle {
 
     fn answer(&self, id: u64, function: &str, draws: &[u64], x: &[f64]) {
         let noise = draws.iter().map(|draw| (draw % 7) as f64 - 3.0).sum::<f64>() / draws.len().max(1) as f64;
-        let mut values: Vec<f64> = match function {
-            "objective" => vec![x.iter().map(|x| (x - 1.0).powi(2)).sum()],
-            "gradient" => x.iter().map(|x| 2.0 * (x - 1.0) + noise).collect(),
-            "constraints" => vec![x.iter().sum()],
-            _ => vec![1.0; x.len()],
+        let one = |function: &str| -> Vec<f64> {
+            match function {
+                "objective" => vec![x.iter().map(|x| (x - 1.0).powi(2)).sum()],
+                "gradient" => x.iter().map(|x| 2.0 * (x - 1.0) + noise).collect(),
+                "constraints" => vec![x.iter().sum()],
+                _ => vec![1.0; x.len()],
+            }
         };
+        let mut values: Vec<f64> = function.split(' ').flat_map(one).collect();
         match self.behaviour.as_str() {
+            "few draws" if draws.len() > 3 => fail("more draws than it can take"),
+            "together" | "few draws" if x[0] < 0.0 => {
+                // Tells what it was asked, and how often.
+                let told = format!("question {id}: {function}");
+                return say(format!("{}\n", json!({"id": id, "undefined": told})).as_bytes());
+            }
             "crash later" if id == 3 => fail("division by zero in line 17"),
             "hang" | "grandchild" => rest(),
             "short" => values.truncate(values.len() - 1),
@@ -163,7 +184,7 @@ impl Oracle {
             "flood" => (0..200_000).for_each(|line| eprintln!("line {line} of far too many")),
             "carriage returns" => return say(format!("{}\r\n", json!({"id": id, "values": values})).as_bytes()),
             "spaces" => return say(format!("  \t{}  \n", json!({"id": id, "values": values})).as_bytes()),
-            "several" => return say(format!("{}\n", json!({"id": id, "values": [], "error": "both"})).as_bytes()),
+            "two things" => return say(format!("{}\n", json!({"id": id, "values": [], "error": "both"})).as_bytes()),
             "chatty" if id == 2 => return say(format!("{}\n", json!({"id": 1, "values": []})).as_bytes()),
             "error" if id == 1 => return say(format!("{}\n", json!({"id": id, "error": "the mesh is gone"})).as_bytes()),
             "undefined" if x[0] < 0.0 => {
