@@ -59,12 +59,11 @@ fn draws_reach_a_sampled_process() {
     assert!(start("good", "text", 4).exact().is_some());
 }
 
-/// Gradient, constraints and Jacobian at the same draws.
-fn three(
-    problem: &mut ProcessProblem,
-    x: &[f64; 4],
-    draws: &[Draw],
-) -> Result<([f64; 4], [f64; 1], [f64; 4]), FunctionFailure> {
+/// Gradient, constraints and Jacobian.
+type Three = ([f64; 4], [f64; 1], [f64; 4]);
+
+/// All three at the same draws.
+fn three(problem: &mut ProcessProblem, x: &[f64; 4], draws: &[Draw]) -> Result<Three, FunctionFailure> {
     let (mut g, mut c, mut row) = ([0.0; 4], [0.0], [0.0; 4]);
     problem.evaluate(x, draws, Wanted::SAMPLED, &mut Outputs::new(&mut g, &mut c, &mut row))?;
     Ok((g, c, row))
