@@ -90,6 +90,8 @@ def run(options):
                     task, make, form, grid, options.seeds, options.tuning
                 )
             for label, begin in runs.items():
+                if options.method and not any(label.startswith(wanted) for wanted in options.method):
+                    continue
                 for seed, method, (course, spent, seconds), settings in begin():
                     row = {"task": name, "method": label, "seed": seed, "settings": settings, "samples": spent, "seconds": seconds}
                     row.update(task.measure(method.x.detach()), course=course)
@@ -142,6 +144,7 @@ def main():
     commands = parser.add_subparsers(required=True)
     running = commands.add_parser("run", help="run everything; rows are added to a file")
     running.add_argument("--task", nargs="*", choices=list(TASKS))
+    running.add_argument("--method", nargs="*", help="only methods whose names begin so, as Tangor or Cooper")
     running.add_argument("--adult", type=Path, help="the folder of adult_train.csv")
     running.add_argument("--out", type=Path, default=Path("learning.jsonl"))
     running.add_argument("--seeds", type=int, default=5)

@@ -50,6 +50,8 @@ class Flat:
                     continue
                 if isinstance(given, torch.Tensor) and given.shape not in (torch.Size([]), p.shape):
                     raise ValueError(f"{name} of parameter {number} has the shape {tuple(given.shape)}, not {tuple(p.shape)}")
+                if isinstance(given, torch.Tensor) and given.numel() > 1 and local(given).numel() != vector.numel():
+                    raise ValueError(f"{name} of parameter {number}, a shard, must be a number or a tensor that is sharded alike")
                 vector.copy_(local(given).reshape(-1)) if isinstance(given, torch.Tensor) else vector.fill_(float(given))
             if not bool((low <= high).all()):
                 raise ValueError(f"a minimum of parameter {number} is above its maximum, or one of them is a NaN")
