@@ -11,7 +11,7 @@ use crate::activity::{self, Active, Side};
 use crate::number::{counted, readable, scientific, short};
 use crate::solution::{self, Shown};
 use crate::style::{BAD, DIM, GOOD, TITLE, UNUSUAL};
-use crate::{advice, duration, style, verdict};
+use crate::{advice, duration, style, verdict, width};
 
 /// The end of a run, ready to be told.
 pub struct Summary<'a> {
@@ -50,7 +50,7 @@ impl Summary<'_> {
             Point::Feasible => ("Not solved", BAD, format!("a feasible point, but {}", unmet(self.report))),
             Point::Nothing => ("Not solved", BAD, point.to_string()),
         };
-        writeln!(out, "\n{style}{word}{style:#}: {meaning}.")?;
+        writeln!(out, "\n{style}{word}{style:#}: {}.", width::wrapped(&meaning, 2))?;
         writeln!(out, "  The run ended because {}.", because(self.report))?;
         if let Some(failure) = &self.report.failure {
             let place = failure.place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
@@ -59,8 +59,9 @@ impl Summary<'_> {
             let message = failure.message.strip_prefix(&known).unwrap_or(&failure.message);
             writeln!(out, "  {BAD}The {} failed{place}{BAD:#}: {message}", failure.function)?;
         }
-        for line in advice::of(self.report) {
-            writeln!(out, "  {line}")?;
+        let advice = advice::of(self.report).join(" ");
+        if !advice.is_empty() {
+            writeln!(out, "  {}", width::wrapped(&advice, 2))?;
         }
         writeln!(out)
     }
@@ -79,7 +80,9 @@ impl Summary<'_> {
         let difference = scientific(objective - best, 1);
         let place = if what == What::SolutionWithoutMultipliers { ", where no multipliers exist" } else { "" };
         let remark = format!("best known {}{place}, difference {difference}", readable(best));
-        writeln!(out, "  {:<18} {:<22}{DIM}{remark}{DIM:#}", "objective", exact(objective))
+        let gap =
+            if width::of_screen().is_some_and(|width| width < 41 + remark.len()) { "\n                     " } else { "" };
+        writeln!(out, "  {:<18} {:<22}{gap}{DIM}{remark}{DIM:#}", "objective", exact(objective))
     }
 
     fn residuals(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -180,7 +183,10 @@ impl Summary<'_> {
             .collect();
         match words.is_empty() {
             true => Ok(()),
-            false => writeln!(out, "    {DIM}one more unit {}{DIM:#}", words.join(", ")),
+            false => {
+                let words = format!("one more unit {}", words.join(", "));
+                writeln!(out, "    {DIM}{}{DIM:#}", width::wrapped(&words, 4))
+            }
         }
     }
 
@@ -208,14 +214,16 @@ impl Summary<'_> {
             counted(counts.constraints, "constraint value"),
             counted(counts.jacobian, "Jacobian"),
         ];
-        writeln!(out, "\n  {iterations} in {}: {}", duration::readable(report.seconds), evaluations.join(", "))?;
+        let effort = format!("{iterations} in {}: {}", duration::readable(report.seconds), evaluations.join(", "));
+        writeln!(out, "\n  {}", width::wrapped(&effort, 2))?;
         let samples = &report.samples;
         if samples.total() == 0 {
             return Ok(());
         }
         let (all, seed) = (counted(samples.total(), "sample"), report.settings.sampling.seed);
         let each = format!("{} of gradients, {} of constraint values", samples.gradient, samples.constraints);
-        writeln!(out, "  {all}: {each}, {} of Jacobians; seed {seed}", samples.jacobian)
+        let text = format!("{all}: {each}, {} of Jacobians; seed {seed}", samples.jacobian);
+        writeln!(out, "  {}", width::wrapped(&text, 2))
     }
 }
 

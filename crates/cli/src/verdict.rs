@@ -6,6 +6,7 @@ use tangor_solver::{Bounded, Tolerance, Verdict};
 
 use crate::number::{counted, scientific, short};
 use crate::style::{GOOD, UNUSUAL};
+use crate::width;
 
 /// One of the three residuals of a verdict.
 pub struct Judged {
@@ -32,9 +33,9 @@ pub fn print(out: &mut dyn Write, verdict: &Verdict, tolerance: &Tolerance) -> i
         let (word, style) = if residual.upper <= tolerance { ("within", GOOD) } else { ("above", UNUSUAL) };
         let (value, upper) = (scientific(residual.value, 2), scientific(residual.upper, 2));
         let bound = format!("{value}, at most {upper}");
-        writeln!(out, "  {name:<18} {bound:<30}{style}{word} {}{style:#}", short(tolerance))?;
+        writeln!(out, "  {name:<16} {bound:<28}{style}{word} {}{style:#}", short(tolerance))?;
     }
-    writeln!(out, "\n  {}", sentence(verdict, tolerance))
+    writeln!(out, "\n  {}", width::wrapped(&sentence(verdict, tolerance), 2))
 }
 
 /// What the verdict means.

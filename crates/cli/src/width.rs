@@ -13,3 +13,40 @@ pub fn of_screen() -> Option<usize> {
     };
     measured().or_else(said)
 }
+
+/// A text in lines that fit the screen, all but the first indented by so many spaces; one line where the output takes lines of any length.
+pub fn wrapped(text: &str, indent: usize) -> String {
+    wrapped_to(text, indent, of_screen().unwrap_or(usize::MAX))
+}
+
+fn wrapped_to(text: &str, indent: usize, width: usize) -> String {
+    let (mut out, mut column) = (String::new(), indent);
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if column > indent && column + 1 + length > width {
+            out += "\n";
+            out += &" ".repeat(indent);
+            column = indent;
+        } else if !out.is_empty() {
+            out.push(' ');
+            column += 1;
+        }
+        out += word;
+        column += length;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrapped_to;
+
+    #[test]
+    fn lines_fit_and_words_stay_whole() {
+        let text = "noise hides whether feasibility is within";
+        assert_eq!(wrapped_to(text, 2, 20), "noise hides\n  whether\n  feasibility is\n  within");
+        assert_eq!(wrapped_to(text, 2, usize::MAX), text);
+        assert_eq!(wrapped_to("incomprehensibilities all", 4, 10), "incomprehensibilities\n    all");
+        assert_eq!(wrapped_to("", 4, 10), "");
+    }
+}

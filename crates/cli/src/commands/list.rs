@@ -10,6 +10,7 @@ use crate::exit;
 use crate::number::{counted, readable};
 use crate::screen::Color;
 use crate::style::{DIM, TITLE, UNUSUAL};
+use crate::width;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -56,14 +57,19 @@ impl List {
             writeln!(out, "{}", serde_json::to_string_pretty(&lines)?)?;
             return Ok(exit::SOLVED);
         }
-        let titles = ("name", "variables", "constraints", "kind", "best known");
+        let titles = ("name", "vars", "rows", "kind", "best known");
         let (name, variables, constraints, kind, objective) = titles;
-        writeln!(out, "{TITLE}{name:<12} {variables:>9} {constraints:>11}  {kind:<13} {objective:>14}  what{TITLE:#}")?;
+        // What a problem is about is told as far as there is room; without any, the line ends before.
+        let room = width::of_screen().map_or(usize::MAX, |width| width.saturating_sub(58));
+        let what = if room >= 4 { "  what" } else { "" };
+        writeln!(out, "{TITLE}{name:<12} {variables:>6} {constraints:>6}  {kind:<13} {objective:>14}{what}{TITLE:#}")?;
         for line in &lines {
             let Line { name, variables, constraints, kind, title, .. } = line;
             let objective = line.objective.map_or("-".to_string(), readable);
             let remark = if line.known == What::Infeasible { " (infeasible)" } else { "" };
-            write!(out, "{name:<12} {variables:>9} {constraints:>11}  {kind:<13} {objective:>14}  ")?;
+            write!(out, "{name:<12} {variables:>6} {constraints:>6}  {kind:<13} {objective:>14}{:1$}", "", room.min(2))?;
+            let title: String = title.chars().take(room).collect();
+            let remark: String = remark.chars().take(room - title.chars().count()).collect();
             writeln!(out, "{DIM}{title}{DIM:#}{UNUSUAL}{remark}{UNUSUAL:#}")?;
         }
         writeln!(out, "{DIM}{}{DIM:#}", counted(lines.len() as u64, "problem"))?;

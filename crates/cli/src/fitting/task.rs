@@ -71,8 +71,7 @@ pub fn solved(data: &Arc<DataSet>, goal: &Goal, start: Vec<f64>, settings: &Sett
 
 /// The settings of a fit if nothing is said.
 pub fn defaults(exact: bool) -> Settings {
-    // Features are standardised already. At weights of zero all probabilities are the same, and what the intercept does to a gap is
-    // nothing but rounding: no measure for its unit.
+    // Features are standardised already, and a category that is rare is not a variable in other units.
     let mut settings = Settings { scaling: Scaling::Gradient, ..Settings::default() };
     if !exact {
         settings.tolerance.stationarity = STATIONARITY;
