@@ -114,13 +114,15 @@ class Normal(Section):
 class Metric(Section):
     """The metric `H`, positive definite."""
 
-    kind: Literal['identity'] | Literal['spectral'] | Literal['diagonal'] | Literal['quasi_newton'] | Literal['limited_memory']
+    kind: Literal['identity'] | Literal['spectral'] | Literal['diagonal'] | Literal['quasi_newton'] | Literal['limited_memory'] | Literal['exact']
     """Which metric. Default: quasi-Newton.
     'identity': `H = I`: the paper.
     'spectral': `H = sigma I`, a Barzilai-Borwein scalar from differences of the Lagrangian's gradient.
     'diagonal': A diagonal from second moments of these differences, variable by variable.
-    'quasi_newton': A damped BFGS matrix of the Lagrangian; spectral where there are many variables.
+    'quasi_newton': A damped BFGS matrix of the Lagrangian; with a limited memory where there are many variables.
     'limited_memory': A damped BFGS matrix with a limited memory: a scalar and a part of low rank from the last steps.
+    'exact': The Hessian of the Lagrangian, sparse, with as much of the identity as makes it positive definite along the
+        constraints. For problems that have second derivatives and exact functions.
     """
 
     largest_dense: int
@@ -144,7 +146,7 @@ class Metric(Section):
 
     def __init__(
         self,
-        kind: Literal['identity'] | Literal['spectral'] | Literal['diagonal'] | Literal['quasi_newton'] | Literal['limited_memory'] = ...,
+        kind: Literal['identity'] | Literal['spectral'] | Literal['diagonal'] | Literal['quasi_newton'] | Literal['limited_memory'] | Literal['exact'] = ...,
         largest_dense: int = ...,
         memory: int = ...,
         smallest: float = ...,
