@@ -3,8 +3,8 @@
     python benchmarks/torch_step.py [--batch 128]
 
 The closure's forward pass is the same for all. Times are those of the processor with one thread, medians over steps; a step that compares two
-batches, one in ten, has a pass more. Memory is the most that tensors of at least 1 MB hold after a pass of the second batch, beside the
-parameters.
+batches, one in ten, has a pass more. Memory is the most that tensors of at least 256 KB hold after a pass over a batch, beside the
+parameters; large batches count, too.
 """
 
 import argparse
