@@ -25,7 +25,7 @@ mod steps;
 
 pub use error::Error;
 pub use judging::judge_point::{Candidate, judge_point};
-pub use judging::verdict::{Bounded, Verdict};
+pub use judging::verdict::{Averaged, Bounded, Verdict};
 pub use run::checkpoint::Checkpoint;
 pub use run::display::Silent;
 pub use run::observer::{Event, Observer, Row, TrueResiduals, Unusual};

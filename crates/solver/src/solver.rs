@@ -101,7 +101,10 @@ impl<S: SampledProblem> Solver<S> {
         self.keep_best(&mut row, &mut unusual);
         self.conclude(&mut unusual);
 
-        if self.outcome.stop.is_none() {
+        if self.outcome.stop.is_none() && self.take_exact_values(&mut unusual) {
+            // The next iteration steps from what is known exactly.
+            self.state.progress.iteration += 1;
+        } else if self.outcome.stop.is_none() {
             self.update_merit_parameter(&mut unusual);
             let step = if self.noisy.is_some() {
                 self.take_sampled_step(longest, &mut unusual)
@@ -119,6 +122,9 @@ impl<S: SampledProblem> Solver<S> {
                 Next::Again => self.state.progress.iteration += 1,
                 Next::Ended(stop) => {
                     self.outcome.stop = Some(stop);
+                    if stop == Stop::Samples {
+                        self.judge_if_due(true, &mut unusual);
+                    }
                     self.conclude(&mut unusual);
                 }
             }
@@ -197,7 +203,6 @@ impl<S: SampledProblem> Solver<S> {
         progress.rho = merit_parameter::raised(progress.rho, settings.margin, &demand);
         // With a mapping `theta` is an eigenvalue, not what was removed: it says nothing of what a smaller `rho` would do.
         if settings.falls
-            && self.noisy.is_none()
             && self.settings.normal.variant != NormalVariant::Mapping
             && let Some(rho) = progress.falls.look(progress.rho, settings.rho0, settings.margin, &demand)
         {

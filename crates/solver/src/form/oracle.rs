@@ -136,6 +136,12 @@ impl<S: SampledProblem> Oracle<S> {
         self.residual(iterate, false);
     }
 
+    /// The estimates as they are now, into the iterate that they belong to.
+    pub fn load_estimates(&self, iterate: &mut Iterate, reset: bool) {
+        self.put_derivatives(iterate);
+        self.residual(iterate, reset);
+    }
+
     fn put_derivatives(&self, iterate: &mut Iterate) {
         self.load_derivatives(self.estimates.gradient.values(), self.estimates.jacobian.values(), iterate);
     }

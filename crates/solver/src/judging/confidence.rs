@@ -1,28 +1,29 @@
-//! Quantiles for confidence bounds.
+//! How far an average may be from its expectation.
 
-use tangor_problem::two_sided;
+use tangor_problem::two_sided_student;
 
 /// The factor `k` such that a mean of `count` independent vectors is farther than `k` standard errors (root of the sum of squares
-/// over its entries) from its expectation with probability at most `1 - confidence`.
+/// over its entries) from its expectation with probability at most `risk`.
 ///
 /// Among all Gaussian vectors with the same sum of variances, one with a single nonzero entry has the heaviest tail at the levels used
 /// here, so the two-sided quantile of Student's distribution serves for all.
-pub fn factor(confidence: f64, count: usize) -> f64 {
-    student(confidence, count as f64 - 1.0)
+pub fn factor(risk: f64, count: usize) -> f64 {
+    two_sided_student(1.0 - risk, count as f64 - 1.0)
 }
 
-/// The two-sided quantile of Student's distribution: an expansion about the normal one (Abramowitz and Stegun 26.7.5), good to 1e-3 from four
-/// degrees of freedom on at the usual levels.
-fn student(confidence: f64, freedom: f64) -> f64 {
-    let z = two_sided(confidence);
-    let (z2, v) = (z * z, freedom);
-    let terms = [
-        (z2 + 1.0) / 4.0,
-        ((5.0 * z2 + 16.0) * z2 + 3.0) / 96.0,
-        (((3.0 * z2 + 19.0) * z2 + 17.0) * z2 - 15.0) / 384.0,
-        ((((79.0 * z2 + 776.0) * z2 + 1482.0) * z2 - 1920.0) * z2 - 945.0) / 92160.0,
-    ];
-    z * (1.0 + terms.iter().rev().fold(0.0, |sum, term| (sum + term) / v))
+/// The risk of one of many looks, counted from 1, at a run that ends as soon as one of them is good: all together, however many there
+/// are, they have the risk `1 - confidence`, since `1/2 + 1/6 + 1/12 + ... = 1`.
+pub fn risk_of_look(confidence: f64, look: u64) -> f64 {
+    let look = look.max(1) as f64;
+    (1.0 - confidence) / (look * (look + 1.0))
+}
+
+/// The empirical Bernstein bound (Maurer and Pontil 2009): with probability `1 - risk` the average of `count` numbers, independent and from
+/// an interval of length `range`, is no farther from its expectation. `square` is the sum of the squares of their deviations.
+pub fn bernstein(square: f64, count: f64, range: f64, risk: f64) -> f64 {
+    let log = (4.0 / risk).ln();
+    let variance = square / (count - 1.0);
+    (2.0 * variance * log / count).sqrt() + 7.0 * range * log / (3.0 * (count - 1.0))
 }
 
 #[cfg(test)]
@@ -30,9 +31,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_equal_those_of_the_tables() {
-        for (freedom, expected) in [(4.0, 2.776), (9.0, 2.262), (19.0, 2.093), (100.0, 1.984)] {
-            assert!((student(0.95, freedom) - expected).abs() < 2e-3, "{freedom}: {}", student(0.95, freedom));
+    fn the_factor_is_students_quantile() {
+        // From the tables: 0.95 with 4, 9 and 100 degrees of freedom.
+        for (count, expected) in [(5, 2.776_445), (10, 2.262_157), (101, 1.983_972)] {
+            assert!((factor(0.05, count) - expected).abs() < 1e-6, "{count}: {}", factor(0.05, count));
         }
+        assert_eq!(factor(0.05, 1), f64::INFINITY, "one batch has no spread");
+    }
+
+    #[test]
+    fn all_looks_together_have_the_risk() {
+        let sum: f64 = (1..100_000).map(|look| risk_of_look(0.95, look)).sum();
+        assert!(sum < 0.05 && sum > 0.04999, "{sum}");
+    }
+
+    #[test]
+    fn bernstein_by_hand() {
+        // log(4 / risk) = 2: sqrt(2 * 3 * 2 / 3) + 7 * 0.5 * 2 / 6 with the variance 6 / 2.
+        let risk = 4.0 * (-2.0f64).exp();
+        assert!((bernstein(6.0, 3.0, 0.5, risk) - (2.0 + 7.0 / 6.0)).abs() < 1e-14);
     }
 }

@@ -11,15 +11,12 @@ use crate::form::iterate::Iterate;
 use crate::form::oracle::{Trouble, check, trouble};
 use crate::form::quantity::Quantity;
 use crate::judging::confidence;
+use crate::judging::events::Events;
 use crate::judging::multipliers::SIGMAS;
 use crate::judging::sample_mean::SampleMean;
-use crate::kernel::vector::norm;
+use crate::kernel::vector::{add, norm};
 use crate::solver::Solver;
-use crate::{Bounded, Event, Settings, TrueResiduals, Unusual, Verdict};
-
-/// Samples of a judgement that follow from those of the run are no more than this: a count in a state that somebody forged, or that of a very
-/// long run, must not cost all memory.
-const MOST_BY_SHARE: f64 = 1e6;
+use crate::{Averaged, Bounded, Event, Settings, TrueResiduals, Unusual, Verdict};
 
 /// Draws that memory is kept for from the start; who judges on more at once gets it when they are needed.
 const MOST_RESERVED: usize = 1 << 20;
@@ -32,6 +29,16 @@ pub struct Judge {
     means: [SampleMean; 3],
     error: Vec<f64>,
     errors: SampleMean,
+    /// The objective of each batch, where the problem can tell.
+    objective: SampleMean,
+    can_tell: bool,
+    /// What the batches show of rare events in the constraints.
+    events: Events,
+    /// Values of the constraints, sample by sample, where their range is known.
+    singles: SampleMean,
+    single: Vec<f64>,
+    /// Whether the averages are those of the whole population.
+    pub exact: bool,
     /// The point, with the averages that the latest verdict rests on.
     pub judged: Iterate,
 }
@@ -44,16 +51,40 @@ impl Judge {
             means: lengths.map(SampleMean::new),
             error: vec![0.0; current.n()],
             errors: SampleMean::new(current.n()),
+            objective: SampleMean::new(1),
+            can_tell: true,
+            events: Events::new(lengths[1]),
+            singles: SampleMean::new(lengths[1]),
+            single: vec![0.0; lengths[1]],
+            exact: false,
             judged: current.clone(),
         }
+    }
+}
+
+impl Judge {
+    /// What the latest verdict rests on, of one function.
+    pub fn average(&self, source: Quantity) -> &[f64] {
+        let [gradient, constraints, jacobian] = &self.means;
+        match source {
+            Quantity::Gradient => &gradient.mean,
+            Quantity::Constraints => &constraints.mean,
+            Quantity::Jacobian => &jacobian.mean,
+        }
+    }
+
+    /// How far the averages of the constraints may be off, for samples of a known range; none where it is not known, or where all is exact.
+    fn noise_of_constraints(&self, range: Option<f64>, risk: f64) -> Option<f64> {
+        let (range, count, rows) = (range?, self.singles.count(), self.single.len());
+        let bound = |row: usize| confidence::bernstein(self.singles.square(row), count, range, risk / rows as f64);
+        (count > 1.0).then(|| (0..rows).map(|row| bound(row).powi(2)).sum::<f64>().sqrt())
     }
 }
 
 impl<S: SampledProblem> Solver<S> {
     /// Judges the current point on fresh samples. That Clarabel was asked is an event of the iteration. None: the time was over before
     /// all samples were taken.
-    pub(crate) fn judge(&mut self, last: bool, unusual: &mut Unusual) -> Result<Option<Verdict>, Trouble> {
-        let sizes = Quantity::ALL.map(|source| self.samples_of_judgement(source, last));
+    pub(crate) fn judge(&mut self, sizes: [usize; 3], unusual: &mut Unusual) -> Result<Option<Verdict>, Trouble> {
         self.with_judge(|solver, work| solver.judge_with(work, sizes, unusual)).unwrap_or(Ok(None))
     }
 
@@ -67,32 +98,15 @@ impl<S: SampledProblem> Solver<S> {
         Some(result)
     }
 
-    /// Fresh samples of a function for a judgement: as many as was set, or a tenth of those since the last judgement if that is more;
-    /// for the `last` one a tenth of all. Where samples are limited, only that tenth: judgements must not eat up what the run is to
-    /// live on. No more than there are: the whole population is exact.
-    pub(crate) fn samples_of_judgement(&self, source: Quantity, last: bool) -> usize {
-        let access = source.access(self.oracle.problem.accesses());
-        if !source.is_needed(self.oracle.meta()) || !access.is_sampled() {
-            return 0;
-        }
-        let so_far = source.samples(self.oracle.samples()) as f64;
-        let since = self.state.progress.iteration - self.state.progress.judged.at.unwrap_or(0);
-        let share = if last { 1.0 } else { since as f64 / self.state.progress.iteration.max(1) as f64 };
-        let (limits, judge) = (&self.settings.limits, &self.settings.sampling.judge);
-        let limited = [limits.samples, limits.gradient_samples, limits.constraint_samples, limits.jacobian_samples];
-        let least = if limited.iter().any(Option::is_some) { judge.batches.min(judge.samples) } else { judge.samples };
-        let wanted = least.max((0.1 * share * so_far).min(MOST_BY_SHARE) as usize).next_multiple_of(judge.batches.max(4));
-        match access {
-            Access::Finite(size) => wanted.min(usize::try_from(size).unwrap_or(usize::MAX)),
-            Access::Endless | Access::Exact => wanted,
-        }
-    }
-
     fn judge_with(&mut self, work: &mut Judge, sizes: [usize; 3], unusual: &mut Unusual) -> Result<Option<Verdict>, Trouble> {
         let settings = self.settings.sampling.judge.clone();
-        let batches = settings.batches.max(4);
+        let batches = settings.batches;
         let first = batches / 2;
         let before = self.oracle.samples().total();
+        work.exact = Quantity::ALL.into_iter().zip(sizes).all(|(source, size)| self.is_whole(source, size));
+        work.objective.clear();
+        work.can_tell = self.oracle.meta().has_objective;
+        work.events.clear();
         if !self.average(work, (0..first, batches), sizes)? {
             return Ok(None);
         }
@@ -103,13 +117,23 @@ impl<S: SampledProblem> Solver<S> {
         if !self.average(work, (first..batches, batches), sizes)? {
             return Ok(None);
         }
-
-        let k = confidence::factor(settings.confidence, batches - first);
+        let judged = &mut self.state.progress.judged;
+        if work.exact {
+            judged.exact += 1;
+        } else {
+            judged.looks += 1;
+        }
+        let risk = confidence::risk_of_look(settings.confidence, judged.looks);
+        let k = confidence::factor(risk, batches - first);
+        let rare = work.noise_of_constraints(settings.range, risk);
         let [_, values, jacobian] = &work.means;
-        let (noise, jacobian_noise) = (k * values.standard_error(), k * jacobian.standard_error());
+        let noise = rare.unwrap_or(k * values.standard_error());
+        let jacobian_noise = k * jacobian.standard_error();
         let scale = self.oracle.standard.objective_scale;
         let stationarity = norm(&work.errors.mean) / scale;
         let slope = norm(&jacobian.mean);
+        let sampled_constraints =
+            self.oracle.meta().m() > 0 && !self.is_whole(Quantity::Constraints, sizes[1]) && rare.is_none();
         self.load_means(work);
         self.judging.kkt.judge(&work.judged, &self.judging.fit.tangent, &self.oracle.standard);
         self.judging.kkt.judge_infeasibility(&work.judged, &self.oracle.standard, &mut self.state.row_sizes);
@@ -117,12 +141,19 @@ impl<S: SampledProblem> Solver<S> {
         let inequalities =
             self.oracle.standard.slack_rows.iter().map(|&row| self.judging.kkt.y[row].powi(2)).sum::<f64>().sqrt();
         let upper = |value: f64, noise: f64| Bounded { value, upper: value + noise };
+        let spread = confidence::factor(risk, batches) * work.objective.standard_error();
         Ok(Some(Verdict {
             stationarity: upper(stationarity, k * work.errors.standard_error() / scale),
             feasibility: upper(residuals.feasibility, noise),
             complementarity: upper(residuals.complementarity, inequalities * noise),
-            infeasible: upper(residuals.infeasible, slope * noise + residuals.feasibility * jacobian_noise),
+            // |J^T v| with the noise of J, that of v, and where both meet.
+            infeasible: upper(
+                residuals.infeasible,
+                slope * noise + residuals.feasibility * jacobian_noise + noise * jacobian_noise,
+            ),
+            objective: work.can_tell.then(|| Averaged { value: work.objective.mean[0], error: spread }),
             confidence: settings.confidence,
+            few_events: sampled_constraints && work.events.are_few(),
             samples: self.oracle.samples().total() - before,
             iteration: self.state.progress.iteration,
         }))
@@ -133,6 +164,7 @@ impl<S: SampledProblem> Solver<S> {
     fn average(&mut self, work: &mut Judge, (some, all): (Range<usize>, usize), sizes: [usize; 3]) -> Result<bool, Trouble> {
         work.means.iter_mut().for_each(SampleMean::clear);
         work.errors.clear();
+        work.singles.clear();
         for batch in some {
             if self.clock.is_over() {
                 return Ok(false);
@@ -141,6 +173,7 @@ impl<S: SampledProblem> Solver<S> {
             for (mean, values) in work.means.iter_mut().zip(&work.batch) {
                 mean.add(values);
             }
+            work.events.add(&work.batch[1]);
             self.oracle.load_derivatives(&work.batch[0], &work.batch[2], &mut work.judged);
             let n = work.error.len();
             work.error.copy_from_slice(&work.judged.g[..n]);
@@ -152,25 +185,60 @@ impl<S: SampledProblem> Solver<S> {
         Ok(true)
     }
 
+    /// Whether so many samples of a function are all that there is to know of it.
+    fn is_whole(&self, source: Quantity, size: usize) -> bool {
+        let access = source.access(self.oracle.problem.accesses());
+        let whole = matches!(access, Access::Finite(members) if size as u64 >= members);
+        whole || access == Access::Exact || !source.is_needed(self.oracle.meta())
+    }
+
     /// One of all batches of each function at the current point; what is exact, or the whole population, is evaluated once.
     fn sample(&mut self, work: &mut Judge, sizes: [usize; 3], (batch, all): (usize, usize)) -> Result<(), Trouble> {
-        let accesses = self.oracle.problem.accesses();
-        let (oracle, streams) = (&mut self.oracle, &mut self.state.progress.judged.streams);
         for (k, source) in Quantity::ALL.into_iter().enumerate() {
-            let access = source.access(accesses);
-            let whole = matches!(access, Access::Finite(size) if sizes[k] as u64 >= size);
-            if !source.is_needed(oracle.problem.meta()) || (batch > 0 && (whole || access == Access::Exact)) {
+            let whole = self.is_whole(source, sizes[k]);
+            if !source.is_needed(self.oracle.meta()) || (batch > 0 && whole) {
+                if k == 0 && work.objective.count() > 0.0 {
+                    let value = work.objective.mean[0];
+                    work.objective.add(&[value]);
+                }
                 continue;
             }
+            let access = source.access(self.oracle.problem.accesses());
             if whole {
                 work.draws.clear();
                 work.draws.extend((0..sizes[k] as u64).map(Draw));
             } else {
-                streams[k].draw(access, sizes[k].div_ceil(all), &mut work.draws);
+                self.state.progress.judged.streams[k].draw(access, sizes[k].div_ceil(all), &mut work.draws);
             }
-            let done = source.evaluate(&mut oracle.problem, &work.judged.user.x, &work.draws, &mut work.batch[k]);
+            if source == Quantity::Constraints && !whole && self.settings.sampling.judge.range.is_some() {
+                self.sample_one_by_one(work)?;
+                continue;
+            }
+            let (problem, x) = (&mut self.oracle.problem, &work.judged.user.x);
+            let done = source.evaluate(problem, x, &work.draws, &mut work.batch[k]);
             done.map_err(|failure| trouble(source.function(), failure))?;
-            check(oracle.problem.meta(), source.function(), &work.batch[k])?;
+            check(problem.meta(), source.function(), &work.batch[k])?;
+            if source == Quantity::Gradient && work.can_tell {
+                // The same samples: they are counted already. It is only reported, so that nothing fails with it.
+                match problem.objective(x, &work.draws) {
+                    Some(Ok(value)) if value.is_finite() => work.objective.add(&[value]),
+                    _ => work.can_tell = false,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The constraints for each of the draws, and their average as a batch.
+    fn sample_one_by_one(&mut self, work: &mut Judge) -> Result<(), Trouble> {
+        let (problem, function) = (&mut self.oracle.problem, Quantity::Constraints.function());
+        work.batch[1].fill(0.0);
+        for draw in &work.draws {
+            let done = problem.constraints(&work.judged.user.x, std::slice::from_ref(draw), &mut work.single);
+            done.map_err(|failure| trouble(function, failure))?;
+            check(problem.meta(), function, &work.single)?;
+            work.singles.add(&work.single);
+            add(1.0 / work.draws.len() as f64, &work.single, &mut work.batch[1]);
         }
         Ok(())
     }
@@ -205,20 +273,6 @@ impl<S: SampledProblem> Solver<S> {
         let asked = self.judging.fit.fit(&work.judged, weights, &self.oracle.standard, &mut self.steps.projection, &self.clock);
         self.judging.kkt.judge(&work.judged, &self.judging.fit.tangent, &self.oracle.standard);
         asked
-    }
-
-    /// The objective at the current point, an average over fresh samples where it is sampled. NaN: the problem cannot tell.
-    pub(crate) fn judged_objective(&mut self) -> f64 {
-        let (meta, access) = (self.oracle.meta(), self.oracle.problem.accesses().gradient);
-        let samples = if access.is_sampled() { self.settings.sampling.judge.samples.max(1) } else { 0 };
-        if !meta.has_objective {
-            return 0.0;
-        }
-        let told = self.with_judge(|solver, work| {
-            solver.state.progress.judged.streams[0].draw(access, samples, &mut work.draws);
-            solver.oracle.problem.objective(&work.judged.user.x, &work.draws)
-        });
-        told.flatten().and_then(Result::ok).unwrap_or(f64::NAN)
     }
 
     /// The residuals of the exact functions at the current point, multipliers fitted to them; none if the run is exact itself, or

@@ -5,6 +5,7 @@ use tangor_problem::{Access, Accesses, Counted, Draw, INFINITE, Meta, SampledPro
 use crate::form::oracle::{check, trouble};
 use crate::form::quantity::Quantity;
 use crate::judging::confidence;
+use crate::judging::events::Events;
 use crate::judging::sample_mean::SampleMean;
 use crate::kernel::vector::norm;
 use crate::noise::random::Stream;
@@ -36,13 +37,16 @@ pub fn judge_point<S: SampledProblem>(problem: S, candidate: Candidate, sampling
     let mut sampler = Sampler::new(problem, &meta, sampling);
     let (mut errors, mut values) = (SampleMean::new(meta.n()), SampleMean::new(meta.m()));
     let mut jacobian = SampleMean::new(meta.jacobian_len());
+    let mut events = Events::new(meta.m());
+    let events_matter = meta.m() > 0 && SampledProblem::accesses(&sampler.problem).constraints.is_sampled();
     for batch in 0..batches {
         sampler.sample(&meta, candidate.x, size, batch == 0)?;
         errors.add(&candidate.error(&meta, &sampler.batch[0], &sampler.batch[2]));
         values.add(&sampler.batch[1]);
+        events.add(&sampler.batch[1]);
         jacobian.add(&sampler.batch[2]);
     }
-    let k = confidence::factor(sampling.judge.confidence, batches);
+    let k = confidence::factor(1.0 - sampling.judge.confidence, batches);
     let noise = k * values.standard_error();
     let violation = violation(&meta, &values.mean);
     let is_inequality = |i: &usize| meta.c_lower[*i] < meta.c_upper[*i];
@@ -54,9 +58,11 @@ pub fn judge_point<S: SampledProblem>(problem: S, candidate: Candidate, sampling
         complementarity: upper(candidate.complementarity(&meta, &values.mean), norm(&inequalities) * noise),
         infeasible: upper(
             candidate.slope_of_violation(&meta, &jacobian.mean, &violation),
-            norm(&jacobian.mean) * noise + norm(&violation) * k * jacobian.standard_error(),
+            norm(&jacobian.mean) * noise + (norm(&violation) + noise) * k * jacobian.standard_error(),
         ),
+        objective: None,
         confidence: sampling.judge.confidence,
+        few_events: events_matter && events.are_few(),
         samples: sampler.problem.samples().total(),
         iteration: 0,
     })

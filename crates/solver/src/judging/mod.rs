@@ -1,8 +1,10 @@
 //! What a point is: residuals, multipliers that fit it, and in a noisy run a certificate on fresh samples.
 
 pub(crate) mod confidence;
+mod events;
 pub(crate) mod judge;
 pub(crate) mod judge_point;
+mod looks;
 pub(crate) mod multipliers;
 pub(crate) mod residuals;
 pub(crate) mod sample_mean;

@@ -27,6 +27,16 @@ impl SampleMean {
         }
     }
 
+    /// How many vectors there were.
+    pub fn count(&self) -> f64 {
+        self.count
+    }
+
+    /// The sum of the squares of an entry's deviations from its mean.
+    pub fn square(&self, entry: usize) -> f64 {
+        self.squares[entry]
+    }
+
     /// The standard error of the mean: root of the sum over all entries.
     pub fn standard_error(&self) -> f64 {
         (self.squares.iter().sum::<f64>() / (self.count - 1.0) / self.count).sqrt()

@@ -14,7 +14,20 @@ pub struct Bounded {
     pub upper: f64,
 }
 
+/// An average over fresh samples, and how far off it may be with the confidence of the verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Averaged {
+    /// The average.
+    pub value: f64,
+    /// It is off by no more than this.
+    pub error: f64,
+}
+
 /// A point judged on fresh samples.
+///
+/// A bound rests on the spread of batches: it assumes that these are nearly Gaussian, as averages over many samples are. Where a rare event
+/// makes an average, a sample may not contain one; what the batches show of that is `few_events`. A range of the samples
+/// (`sampling.judge.range`) makes do without the assumption, and a whole population is exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// `|g + J^T y - mu|`
@@ -25,8 +38,14 @@ pub struct Verdict {
     pub complementarity: Bounded,
     /// The projected gradient of the violation.
     pub infeasible: Bounded,
-    /// The confidence of each bound.
+    /// The objective; none where the problem cannot tell.
+    #[serde(default)]
+    pub objective: Option<Averaged>,
+    /// The confidence of each bound; all judgements of a run share the risk.
     pub confidence: f64,
+    /// Whether an average of constraints rests on so few events that nothing is certain.
+    #[serde(default)]
+    pub few_events: bool,
     /// Fresh samples of all functions.
     pub samples: u64,
     /// The iteration of the point.
@@ -34,9 +53,14 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Whether all three bounds are within the tolerances.
+    /// Whether all three bounds are within the tolerances, and rest on enough events.
     pub fn holds(&self, tolerance: &Tolerance) -> bool {
-        tolerance.is_kkt(&self.upper())
+        !self.few_events && tolerance.is_kkt(&self.upper())
+    }
+
+    /// Whether the constraints hold within their tolerance.
+    pub(crate) fn is_feasible(&self, tolerance: &Tolerance) -> bool {
+        !self.few_events && self.feasibility.upper <= tolerance.feasibility
     }
 
     /// The residuals of the averages.
@@ -64,7 +88,7 @@ impl Verdict {
     pub fn is_infeasible_stationary(&self, tolerance: &Tolerance) -> bool {
         let Bounded { value, upper } = self.feasibility;
         let certain = Residuals { feasibility: 2.0 * value - upper, ..self.upper() };
-        tolerance.is_infeasible_stationary(&certain)
+        !self.few_events && tolerance.is_infeasible_stationary(&certain)
     }
 
     /// The worst bound relative to its tolerance, and how much of that is noise.

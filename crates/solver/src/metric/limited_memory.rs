@@ -9,6 +9,10 @@ use crate::kernel::subproblem::LowRank;
 use crate::kernel::vector::{add, dot};
 use crate::metric::Curvature;
 
+/// A step of which noise explains more than the rest of this share of what it shows beyond its own curvature is not kept: the diagonal, an
+/// average over many steps, knows better.
+const CLEAREST: f64 = 0.5;
+
 /// `B` with the memory of its update.
 pub struct LimitedMemory {
     pub learnt: Pairs,
@@ -107,6 +111,9 @@ impl LimitedMemory {
         if curvature.noise > 0.0 {
             add(-c, &self.bs, &mut self.y);
             let share = (1.0 - curvature.noise / dot(&self.y, &self.y)).max(0.0);
+            if share < CLEAREST {
+                return;
+            }
             self.y.iter_mut().zip(&self.bs).for_each(|(y, bs)| *y = share * *y + c * bs);
         }
         let share = if sy >= 0.2 * sbs { 1.0 } else { 0.8 * sbs / (sbs - sy) };
@@ -172,6 +179,17 @@ mod tests {
         let b = product(&mut metric, &[1.0, 0.0]);
         assert!((b[0] - (2.0 + 1.0 / 3.0)).abs() < 1e-15 && (b[1] - 1.0).abs() < 1e-15, "{b:?}");
         assert!(metric.smallest > 0.0 && metric.smallest <= 2.0);
+    }
+
+    #[test]
+    fn steps_that_noise_explains_are_not_kept() {
+        // B = 2 I, s = e1, y = (4, 1): beyond c B s = (4, 0) there is (0, 1), of whose square noise explains 0.6 or 0.2.
+        let mut metric = LimitedMemory::new(2, 3);
+        metric.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.6 }, |d| d.fill(2.0));
+        assert_eq!(product(&mut metric, &[1.0, 0.0]), [2.0, 0.0]);
+        metric.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.2 }, |d| d.fill(2.0));
+        let b = product(&mut metric, &[1.0, 0.0]);
+        assert!((b[0] - 4.0).abs() < 1e-15 && (b[1] - 0.8).abs() < 1e-15, "{b:?}");
     }
 
     #[test]

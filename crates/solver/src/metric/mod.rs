@@ -73,20 +73,24 @@ pub struct SavedMetric {
 }
 
 impl CurrentMetric {
-    /// `limited_when_large`: whether more variables than a dense matrix is for get one from the last steps alone, or else a scalar.
-    pub fn new(n: usize, columns: usize, settings: &Metric, limited_when_large: bool) -> Self {
+    /// `H = I`. `limited_when_large`: whether more variables than a dense matrix is for get one from the last steps alone, or else a scalar. Where
+    /// functions are `noisy` such a matrix has twice as many steps, and stands on an adaptive diagonal, whose moments average over the noise.
+    pub fn new(n: usize, columns: usize, settings: &Metric, limited_when_large: bool, noisy: bool) -> Self {
         let dense = settings.kind == MetricKind::QuasiNewton && n <= settings.largest_dense;
         let quasi_newton = dense.then(|| QuasiNewton::new(n));
         let large = settings.kind == MetricKind::QuasiNewton && n > settings.largest_dense && limited_when_large;
-        let limited = (settings.kind == MetricKind::LimitedMemory || large).then(|| LimitedMemory::new(n, settings.memory));
-        let moments = (settings.kind == MetricKind::Diagonal).then(|| AdaptiveDiagonal::new(n));
+        let limited = settings.kind == MetricKind::LimitedMemory || large;
+        let moments = settings.kind == MetricKind::Diagonal || (limited && noisy);
+        let memory = if noisy { 2 * settings.memory } else { settings.memory };
+        let limited = limited.then(|| LimitedMemory::new(n, memory));
+        let moments = moments.then(|| AdaptiveDiagonal::new(n));
         let (diagonal, normal) = (vec![1.0; columns], vec![1.0; columns]);
         CurrentMetric { settings: settings.clone(), scalar: 1.0, moments, diagonal, normal, quasi_newton, limited, exact: None }
     }
 
     /// A multiple of the identity that learns nothing.
     pub fn constant(columns: usize) -> Self {
-        CurrentMetric::new(0, columns, &Metric { kind: MetricKind::Spectral, ..Metric::default() }, false)
+        CurrentMetric::new(0, columns, &Metric { kind: MetricKind::Spectral, ..Metric::default() }, false, false)
     }
 
     pub fn set_scalar(&mut self, scalar: f64) {
@@ -220,6 +224,12 @@ impl CurrentMetric {
             sigma = FALL * self.scalar;
         }
         let range = (self.settings.smallest, self.settings.largest);
+        if let (Some(moments), Some(limited)) = (&mut self.moments, &mut self.limited) {
+            moments.add(curvature);
+            self.scalar = moments.size_of_entries().clamp(range.0, range.1);
+            limited.update(curvature, |diagonal| moments.write(range, diagonal));
+            return 1.0;
+        }
         if let Some(moments) = &mut self.moments {
             moments.add(curvature);
             moments.write(range, &mut self.diagonal[..curvature.dz.len()]);

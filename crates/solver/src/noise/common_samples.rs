@@ -2,26 +2,52 @@
 
 use tangor_problem::SampledProblem;
 
+use crate::Estimator;
 use crate::form::iterate::Iterate;
 use crate::kernel::matrix::Matrix;
 use crate::kernel::vector::{dot, norm};
 use crate::metric::Curvature;
+use crate::noise::estimator::Estimates;
 use crate::solver::Solver;
 
 /// The relative rounding error of a difference.
 const ROUNDING: f64 = 1e-12;
+
+/// The share of a residual's square that one move may add to the noise of the estimates where the residual stands out.
+const NEW_NOISE: f64 = 1.0 / 64.0;
+
+/// However far the residuals stand out from the noise, moves that are to keep the estimates as good as they are become no longer than this
+/// doubt allows: what goes beyond is paid for in new noise.
+const LEAST_DOUBT: f64 = 0.1;
 
 /// The memory of a comparison.
 pub struct CommonSamples {
     jacobian: Matrix,
     gradient: Vec<f64>,
     hz: Vec<f64>,
+    /// In the user's form: what two halves of a batch differ by.
+    user_gradient: Vec<f64>,
+    user_jacobian: Vec<f64>,
+    /// `|h|` at the end of the step, on its samples; NaN where that was not looked at.
+    residual: f64,
+    linear: Vec<f64>,
 }
 
 impl CommonSamples {
-    pub fn new(current: &Iterate) -> Self {
+    /// `lengths` of gradient and Jacobian, as the user has them.
+    pub fn new(current: &Iterate, lengths: [usize; 2]) -> Self {
         let columns = vec![0.0; current.z.len()];
-        CommonSamples { jacobian: current.jacobian.a.clone(), gradient: columns.clone(), hz: columns }
+        let [user_gradient, user_jacobian] = lengths.map(|length| vec![0.0; length]);
+        let (jacobian, linear) = (current.jacobian.a.clone(), vec![0.0; current.h.len()]);
+        CommonSamples {
+            jacobian,
+            gradient: columns.clone(),
+            hz: columns,
+            user_gradient,
+            user_jacobian,
+            residual: f64::NAN,
+            linear,
+        }
     }
 }
 
@@ -54,46 +80,93 @@ impl<S: SampledProblem> Solver<S> {
             };
             square += h * h;
         }
-        let size = self.state.metric.square(s);
-        let rho = self.local_merit_parameter(slope + 0.5 * size);
+        noisy.common.residual = square.sqrt();
+        let (size, rho) = (self.state.metric.square(s), self.state.progress.rho);
         let change = eta * (slope + 0.5 * bend) + rho * (square.sqrt() - norm(&self.state.current.h));
         let moved = eta * norm(&s[..n]);
         let row_scale = standard.row_scale.iter().fold(0.0f64, |most, scale| most.max(*scale));
         let noise = 0.5 * moved * standard.objective_scale * estimates.gradient.noise_of_difference(moved).sqrt()
             + rho * row_scale * estimates.constraints.noise_of_difference(moved).sqrt();
         let rounding = ROUNDING * (eta * slope.abs() + rho * (norm(&self.state.current.c) + norm(&self.state.current.h)));
-        let tau = self.settings.stepsize.tau;
+        let tau = self.settings.sampling.tau;
         change <= -0.5 * eta * (1.0 - tau) * size + 2.0 * noise + rounding
     }
 
-    /// The merit parameter that this step needs, and more than its multipliers. The one of the run never falls: after a bad start it
-    /// would hold back every step along curved constraints, and no correction is at hand here.
-    fn local_merit_parameter(&self, model: f64) -> f64 {
-        let gain = self.steps.normal.theta * norm(&self.state.current.h);
-        let needed = if gain > 0.0 { model / gain } else { 0.0 };
-        needed.max(2.0 * norm(&self.steps.tangent.lambda)).min(self.state.progress.rho)
-    }
-
-    /// The longest move that makes sense. Where the residuals stand out from the noise of the estimates it has no bound; where they do
-    /// not, a move is not worth the accuracy that the estimates lose by it.
+    /// The longest move that makes sense. Where the residuals stand out from the noise of the estimates it adds little to that noise; where
+    /// they do not, a move is not worth the accuracy that the estimates lose by it.
     pub(crate) fn sensible_move(&self) -> f64 {
         let [g, c, j] = {
             let estimates = &self.oracle.estimates;
             [&estimates.gradient, &estimates.constraints, &estimates.jacobian]
         };
-        let residuals = &self.judging.kkt.residuals;
-        let derivatives = g.error() + dot(&self.judging.kkt.y, &self.judging.kkt.y) * j.error();
         let doubt = |residual: f64, error: f64| if error > 0.0 { error / (error + residual * residual) } else { 1.0 };
-        let doubt = doubt(residuals.stationarity, derivatives).min(doubt(residuals.feasibility, c.error()));
-        [g, c, j].into_iter().map(|estimate| estimate.reach()).fold(f64::INFINITY, f64::min) / doubt.sqrt()
+        let kkt = &self.judging.kkt.residuals;
+        let (residuals, errors) = ([kkt.stationarity, kkt.feasibility], [self.error_of_lagrangian(), c.error()]);
+        let doubts = doubt(residuals[0], errors[0]).min(doubt(residuals[1], errors[1]));
+        let lasting = [g, c, j].into_iter().map(|estimate| estimate.reach()).fold(f64::INFINITY, f64::min)
+            / doubts.max(LEAST_DOUBT).sqrt();
+        // What is left of a residual without its noise may cost a share of itself in new noise, which is K / B for a move of 1.
+        let scale = self.oracle.standard.objective_scale;
+        let of_a_move = [self.state.progress.lagrangian.noise_of_difference() / (scale * scale), c.noise_of_a_move()];
+        let signal = |k: usize| (residuals[k] * residuals[k] - 2.0 * errors[k]).max(0.0);
+        let paid_by = |k: usize, noise: f64| if errors[k] > 0.0 { (noise / of_a_move[k]).sqrt() } else { f64::INFINITY };
+        let for_feasibility = if errors[1] > 0.0 { paid_by(1, NEW_NOISE * signal(1)) } else { 0.0 };
+        let for_stationarity = if errors[0] > 0.0 {
+            let kept = paid_by(1, (NEW_NOISE * residuals[1] * residuals[1]).max(errors[1]));
+            paid_by(0, NEW_NOISE * signal(0)).min(kept)
+        } else {
+            0.0
+        };
+        lasting.max(for_feasibility).max(for_stationarity)
+    }
+
+    /// The mean square error of the estimate of the Lagrangian's gradient, in the user's scale.
+    pub(crate) fn error_of_lagrangian(&self) -> f64 {
+        self.state.progress.lagrangian.error() / self.oracle.standard.objective_scale.powi(2)
+    }
+
+    /// What the estimate of `g + J^T y` is worth after the step: errors of both parts add up, or cancel where they come from the same
+    /// samples, and rows without a multiplier do not count.
+    pub(crate) fn learn_noise_of_lagrangian(&mut self, moved: f64) {
+        let (estimates, Some(noisy)) = (&self.oracle.estimates, &mut self.noisy) else { return };
+        let (standard, common, worth) = (&self.oracle.standard, &mut noisy.common, &mut self.state.progress.lagrangian);
+        let meta = self.oracle.problem.meta();
+        let n = self.state.current.n();
+        let mut squares = [0.0; 2];
+        let mut sizes = None;
+        for (part, square) in squares.iter_mut().enumerate() {
+            let of = |both: (f64, f64)| if part == 0 { both.0 } else { both.1 };
+            common.gradient.fill(0.0);
+            if let (true, Some((halves, off))) = (meta.has_objective, estimates.gradient.halves_off()) {
+                common.user_gradient.iter_mut().zip(off).for_each(|(value, both)| *value = of(both));
+                standard.gradient(&common.user_gradient, &mut common.gradient);
+                sizes = Some(halves);
+            }
+            if let (true, Some((halves, off))) = (meta.m() > 0, estimates.jacobian.halves_off()) {
+                common.user_jacobian.iter_mut().zip(off).for_each(|(value, both)| *value = of(both));
+                standard.jacobian(&common.user_jacobian, &mut common.jacobian);
+                common.jacobian.add_transposed(&self.steps.tangent.lambda, &mut common.gradient[..n]);
+                sizes = Some(halves);
+            }
+            *square = dot(&common.gradient[..n], &common.gradient[..n]);
+        }
+        let lead = if estimates.gradient.access.is_sampled() { &estimates.gradient } else { &estimates.jacobian };
+        if let Some(sizes) = sizes {
+            worth.compare(sizes, squares[0], squares[1], moved);
+        }
+        if lead.twice && lead.settings.estimator == Estimator::Momentum {
+            worth.advance(lead.a, lead.draws.len(), moved);
+        } else {
+            worth.start(lead.draws.len());
+        }
     }
 
     /// Lipschitz constants and metric.
-    pub(crate) fn learn_from_same_draws(&mut self) {
+    pub(crate) fn learn_from_same_draws(&mut self, eta: f64) {
         let (meta, estimates) = (self.oracle.meta(), &self.oracle.estimates);
         let known = (!meta.has_objective || estimates.gradient.compared) && (meta.m() == 0 || estimates.jacobian.compared);
         let (true, Some(noisy)) = (known, &mut self.noisy) else { return };
-        let CommonSamples { jacobian, hz, .. } = &mut noisy.common;
+        let CommonSamples { jacobian, hz, linear, residual, .. } = &mut noisy.common;
         let n = self.state.current.n();
         let (dz, dl) = (&mut self.steps.search.dz, &mut self.steps.search.dl);
         for i in 0..n {
@@ -113,8 +186,18 @@ impl<S: SampledProblem> Solver<S> {
         let objective = norm(&dl[..n]) / length;
         let mut constraints = 0.0;
         if meta.m() > 0 {
+            if linearised_on_same_draws(estimates) {
+                // What the linearisation of these samples misses along the step, |c(x') - c(x) - J (x' - x)|.
+                standard.jacobian(&estimates.jacobian.there[0], jacobian);
+                jacobian.apply(&dz[..n], linear);
+                let missed = standard.rows.iter().zip(&standard.row_scale).zip(&*linear);
+                let missed = missed.map(|((&i, scale), linear)| (scale * estimates.constraints.difference[i] - linear).powi(2));
+                constraints = 2.0 * missed.sum::<f64>().sqrt() / (length * length);
+            }
             standard.jacobian(&estimates.jacobian.difference, jacobian);
-            constraints = dot(&jacobian.values, &jacobian.values).sqrt() / length;
+            if !linearised_on_same_draws(estimates) {
+                constraints = dot(&jacobian.values, &jacobian.values).sqrt() / length;
+            }
             jacobian.add_transposed(&self.steps.tangent.lambda, &mut dl[..n]);
         }
         let weights = self.steps.tangent.lambda.iter().zip(&standard.row_scale).map(|(lambda, scale)| (lambda * scale).powi(2));
@@ -124,7 +207,16 @@ impl<S: SampledProblem> Solver<S> {
         let curvature = Curvature { dz: &dz[..n], dl: &dl[..n], noise, eta: 1.0 };
         let fall = if self.settings.sampling.merit_test { 0.5 } else { 0.9 };
         self.state.progress.lipschitz.follow([objective, constraints, curvature.size() / norm(&hz[..n])], fall);
+        let h = norm(&self.state.current.h);
+        let kept = (h - std::mem::replace(residual, f64::NAN)) / (eta * self.steps.normal.theta * h);
+        self.state.progress.lipschitz.trust(self.steps.normal.theta, kept);
         let factor = self.state.metric.learn(curvature);
         self.state.progress.lipschitz.rescale(factor);
     }
+}
+
+/// Whether the Jacobian is known of the very samples that the constraints were compared on.
+fn linearised_on_same_draws(estimates: &Estimates) -> bool {
+    let (c, j) = (&estimates.constraints, &estimates.jacobian);
+    c.compared && j.compared && c.access == j.access && c.draws == j.draws
 }

@@ -16,11 +16,16 @@ use serde::{Deserialize, Serialize};
 /// The share of the spread that a new comparison of halves replaces.
 const FORGET: f64 = 0.1;
 
+/// So many draws are as good as the expectation itself; a number that JSON knows, as infinity is none.
+const ALL: f64 = 1e300;
+
 /// What one estimate is worth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EffectiveSamples {
     /// `N`
     draws: f64,
+    /// `N` as it would be without exact passes.
+    running: f64,
     /// `B` of the last batch
     batch: f64,
     /// `S` and `K`: weighted sums over the comparisons so far, with the same weights.
@@ -45,6 +50,12 @@ impl EffectiveSamples {
     pub fn start(&mut self, batch: usize) {
         self.batch = batch as f64;
         self.draws = self.batch;
+        self.running = self.batch;
+    }
+
+    /// The estimate is the whole population's average: no draw can add to it until the point moves.
+    pub fn make_exact(&mut self) {
+        self.draws = ALL;
     }
 
     /// The best momentum for a batch.
@@ -76,19 +87,25 @@ impl EffectiveSamples {
     }
 
     /// How far a point may move without the estimate losing more than a quarter of what the next batch gives, which is
-    /// `1 / N - 1 / (N + B)` or about `B / N^2`: so the estimate goes on getting better.
+    /// `1 / N - 1 / (N + B)` or about `B / N^2`: so the estimate goes on getting better. An exact pass does not count: what it gave is there to be
+    /// spent on moves.
     pub fn reach(&self) -> f64 {
-        let ratio = if self.drift > 0.0 { self.drift / self.spread } else { 0.0 };
-        0.5 * self.batch / (self.draws * ratio.sqrt())
+        0.5 * self.batch / (self.running * self.ratio().sqrt())
+    }
+
+    /// `K / S`
+    fn ratio(&self) -> f64 {
+        if self.drift > 0.0 { self.drift / self.spread } else { 0.0 }
     }
 
     /// A batch was taken in with the momentum `a`, after the point had `moved`.
     pub fn advance(&mut self, a: f64, batch: usize, moved: f64) {
         let batch = batch as f64;
         self.batch = batch;
-        let ratio = if self.drift > 0.0 { self.drift / self.spread } else { 0.0 };
+        let moves = self.ratio() * moved * moved / batch;
         let kept = if a < 1.0 { (1.0 - a).powi(2) / self.draws } else { 0.0 };
-        self.draws = 1.0 / (kept + a * a / batch + ratio * moved * moved / batch);
+        self.draws = 1.0 / (kept + a * a / batch + moves);
+        self.running = 1.0 / (1.0 / (self.running + batch) + moves);
     }
 }
 
@@ -126,6 +143,23 @@ mod tests {
         // With a momentum of 1 only the batch counts.
         worth.advance(1.0, 2, 0.0);
         assert!((worth.draws - 2.0).abs() < 1e-14);
+    }
+
+    #[test]
+    fn an_exact_estimate_loses_only_what_the_moves_cost() {
+        let mut worth = EffectiveSamples::default();
+        worth.start(6);
+        worth.compare([2, 2], 8.0, 3.0, 0.5);
+        worth.make_exact();
+        assert!(worth.momentum(2) < 1e-299 && worth.error() < 1e-299);
+        // K / S = 3/2: each move of 1/2 with B = 2 adds 3/2 / 4 / 2 = 3/16 to 1 / N, and nothing else does.
+        for moves in 1..4 {
+            worth.advance(0.0, 2, 0.5);
+            assert!((worth.draws - 16.0 / (3.0 * f64::from(moves))).abs() < 1e-13);
+        }
+        // Without the pass it would be worth 1/N = 1/(6 + 2) + 3/16 after the first of them, and so on: that is what limits the next move.
+        let running = (0..3).fold(6.0, |n: f64, _| 1.0 / (1.0 / (n + 2.0) + 3.0 / 16.0));
+        assert!((worth.reach() - 0.5 * 2.0 / (running * 1.5f64.sqrt())).abs() < 1e-14);
     }
 
     #[test]

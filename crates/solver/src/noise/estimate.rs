@@ -23,14 +23,19 @@ pub struct Estimate {
     pub values: Vec<f64>,
     /// The estimate at the trial point; it becomes `values` when all three functions have one.
     pub next: Vec<f64>,
-    /// Both halves of the batch at this point, and at the previous one.
+    /// Both halves of the batch at this point.
     pub here: [Vec<f64>; 2],
+    /// At the previous point, both halves; once they are `known` there, their average and the difference between them.
     pub there: [Vec<f64>; 2],
+    /// Whether the batch was evaluated at the previous point: one that is taken again at another trial point need not be.
+    pub known: bool,
     /// The same samples, here less there; when `compared`.
     pub difference: Vec<f64>,
     pub compared: bool,
     pub worth: EffectiveSamples,
     pub next_worth: EffectiveSamples,
+    /// The momentum of the last batch; 1 for a batch alone.
+    pub a: f64,
 }
 
 /// What a checkpoint keeps of an estimate.
@@ -39,6 +44,12 @@ pub struct SavedEstimate {
     stream: Stream,
     values: Vec<f64>,
     worth: EffectiveSamples,
+}
+
+/// Both parts of a batch, the second only if it is not empty.
+pub fn halves(draws: &[Draw], half: usize) -> impl Iterator<Item = (usize, &[Draw])> {
+    let (first, second) = draws.split_at(half);
+    [first, second].into_iter().enumerate().filter(|(k, draws)| *k == 0 || !draws.is_empty())
 }
 
 impl Estimate {
@@ -57,10 +68,12 @@ impl Estimate {
             next: spare(),
             here: [spare(), spare()],
             there: [spare(), spare()],
+            known: false,
             difference: spare(),
             compared: false,
             worth: EffectiveSamples::default(),
             next_worth: EffectiveSamples::default(),
+            a: 1.0,
         }
     }
 
@@ -97,6 +110,11 @@ impl Estimate {
         if self.access.is_sampled() { self.next_worth.noise_of_difference() * moved * moved } else { 0.0 }
     }
 
+    /// The mean square of the noise that a move of 1 adds to the estimate.
+    pub fn noise_of_a_move(&self) -> f64 {
+        if self.access.is_sampled() { self.worth.noise_of_difference() } else { 0.0 }
+    }
+
     /// The mean square error of the estimate; 0 for an exact function.
     pub fn error(&self) -> f64 {
         if self.access.is_sampled() { self.worth.error() } else { 0.0 }
@@ -108,6 +126,32 @@ impl Estimate {
         if lasting { self.worth.reach() } else { f64::INFINITY }
     }
 
+    /// The size of the next batch, and whether it is taken at the previous point, too.
+    fn plan(&self, schedule: &Schedule, now: &Situation, started: bool, (probe, compare): (bool, bool)) -> (usize, bool) {
+        if !self.access.is_sampled() {
+            return (0, false);
+        }
+        let size = self.settings.size(schedule, now);
+        let twice = started && (probe || compare || self.settings.estimator == Estimator::Momentum);
+        (if started && probe { size.max(2) } else { size }, twice)
+    }
+
+    /// The samples that the next batch takes at all its points; those that the last one takes at another trial point if it is taken again.
+    pub fn samples(
+        &self,
+        schedule: &Schedule,
+        now: &Situation,
+        started: bool,
+        (probe, compare, again): (bool, bool, bool),
+    ) -> u64 {
+        let (size, twice) = match again {
+            true if self.access.is_sampled() => (self.draws.len(), self.twice && !self.known),
+            true => (0, false),
+            false => self.plan(schedule, now, started, (probe, compare)),
+        };
+        size as u64 * if twice { 2 } else { 1 }
+    }
+
     /// Draws the batch; another estimate may have drawn the same.
     pub fn prepare(
         &mut self,
@@ -117,9 +161,7 @@ impl Estimate {
         (probe, compare): (bool, bool),
         other: Option<&Estimate>,
     ) {
-        let size = if self.access.is_sampled() { self.settings.size(schedule, now) } else { 0 };
-        let halves = started && probe && self.access.is_sampled();
-        let size = if halves { size.max(2) } else { size };
+        let (size, twice) = self.plan(schedule, now, started, (probe, compare));
         self.drawn_from = self.stream;
         match other.filter(|other| (other.drawn_from, other.access, other.draws.len()) == (self.stream, self.access, size)) {
             // The same stream gives the same draws: there is no need to find them again.
@@ -129,27 +171,47 @@ impl Estimate {
             }
             None => self.stream.draw(self.access, size, &mut self.draws),
         }
-        self.half = if halves { self.draws.len() / 2 } else { self.draws.len() };
-        self.twice =
-            started && self.access.is_sampled() && (probe || compare || self.settings.estimator == Estimator::Momentum);
+        self.known = false;
+        self.half = if started && probe && self.access.is_sampled() { self.draws.len() / 2 } else { self.draws.len() };
+        self.twice = twice;
     }
 
-    /// The batch at `x` and at the point `before`.
+    /// The batch at the point `before`, unless that is known, and at `x`.
     pub fn evaluate(
         &mut self,
         mut evaluate: impl FnMut(&[f64], &[Draw], &mut [f64]) -> Evaluation,
         (x, before): (&[f64], &[f64]),
     ) -> Evaluation {
-        let (first, second) = self.draws.split_at(self.half);
-        evaluate(x, first, &mut self.here[0])?;
-        if self.twice {
-            evaluate(before, first, &mut self.there[0])?;
+        if self.twice && !self.known {
+            for (k, draws) in halves(&self.draws, self.half) {
+                evaluate(before, draws, &mut self.there[k])?;
+            }
         }
-        if !second.is_empty() {
-            evaluate(x, second, &mut self.here[1])?;
-            evaluate(before, second, &mut self.there[1])?;
+        self.keep_there();
+        for (k, draws) in halves(&self.draws, self.half) {
+            evaluate(x, draws, &mut self.here[k])?;
         }
         Ok(())
+    }
+
+    /// After the first evaluation at the previous point: the average of both halves, and their difference.
+    pub fn keep_there(&mut self) {
+        let second = self.draws.len() - self.half;
+        if self.twice && !self.known && second > 0 {
+            let share = second as f64 / self.draws.len() as f64;
+            let [mean, other] = &mut self.there;
+            for (mean, other) in mean.iter_mut().zip(other) {
+                *other -= *mean;
+                *mean += share * *other;
+            }
+        }
+        self.known = true;
+    }
+
+    /// Goes on from the whole population's average, whose error is none.
+    pub fn take_exact(&mut self, values: &[f64]) {
+        self.values.copy_from_slice(values);
+        self.worth.make_exact();
     }
 
     /// The estimate from the batch.
@@ -171,26 +233,39 @@ impl Estimate {
         self.next.copy_from_slice(&self.here[0]);
         if !self.twice || self.settings.estimator != Estimator::Momentum {
             self.next_worth.start(self.draws.len());
+            self.a = 1.0;
             return;
         }
         let a = self.settings.a(schedule).unwrap_or_else(|| self.worth.momentum(self.draws.len()));
         for (i, next) in self.next.iter_mut().enumerate() {
             *next += (1.0 - a) * (self.values[i] - self.there[0][i]);
         }
+        self.a = a;
         self.next_worth.advance(a, self.draws.len(), moved);
+    }
+
+    /// By how much the second half of the last batch is off the first, at the trial point and in what changed from the point before; none
+    /// where it was not taken in halves.
+    pub fn halves_off(&self) -> Option<([usize; 2], impl Iterator<Item = (f64, f64)> + '_)> {
+        let sizes = [self.half, self.draws.len() - self.half];
+        let rest = sizes[0] as f64 / self.draws.len() as f64;
+        let off = move |((mean, second), there): ((&f64, &f64), &f64)| {
+            let here = (second - mean) / rest;
+            (here, here - there)
+        };
+        (sizes[1] > 0).then(|| (sizes, self.here[0].iter().zip(&self.here[1]).zip(&self.there[1]).map(off)))
     }
 
     /// Learns from both halves, and puts their average where the first half was.
     fn compare_halves(&mut self, sizes: [usize; 2], moved: f64) {
-        let ([here, other_here], [there, other_there]) = (&mut self.here, &mut self.there);
+        let ([here, other_here], off_there) = (&mut self.here, &self.there[1]);
         let share = sizes[1] as f64 / (sizes[0] + sizes[1]) as f64;
         let (mut spread, mut drift) = (0.0, 0.0);
         for i in 0..here.len() {
-            let (off, off_there) = (other_here[i] - here[i], other_there[i] - there[i]);
+            let off = other_here[i] - here[i];
             spread += off * off;
-            drift += (off - off_there).powi(2);
+            drift += (off - off_there[i]).powi(2);
             here[i] += share * off;
-            there[i] += share * off_there;
         }
         self.next_worth.compare(sizes, spread, drift, moved);
     }

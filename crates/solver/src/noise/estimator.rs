@@ -3,7 +3,7 @@
 use tangor_problem::{Access, Accesses, Draw, Failure, Function, Meta, Outputs, SampledProblem, Wanted};
 
 use crate::form::quantity::Quantity;
-use crate::noise::estimate::Estimate;
+use crate::noise::estimate::{Estimate, halves};
 use crate::noise::random::Stream;
 use crate::noise::schedule::Situation;
 use crate::{Estimator, Sampling, Schedule};
@@ -23,6 +23,9 @@ pub struct Learning {
     pub probe: bool,
     /// Whether they are taken at the previous point, whatever the estimator.
     pub compare: bool,
+    /// Whether the draws of the last attempt are taken again, at another trial point. New ones would keep only those that passed a
+    /// test: a bias.
+    pub again: bool,
 }
 
 /// The estimates of all three functions, in the user's form.
@@ -65,6 +68,14 @@ impl Estimates {
         }
     }
 
+    pub fn get(&self, source: Quantity) -> &Estimate {
+        match source {
+            Quantity::Gradient => &self.gradient,
+            Quantity::Constraints => &self.constraints,
+            Quantity::Jacobian => &self.jacobian,
+        }
+    }
+
     /// The estimates at `x`, in one pass over the samples where all functions use the same.
     pub fn refresh(
         &mut self,
@@ -74,8 +85,8 @@ impl Estimates {
     ) -> Result<(), (Function, Failure)> {
         let needed = Quantity::ALL.map(|source| source.is_needed(problem.meta()));
         let sources = || Quantity::ALL.into_iter().zip(needed).filter(|(_, needed)| *needed).map(|(source, _)| source);
-        for source in sources() {
-            self.prepare(source, learning);
+        if !learning.again {
+            sources().for_each(|source| self.prepare(source, learning));
         }
         if needed == [true; 3] && self.share_draws() {
             self.evaluate_together(problem, x)?;
@@ -95,21 +106,37 @@ impl Estimates {
         Ok(())
     }
 
-    fn prepare(&mut self, source: Quantity, learning: Learning) {
-        let (schedule, rows, started) = (self.schedule.clone(), self.rows, self.started);
+    /// What the schedules look at, for one function.
+    fn situation(&self, source: Quantity, learning: Learning) -> Situation {
+        let (schedule, rows) = (&self.schedule, self.rows);
         let (sigma, lipschitz) = match source {
             Quantity::Gradient => (schedule.sigma_f, learning.objective),
             Quantity::Constraints => (schedule.sigma_v, learning.slope),
             Quantity::Jacobian => (schedule.sigma_c * rows.sqrt(), learning.constraints * rows.sqrt()),
         };
-        let Learning { iteration, moved, probe, compare, .. } = learning;
-        let now = Situation { iteration, sigma, lipschitz, moved, is_value: source == Quantity::Constraints };
-        let Estimates { gradient, constraints, jacobian, .. } = self;
+        let Learning { iteration, moved, .. } = learning;
+        Situation { iteration, sigma, lipschitz, moved, is_value: source == Quantity::Constraints }
+    }
+
+    fn prepare(&mut self, source: Quantity, learning: Learning) {
+        let (now, started, points) = (self.situation(source, learning), self.started, (learning.probe, learning.compare));
+        let Estimates { schedule, gradient, constraints, jacobian, .. } = self;
         match source {
-            Quantity::Gradient => gradient.prepare(&schedule, &now, started, (probe, compare), None),
-            Quantity::Constraints => constraints.prepare(&schedule, &now, started, (probe, compare), Some(gradient)),
-            Quantity::Jacobian => jacobian.prepare(&schedule, &now, started, (probe, compare), Some(gradient)),
+            Quantity::Gradient => gradient.prepare(schedule, &now, started, points, None),
+            Quantity::Constraints => constraints.prepare(schedule, &now, started, points, Some(gradient)),
+            Quantity::Jacobian => jacobian.prepare(schedule, &now, started, points, Some(gradient)),
         }
+    }
+
+    /// The samples of each function that [`Estimates::refresh`] is about to take.
+    pub fn samples(&self, meta: &Meta, learning: Learning) -> [u64; 3] {
+        let Learning { probe, compare, again, .. } = learning;
+        Quantity::ALL.map(|source| {
+            let estimate = self.get(source);
+            let now = self.situation(source, learning);
+            let samples = estimate.samples(&self.schedule, &now, self.started, (probe, compare, again));
+            if source.is_needed(meta) { samples } else { 0 }
+        })
     }
 
     /// Whether all three functions are about to be taken over the same draws at the same points.
@@ -122,17 +149,19 @@ impl Estimates {
 
     fn evaluate_together(&mut self, problem: &mut impl SampledProblem, x: &[f64]) -> Result<(), (Function, Failure)> {
         let Estimates { gradient: g, constraints: c, jacobian: j, before, .. } = self;
-        let halves = g.draws.split_at(g.half);
-        for (k, draws) in [halves.0, halves.1].into_iter().enumerate().filter(|(_, draws)| !draws.is_empty()) {
-            let mut evaluate = |x: &[f64], gradient: &mut [f64], constraints: &mut [f64], jacobian: &mut [f64]| {
-                let mut out = Outputs::new(gradient, constraints, jacobian);
-                let done = problem.evaluate(x, draws, Wanted::SAMPLED, &mut out);
-                done.map_err(|failed| (failed.function, failed.failure))
-            };
-            evaluate(x, &mut g.here[k], &mut c.here[k], &mut j.here[k])?;
-            if g.twice {
-                evaluate(before, &mut g.there[k], &mut c.there[k], &mut j.there[k])?;
+        let mut evaluate = |x: &[f64], draws: &[Draw], gradient: &mut [f64], constraints: &mut [f64], jacobian: &mut [f64]| {
+            let mut out = Outputs::new(gradient, constraints, jacobian);
+            let done = problem.evaluate(x, draws, Wanted::SAMPLED, &mut out);
+            done.map_err(|failed| (failed.function, failed.failure))
+        };
+        if g.twice && !g.known {
+            for (k, draws) in halves(&g.draws, g.half) {
+                evaluate(before, draws, &mut g.there[k], &mut c.there[k], &mut j.there[k])?;
             }
+        }
+        [&mut *g, c, j].into_iter().for_each(Estimate::keep_there);
+        for (k, draws) in halves(&g.draws, g.half) {
+            evaluate(x, draws, &mut g.here[k], &mut c.here[k], &mut j.here[k])?;
         }
         Ok(())
     }
@@ -146,11 +175,7 @@ impl Estimates {
 
     /// The samples of a function in the next iteration, if its batch is as large as the last one; two halves have at least two.
     pub fn next_samples(&self, source: Quantity) -> u64 {
-        let estimate = match source {
-            Quantity::Gradient => &self.gradient,
-            Quantity::Constraints => &self.constraints,
-            Quantity::Jacobian => &self.jacobian,
-        };
+        let estimate = self.get(source);
         let points = if estimate.settings.estimator == Estimator::Momentum { 2.0 } else { 1.0 };
         if estimate.access.is_sampled() { (points * estimate.worth.batch().max(2.0)) as u64 } else { 0 }
     }
@@ -208,8 +233,16 @@ mod tests {
         let (mut mean, mut square, mut count) = (0.0, 0.0, 0.0);
         for iteration in 0..20_000 {
             let x = [(iteration as f64 * 0.01).sin(), 1.0, 0.0, (iteration as f64 * 0.003).cos()];
-            let learning =
-                Learning { iteration, objective: 1.0, constraints: 1.0, slope: 1.0, moved: 0.01, probe: false, compare: false };
+            let learning = Learning {
+                iteration,
+                objective: 1.0,
+                constraints: 1.0,
+                slope: 1.0,
+                moved: 0.01,
+                probe: false,
+                compare: false,
+                again: false,
+            };
             estimates.refresh(&mut problem, &x, learning).expect("defined");
             estimates.finish(&x);
             if iteration > 500 {

@@ -4,7 +4,6 @@
 use tangor_problem::SampledProblem;
 
 use crate::form::oracle::Trouble;
-use crate::form::quantity::Quantity;
 use crate::judging::judge::Judge;
 use crate::kernel::vector::norm;
 use crate::noise::common_samples::CommonSamples;
@@ -17,6 +16,9 @@ const MOST_ATTEMPTS: u32 = 12;
 
 /// Attempts at a step to where the functions have values. After so many it is shorter than any number can show.
 const MOST_UNDEFINED: u32 = 60;
+
+/// Of these, attempts with the same draws. What is undefined at the shortest of these steps is so because of a draw.
+const SAME_DRAWS: u32 = 12;
 
 /// How much longer than the last step that was compared at both of its ends another one may be without that.
 const LONGEST_UNSEEN: f64 = 2.0;
@@ -81,7 +83,7 @@ impl<S: SampledProblem> Solver<S> {
         let meta = self.oracle.meta();
         let lengths = [meta.n(), meta.m(), meta.jacobian_len()];
         self.noisy = Some(Noisy {
-            common: CommonSamples::new(&self.state.current),
+            common: CommonSamples::new(&self.state.current, [lengths[0], lengths[2]]),
             average: Average::new(lengths[0], self.settings.sampling.average),
             judge: Judge::new(&self.state.current, lengths, &self.settings),
         });
@@ -89,10 +91,23 @@ impl<S: SampledProblem> Solver<S> {
 
     /// Estimates at the start, from the first batches.
     pub(crate) fn estimate_start(&mut self) -> Result<(), Trouble> {
-        let learning =
-            Learning { iteration: 0, objective: 1.0, constraints: 1.0, slope: 1.0, moved: 0.0, probe: false, compare: false };
+        let learning = Learning {
+            iteration: 0,
+            objective: 1.0,
+            constraints: 1.0,
+            slope: 1.0,
+            moved: 0.0,
+            probe: false,
+            compare: false,
+            again: false,
+        };
+        if !self.affords(self.oracle.estimates.samples(self.oracle.meta(), learning)) {
+            self.outcome.stop = Some(Stop::Samples);
+            return Ok(());
+        }
         self.oracle.estimate(&mut self.state.current, learning)?;
         self.oracle.accept_estimates(&mut self.state.current, true);
+        self.learn_noise_of_lagrangian(0.0);
         Ok(())
     }
 
@@ -126,7 +141,11 @@ impl<S: SampledProblem> Solver<S> {
                     && (self.state.progress.iteration < probe || self.state.progress.iteration.is_multiple_of(probe)),
                 // Mini-batches see curvature only where they are compared: no step goes far beyond that unseen.
                 compare: probe > 0 && tested && moved > LONGEST_UNSEEN * self.state.progress.lipschitz.compared,
+                again: attempt > 0 || (1..SAME_DRAWS).contains(&undefined),
             };
+            if !self.affords(self.oracle.estimates.samples(self.oracle.meta(), learning)) {
+                return Err(Stop::Samples);
+            }
             let done = self.oracle.estimate(&mut self.trial, learning);
             if !self.is_defined(done, unusual)? {
                 undefined += 1;
@@ -136,7 +155,11 @@ impl<S: SampledProblem> Solver<S> {
                 eta *= 0.25;
                 continue;
             }
-            if attempt >= MOST_ATTEMPTS || self.descends_on_same_draws(eta) {
+            if self.descends_on_same_draws(eta) {
+                break;
+            }
+            if attempt == MOST_ATTEMPTS {
+                unusual.insert(Event::GivenUp);
                 break;
             }
             unusual.insert(Event::Shortened);
@@ -144,7 +167,8 @@ impl<S: SampledProblem> Solver<S> {
             eta *= 0.25;
             self.state.progress.lipschitz.shorten(tau, eta);
         }
-        self.learn_from_same_draws();
+        self.learn_from_same_draws(eta);
+        self.learn_noise_of_lagrangian(eta * norm(&self.steps.tangent.s[..self.state.current.n()]));
         self.oracle.accept_estimates(&mut self.trial, self.settings.stepsize.slack_reset);
         if self.settings.sampling.average > 0
             && let Some(noisy) = &mut self.noisy
@@ -152,63 +176,5 @@ impl<S: SampledProblem> Solver<S> {
             noisy.average.add(&self.trial.user.x, self.settings.sampling.average);
         }
         Ok(eta)
-    }
-
-    /// Judges the point when its time has come. Gives the reason when the run should end.
-    pub(crate) fn judge_if_due(&mut self, last: bool, unusual: &mut Unusual) -> Option<Stop> {
-        let settings = self.settings.sampling.judge.clone();
-        if !(last || self.judge_is_due()) || self.state.progress.judged.at == Some(self.state.progress.iteration) {
-            return None;
-        }
-        self.state.progress.judged.at = Some(self.state.progress.iteration);
-        self.beginning.keep(&self.outcome.best);
-        let verdict = match self.judge(last, unusual) {
-            Ok(Some(verdict)) => verdict,
-            // The step that comes next ends the run.
-            Ok(None) => return None,
-            Err(trouble) => {
-                return Some(self.fail(trouble));
-            }
-        };
-        let tolerance = self.settings.tolerance.clone();
-        let (score, noise) = verdict.score(&tolerance);
-        let least = self.outcome.best.least.unwrap_or(f64::INFINITY);
-        let found = verdict.holds(&tolerance) || verdict.is_infeasible_stationary(&tolerance);
-        // What the run was after is kept. So is a later point that cannot be told from the best: of many equal ones, the luckiest is
-        // not the best.
-        if found || self.outcome.best.verdict.is_none() || score <= least + noise {
-            let objective = self.judged_objective();
-            if let Some(noisy) = &self.noisy {
-                self.outcome.best.keep_judged(verdict, objective, &noisy.judge.judged, &self.judging.kkt, &self.oracle);
-            }
-        }
-        self.outcome.best.least = Some(score.min(least)).filter(|least| least.is_finite());
-        self.state.progress.judged.stale = if score < least - noise { 0 } else { self.state.progress.judged.stale + 1 };
-        if found {
-            return Some(Stop::Tolerance);
-        }
-        // Estimates that still gain accuracy get twice the patience: the judge may not see it yet.
-        let worth = self.oracle.estimates.worth();
-        let growing = worth > 1.1 * std::mem::replace(&mut self.state.progress.judged.worth, worth);
-        let patience = if growing { 2 * settings.patience } else { settings.patience };
-        (patience > 0 && self.state.progress.judged.stale >= patience).then_some(Stop::NoiseFloor)
-    }
-
-    /// Whether another iteration and the last judgement would take more samples than there may be, of one function or of all.
-    pub(crate) fn samples_are_spent(&self) -> bool {
-        let limits = &self.settings.limits;
-        let then = Quantity::ALL.map(|source| {
-            let judgement = if self.noisy.is_some() { self.samples_of_judgement(source, true) } else { 0 };
-            source.samples(self.oracle.samples()) + judgement as u64 + self.oracle.estimates.next_samples(source)
-        });
-        let each = [limits.gradient_samples, limits.constraint_samples, limits.jacobian_samples];
-        let is_over = |(most, then): (Option<u64>, u64)| most.is_some_and(|most| then > most);
-        is_over((limits.samples, then.iter().sum())) || each.into_iter().zip(then).any(is_over)
-    }
-
-    /// Whether the time for a judgement has come.
-    pub(crate) fn judge_is_due(&self) -> bool {
-        let (every, last) = (self.settings.sampling.judge.every, self.state.progress.judged.at.unwrap_or(0));
-        every > 0 && self.state.progress.iteration >= last + every.max(last / 4)
     }
 }

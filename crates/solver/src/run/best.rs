@@ -84,15 +84,13 @@ impl Best {
 
     /// Keeps the latest point of a noisy run, which fresh samples judged better than the best so far, with the averages that the verdict
     /// rests on: those of the run would flatter it.
-    pub fn keep_judged<S: SampledProblem>(
-        &mut self,
-        verdict: Verdict,
-        objective: f64,
-        judged: &Iterate,
-        kkt: &Kkt,
-        oracle: &Oracle<S>,
-    ) {
+    pub fn keep_judged<S: SampledProblem>(&mut self, verdict: Verdict, judged: &Iterate, kkt: &Kkt, oracle: &Oracle<S>) {
         self.take(&judged.user, kkt, oracle);
+        let objective = match verdict.objective {
+            Some(averaged) => averaged.value,
+            None if oracle.meta().has_objective => f64::NAN,
+            None => 0.0,
+        };
         self.values = Some(Values { objective, f: 0.0, h: 0.0, residuals: verdict.values() });
         self.verdict = Some(verdict);
     }

@@ -18,7 +18,7 @@ use crate::solver::Solver;
 use crate::{Error, Settings};
 
 /// The version of the checkpoint's form.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// The state of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -112,11 +112,15 @@ pub enum Event {
     Unrepeatable,
     /// The change of the objective was lost in its rounding error; the gradients at both ends of the step judged it.
     Rounded,
+    /// The merit function of the samples did not descend within the attempts of a noisy step; it was taken as short as it had become.
+    GivenUp,
+    /// All members of the population were evaluated; the estimates of a noisy run went on from there.
+    ExactPass,
 }
 
 impl Event {
     /// All of them, in the order of their bits.
-    pub const ALL: [Event; 12] = [
+    pub const ALL: [Event; 14] = [
         Event::RankDeficient,
         Event::Fallback,
         Event::Inexact,
@@ -129,6 +133,8 @@ impl Event {
         Event::Lowered,
         Event::Unrepeatable,
         Event::Rounded,
+        Event::GivenUp,
+        Event::ExactPass,
     ];
 }
 
@@ -147,6 +153,8 @@ impl fmt::Display for Event {
             Event::Lowered => "rho lowered",
             Event::Unrepeatable => "values not repeatable",
             Event::Rounded => "judged by gradients",
+            Event::GivenUp => "merit test given up",
+            Event::ExactPass => "exact pass",
         })
     }
 }

@@ -28,7 +28,7 @@ impl Tolerance {
             Point::EpsKkt
         } else if verdict.is_infeasible_stationary(self) {
             Point::EpsInfeasibleStationary
-        } else if verdict.feasibility.upper <= self.feasibility {
+        } else if verdict.is_feasible(self) {
             Point::Feasible
         } else {
             Point::Nothing

@@ -77,7 +77,8 @@ impl<S: SampledProblem> Solver<S> {
             CurrentMetric::constant(columns)
         } else {
             let found = settings.stepsize.lipschitz == Lipschitz::Found;
-            CurrentMetric::new(n, columns, &settings.metric, found && problem.accesses().are_exact())
+            // With given constants steps are as long as the metric's smallest eigenvalue allows, which a limited memory does not tell well.
+            CurrentMetric::new(n, columns, &settings.metric, found, !problem.accesses().are_exact())
         };
         if settings.metric.kind == MetricKind::Exact && !only_repairs(meta, &settings) {
             metric.exact = Some(hessian(&mut problem, &standard)?);

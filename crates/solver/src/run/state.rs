@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::form::iterate::Iterate;
 use crate::metric::CurrentMetric;
+use crate::noise::effective_samples::EffectiveSamples;
 use crate::noise::random::Stream;
 use crate::run::escape::Escapes;
 use crate::steps::lipschitz::Estimates;
@@ -33,6 +34,8 @@ pub struct Progress {
     /// How often each event happened.
     pub events: [u64; Event::ALL.len()],
     pub judged: Judged,
+    /// What the estimate of the Lagrangian's gradient is worth, in a noisy run.
+    pub lagrangian: EffectiveSamples,
     pub escapes: Escapes,
     /// The distance from the start at which the run last looked for a ray along which the objective falls without bound.
     pub looked_at: f64,
@@ -45,6 +48,12 @@ pub struct Progress {
 pub struct Judged {
     /// The iteration of the latest one.
     pub at: Option<u64>,
+    /// The iteration of the latest one whose time had come; exact passes have no such time.
+    pub due: u64,
+    /// How many there were that a risk was taken in.
+    pub looks: u64,
+    /// How many there were of the whole population.
+    pub exact: u64,
     /// Judgements in a row that were no better than the best.
     pub stale: u64,
     /// How many samples the estimates were worth at the latest one.
@@ -66,7 +75,16 @@ impl Progress {
             escapes: Escapes::default(),
             looked_at: 0.0,
             largest_objective: 0.0,
-            judged: Judged { at: None, stale: 0, worth: 0.0, streams: [3, 4, 5].map(|k| Stream::new(seed, k, replacement)) },
+            lagrangian: EffectiveSamples::default(),
+            judged: Judged {
+                at: None,
+                due: 0,
+                looks: 0,
+                exact: 0,
+                stale: 0,
+                worth: 0.0,
+                streams: [3, 4, 5].map(|k| Stream::new(seed, k, replacement)),
+            },
         }
     }
 }

@@ -169,10 +169,10 @@ pub enum NormalVariant {
 pub struct Metric {
     /// Which metric. Default: quasi-Newton.
     pub kind: MetricKind,
-    /// Most variables for a dense quasi-Newton matrix. Above it an exact run has one with a limited memory, a noisy one, or one with given
-    /// Lipschitz constants, a spectral metric. Default: 300.
+    /// Most variables for a dense quasi-Newton matrix. Above it the matrix has a limited memory; with given Lipschitz constants the metric
+    /// is spectral. Default: 300.
     pub largest_dense: usize,
-    /// How many steps a limited memory holds; >= 1. Default: 10.
+    /// How many steps a limited memory holds, in a noisy run twice as many; >= 1. Default: 10.
     pub memory: usize,
     /// Smallest entry; > 0. Default: 1e-8.
     pub smallest: f64,
@@ -210,7 +210,7 @@ pub enum MetricKind {
     /// A damped BFGS matrix of the Lagrangian; with a limited memory where there are many variables.
     #[default]
     QuasiNewton,
-    /// A damped BFGS matrix with a limited memory: a scalar and a part of low rank from the last steps.
+    /// A damped BFGS matrix with a limited memory: a scalar, in a noisy run an adaptive diagonal, and a part of low rank from the last steps.
     LimitedMemory,
     /// The Hessian of the Lagrangian, sparse, with as much of the identity as makes it positive definite along the constraints. For problems
     /// that have second derivatives and exact functions.

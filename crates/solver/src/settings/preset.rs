@@ -31,6 +31,7 @@ impl Settings {
         let sampling = &mut settings.sampling;
         (sampling.gradient, sampling.constraints, sampling.jacobian) = (estimation.clone(), estimation.clone(), estimation);
         sampling.replacement = true;
+        sampling.exact_passes = 0.0;
         sampling.shared_draws = false;
         sampling.theta = Theta::Fixed { share: 1.0 };
         sampling.merit_test = false;

@@ -22,8 +22,12 @@ pub struct Sampling {
     /// Default: true.
     pub shared_draws: bool,
     /// Whether members of a finite population are drawn with replacement, as in the paper. Otherwise every member is drawn once before
-    /// any is drawn twice, which averages better. Default: false.
+    /// any is drawn twice, which averages better; recursive momentum then has a bias, since later batches of a round are not independent of
+    /// the point, which exact passes take away. Default: false.
     pub replacement: bool,
+    /// The share of all samples that whole populations may take: where the noise of the estimates matters, all members are evaluated, the
+    /// point is judged exactly, and recursive momentum starts again from there. In [0, 1); 0 for none. Default: 0.1.
+    pub exact_passes: f64,
     /// How much of the residual a step of a noisy run shall remove; the variant `mapping` of the normal step has its own share.
     /// Default: measured.
     pub theta: Theta,
@@ -55,6 +59,7 @@ impl Default for Sampling {
             jacobian: Estimation::default(),
             shared_draws: true,
             replacement: false,
+            exact_passes: 0.1,
             theta: Theta::Measured,
             tau: 0.4,
             merit_test: true,
@@ -71,6 +76,8 @@ impl Sampling {
     /// Checks that all values are in their ranges.
     pub(crate) fn validate(&self) -> Result<(), SettingsError> {
         in_range("sampling.tau", self.tau, self.tau > 0.0 && self.tau < 0.5, "between 0 and 1/2")?;
+        let share = self.exact_passes;
+        in_range("sampling.exact_passes", share, (0.0..1.0).contains(&share), "at least 0 and below 1")?;
         if let Theta::Fixed { share } = self.theta {
             in_range("sampling.theta.fixed.share", share, share > 0.0 && share <= 1.0, "above 0 and at most 1")?;
         }
@@ -88,7 +95,10 @@ impl Sampling {
         let Judge { samples, batches, confidence, .. } = self.judge;
         let most = 1_000_000_000_000;
         in_range("sampling.judge.samples", samples as f64, (1..=most).contains(&samples), "between 1 and 1e12")?;
-        in_range("sampling.judge.batches", batches as f64, (4..=1_000_000).contains(&batches), "between 4 and 1e6")?;
+        in_range("sampling.judge.batches", batches as f64, (10..=1_000_000).contains(&batches), "between 10 and 1e6")?;
+        if let Some(range) = self.judge.range {
+            in_range("sampling.judge.range", range, range >= 0.0 && range.is_finite(), "at least 0 and finite")?;
+        }
         in_range("sampling.judge.confidence", confidence, confidence > 0.5 && confidence < 1.0, "between 0.5 and 1")?;
         self.gradient.validate("sampling.gradient.batch", "sampling.gradient.momentum")?;
         self.constraints.validate("sampling.constraints.batch", "sampling.constraints.momentum")?;
@@ -235,10 +245,14 @@ pub struct Judge {
     /// Fresh samples of each function per judgement, or a tenth of those since the last one if that is more; where samples are limited,
     /// only that tenth. Default: 2000.
     pub samples: usize,
-    /// They are split into so many batches, whose spread gives the standard errors; >= 4. Default: 20.
+    /// They are split into so many batches, whose spread gives the standard errors; >= 10. Default: 20.
     pub batches: usize,
-    /// The confidence of each upper bound; in (0.5, 1). Default: 0.95.
+    /// The confidence of each upper bound; in (0.5, 1). All judgements of a run share the risk, so that it holds for the one that ends it.
+    /// Default: 0.95.
     pub confidence: f64,
+    /// The length of an interval that holds the values of a constraint for every sample, if it is known: then bounds on the constraints
+    /// hold however rare the events are that make them. Each sample is evaluated on its own for that. Default: none.
+    pub range: Option<f64>,
     /// The run ends at its noise floor when so many judgements in a row were no better than the best by more than their standard
     /// errors; twice as many while the estimates still gain accuracy. 0: never. Default: 10.
     pub patience: u64,
@@ -246,6 +260,6 @@ pub struct Judge {
 
 impl Default for Judge {
     fn default() -> Self {
-        Judge { every: 100, samples: 2000, batches: 20, confidence: 0.95, patience: 10 }
+        Judge { every: 100, samples: 2000, batches: 20, confidence: 0.95, range: None, patience: 10 }
     }
 }

@@ -155,8 +155,17 @@ impl Estimates {
         self.merit = follow(self.merit, ratio);
     }
 
-    /// The next stepsize is at most `eta`.
+    /// The share `kept` of what a noisy step should remove of the residual, which was `theta` for a full step, is gone on its samples: more may
+    /// be promised where it kept its promise, as after a full step of an exact run.
+    pub fn trust(&mut self, theta: f64, kept: f64) {
+        if !self.given && theta < 0.5 && kept > 0.75 {
+            self.caution.relax(theta);
+        }
+    }
+
+    /// A noisy step was not accepted: the next stepsize is at most `eta`.
     pub fn shorten(&mut self, tau: f64, eta: f64) {
+        self.caution.tighten();
         self.merit = self.merit.max(tau / eta);
     }
 

@@ -53,7 +53,7 @@ pub mod by_hand {
             let mut at = Iterate::new(Jacobian { a, slack_rows: std::sync::Arc::from([]) });
             at.h.copy_from_slice(h);
             at.g.copy_from_slice(&g);
-            let metric = CurrentMetric::new(2, 2, &Metric { kind: MetricKind::Identity, ..Metric::default() }, false);
+            let metric = CurrentMetric::new(2, 2, &Metric { kind: MetricKind::Identity, ..Metric::default() }, false, false);
             let bounds = StepBounds { lower: vec![-10.0; 2], upper: vec![10.0; 2] };
             Place { at, bounds, metric, clock: Clock::new(None, 0.0) }
         }

@@ -1,0 +1,71 @@
+//! Exact passes: where a function is an average over a finite population, all members are evaluated once in a while, and recursive momentum
+//! starts again from there, as in SVRG, SPIDER and PAGE. The values are those of an exact judgement: nothing is evaluated twice.
+
+use tangor_problem::{Access, SampledProblem};
+
+use crate::form::quantity::Quantity;
+use crate::solver::Solver;
+use crate::{Estimator, Event, Unusual};
+
+/// Noise matters where its mean square is this share of that of noise and residual together.
+const DOUBT: f64 = 0.2;
+
+/// Where samples are limited, the last exact pass comes so many steps before the end: they go where its values lead, and the judgement at the
+/// end sees what that was worth.
+const LAST_STEPS: u64 = 24;
+
+impl<S: SampledProblem> Solver<S> {
+    /// The members of the population that a function is an average over; 0 for one that is exact or without end.
+    pub(crate) fn population(&self, source: Quantity) -> usize {
+        match source.access(self.oracle.problem.accesses()) {
+            Access::Finite(size) if source.is_needed(self.oracle.meta()) => usize::try_from(size).unwrap_or(usize::MAX),
+            _ => 0,
+        }
+    }
+
+    /// Whether all members should be evaluated now: they can be, the noise of the estimates is what holds the run back, and exact passes
+    /// stay within their share of all samples, or limits leave room for just one of them with a few steps after it.
+    pub(crate) fn exact_pass_pays(&self) -> bool {
+        let (share, estimates) = (self.settings.sampling.exact_passes, &self.oracle.estimates);
+        let (limits, mut lasting, mut within_share, mut within_limits) = (&self.settings.limits, false, true, true);
+        let each = [limits.gradient_samples, limits.constraint_samples, limits.jacobian_samples];
+        for (source, limit) in Quantity::ALL.into_iter().zip(each) {
+            let access = source.access(self.oracle.problem.accesses());
+            if !source.is_needed(self.oracle.meta()) || access == Access::Exact {
+                continue;
+            }
+            let Access::Finite(size) = access else { return false };
+            let (size, spent) = (size as f64, source.samples(self.oracle.samples()) as f64);
+            within_share &= (self.state.progress.judged.exact as f64 + 1.0) * size <= share * (spent + size);
+            within_limits &= limit.or(limits.samples).is_some_and(|most| size <= share * most as f64);
+            lasting |= estimates.get(source).settings.estimator == Estimator::Momentum;
+        }
+        let passes_then_steps =
+            |steps: u64| Quantity::ALL.map(|source| self.population(source) as u64 + steps * estimates.next_samples(source));
+        let is_last = || within_limits && !self.affords(passes_then_steps(LAST_STEPS));
+        lasting && (within_share || is_last()) && self.noise_matters() && self.affords(passes_then_steps(1))
+    }
+
+    /// Whether the residuals do not stand out from the noise of the estimates.
+    fn noise_matters(&self) -> bool {
+        let (estimates, kkt) = (&self.oracle.estimates, &self.judging.kkt);
+        let matters = |error: f64, residual: f64| error > 0.0 && error >= DOUBT * (error + residual * residual);
+        matters(self.error_of_lagrangian(), kkt.residuals.stationarity)
+            || matters(estimates.constraints.error(), kkt.residuals.feasibility)
+    }
+
+    /// Goes on from the averages of an exact judgement in this iteration. False: there was none.
+    pub(crate) fn take_exact_values(&mut self, unusual: &mut Unusual) -> bool {
+        let Some(noisy) = self.noisy.as_mut().filter(|noisy| noisy.judge.exact) else { return false };
+        noisy.judge.exact = false;
+        for source in Quantity::ALL.into_iter().filter(|source| source.is_needed(self.oracle.problem.meta())) {
+            if source.access(self.oracle.problem.accesses()).is_sampled() {
+                self.oracle.estimates.of(source).take_exact(noisy.judge.average(source));
+            }
+        }
+        self.state.progress.lagrangian.make_exact();
+        self.oracle.load_estimates(&mut self.state.current, self.settings.stepsize.slack_reset);
+        unusual.insert(Event::ExactPass);
+        true
+    }
+}

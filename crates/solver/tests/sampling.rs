@@ -1,0 +1,271 @@
+//! What a noisy run does with its samples: whole populations, limits, the same draws again, and what its judgements may claim.
+
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
+
+use tangor_collection::find;
+use tangor_problem::{
+    Access, Accesses, Draw, Evaluation, FiniteSum, Meta, Noise, Noisy, Problem, SampledProblem, SampledSum, Stream,
+};
+use tangor_solver::{Batch, Checkpoint, Estimator, Event, Point, Report, Row, Settings, Solver, Stop, solve_sampled};
+
+fn quiet(_: &Row, _: &[f64]) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+fn noisy(name: &str, level: f64) -> Noisy<Box<dyn Problem + Send>> {
+    Noisy::new((find(name).expect("an embedded problem").build)(), Noise::level(level)).expect("a valid level")
+}
+
+/// Every call: how many draws of which function, and the draws themselves.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<(usize, Vec<Draw>)>>>);
+
+/// A problem that keeps a list of its calls.
+struct Logged<S>(S, Log);
+
+impl<S: SampledProblem> Logged<S> {
+    fn note(&self, function: usize, draws: &[Draw]) {
+        self.1.0.lock().expect("no panic").push((function, draws.to_vec()));
+    }
+}
+
+impl<S: SampledProblem> SampledProblem for Logged<S> {
+    fn meta(&self) -> &Meta {
+        self.0.meta()
+    }
+    fn accesses(&self) -> Accesses {
+        self.0.accesses()
+    }
+    fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
+        self.note(0, draws);
+        self.0.gradient(x, draws, g)
+    }
+    fn constraints(&mut self, x: &[f64], draws: &[Draw], c: &mut [f64]) -> Evaluation {
+        self.note(1, draws);
+        self.0.constraints(x, draws, c)
+    }
+    fn jacobian(&mut self, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Evaluation {
+        self.note(2, draws);
+        self.0.jacobian(x, draws, values)
+    }
+}
+
+#[test]
+fn limits_on_samples_hold_before_every_draw() {
+    let growing = Batch::Geometric { size: 1, growth: 1.05, largest: 1000 };
+    let batches = [Batch::Constant { size: 1 }, Batch::Constant { size: 7 }, growing];
+    let (mut shortened, mut judged) = (0, 0);
+    for (estimator, batch) in [Estimator::Momentum, Estimator::Minibatch].into_iter().flat_map(|e| batches.map(|b| (e, b))) {
+        for (name, most) in [("HS71", 500), ("HS6", 1234), ("HS26", 5000), ("HS7", 3), ("HS1", 900)] {
+            let mut settings = Settings::default();
+            let sampling = &mut settings.sampling;
+            for function in [&mut sampling.gradient, &mut sampling.constraints, &mut sampling.jacobian] {
+                (function.estimator, function.batch) = (estimator, batch);
+            }
+            let limits = &mut settings.limits;
+            (limits.gradient_samples, limits.constraint_samples) = (Some(most), Some(most + 10));
+            limits.samples = Some(3 * most - 50.min(most));
+            let log = Log::default();
+            let report = solve_sampled(Logged(noisy(name, 0.1), log.clone()), settings.clone()).expect("valid");
+            let count = |function: usize| {
+                let calls = log.0.lock().expect("no panic");
+                calls.iter().filter(|call| call.0 == function).map(|call| call.1.len() as u64).sum::<u64>()
+            };
+            let counted = [0, 1, 2].map(count);
+            let told = [report.samples.gradient, report.samples.constraints, report.samples.jacobian];
+            assert_eq!(counted, told, "{name}: what is reported was drawn");
+            assert!(counted[0] <= most && counted[1] <= most + 10, "{name}, {estimator:?}, {batch:?}: {counted:?}");
+            assert!(counted.iter().sum::<u64>() <= settings.limits.samples.expect("set"), "{name}: {counted:?}");
+            assert_eq!(report.stop, Stop::Samples, "{name}: {}", report.message);
+            shortened += report.unusual.iter().filter(|(event, _)| *event == Event::Shortened).count();
+            judged += usize::from(report.verdict.is_some());
+        }
+    }
+    assert!(shortened > 5 && judged >= 24, "steps were tried again in {shortened} runs, and {judged} were judged at the end");
+}
+
+#[test]
+fn a_rejected_step_is_tried_again_on_the_same_draws() {
+    let mut seen = 0;
+    for seed in 0..10 {
+        let log = Log::default();
+        let mut settings = Settings::default();
+        settings.sampling.seed = seed;
+        settings.sampling.judge.every = 0;
+        let mut solver = Solver::sampled(Logged(noisy("HS26", 1e-2), log.clone()), settings).expect("valid");
+        for _ in 0..200 {
+            log.0.lock().expect("no panic").clear();
+            let mut again = false;
+            let mut observe = |row: &Row, _: &[f64]| {
+                again = row.unusual.contains(Event::Shortened);
+                ControlFlow::Continue(())
+            };
+            assert_eq!(solver.advance(&mut observe), None);
+            let calls = log.0.lock().expect("no panic");
+            let of_gradient: Vec<&Vec<Draw>> = calls.iter().filter(|call| call.0 == 0).map(|call| &call.1).collect();
+            if again {
+                let mut different = of_gradient.clone();
+                different.sort();
+                different.dedup();
+                // Two halves are two lists.
+                assert!(
+                    different.len() <= 2 && of_gradient.len() > 2,
+                    "{} calls, {} lists",
+                    of_gradient.len(),
+                    different.len()
+                );
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 3, "only {seen} steps were rejected");
+}
+
+/// Regression with 400 rows on the unit circle: `min mean (a_i x - b_i)^2`, `mean w_i |x|^2 = 1`, where the weights have the mean 1.
+fn circle() -> SampledSum {
+    let row = |i: usize| {
+        let mut stream = Stream::new(Draw(i as u64), 9);
+        [(); 4].map(|()| 2.0 * stream.uniform() - 1.0)
+    };
+    let rows: Vec<[f64; 4]> = (0..400).map(row).collect();
+    let mean = rows.iter().map(|row| row[3]).sum::<f64>() / 400.0;
+    let weight = move |row: &[f64; 4]| 1.0 + row[3] - mean;
+    let rows = Arc::new(rows);
+    let [f, g, c, j] = [(); 4].map(|()| Arc::clone(&rows));
+    let off = |row: &[f64; 4], x: &[f64]| row[0] * x[0] + row[1] * x[1] - row[2] - row[0];
+    FiniteSum::new(Meta::new("circle", vec![2.0, -1.0]).equalities(&[1.0]), 400)
+        .term_objective(move |i, x| off(&f[i], x).powi(2))
+        .term_gradient(move |i, x, out| {
+            out[0] += 2.0 * off(&g[i], x) * g[i][0];
+            out[1] += 2.0 * off(&g[i], x) * g[i][1];
+        })
+        .term_constraints(move |i, x, out| out[0] += weight(&c[i]) * (x[0] * x[0] + x[1] * x[1]))
+        .term_jacobian(move |i, x, out| {
+            out[0] += 2.0 * weight(&j[i]) * x[0];
+            out[1] += 2.0 * weight(&j[i]) * x[1];
+        })
+        .sampled()
+}
+
+fn circle_settings(seed: u64) -> Settings {
+    let mut settings = Settings::default();
+    settings.sampling.seed = seed;
+    let sampling = &mut settings.sampling;
+    for function in [&mut sampling.gradient, &mut sampling.constraints, &mut sampling.jacobian] {
+        function.batch = Batch::Constant { size: 20 };
+    }
+    settings
+}
+
+fn passes(report: &Report) -> u64 {
+    report.unusual.iter().filter(|(event, _)| *event == Event::ExactPass).map(|(_, count)| *count).sum()
+}
+
+#[test]
+fn exact_passes_lead_to_an_exact_certificate() {
+    for seed in 0..5 {
+        let report = solve_sampled(circle(), circle_settings(seed)).expect("valid");
+        assert_eq!((report.stop, report.point), (Stop::Tolerance, Point::EpsKkt), "{}", report.message);
+        let verdict = report.verdict.expect("judged");
+        assert!(passes(&report) > 0 && verdict.stationarity.value == verdict.stationarity.upper);
+        let mut problem = circle();
+        let exact = problem.exact().expect("a finite sum is exact, too");
+        assert!((exact.objective(&report.x).expect("defined") - report.objective).abs() < 1e-14, "of the whole population");
+        assert!((report.x[0].powi(2) + report.x[1].powi(2) - 1.0).abs() <= 1e-6);
+        let objective = verdict.objective.expect("it can be told");
+        assert_eq!((objective.value, objective.error), (report.objective, 0.0));
+
+        let mut without = circle_settings(seed);
+        without.sampling.exact_passes = 0.0;
+        without.limits.samples = Some(report.samples.total());
+        without.sampling.judge.every = 0;
+        let without = solve_sampled(circle(), without).expect("valid");
+        assert_eq!((passes(&without), without.stop), (0, Stop::Samples));
+        assert!(without.stationarity > 10.0 * report.stationarity, "{} and {}", without.stationarity, report.stationarity);
+    }
+}
+
+#[test]
+fn a_run_with_exact_passes_resumes_bit_for_bit() {
+    let mut settings = circle_settings(3);
+    for tolerance in ["stationarity", "feasibility", "complementarity"] {
+        settings.set(&format!("tolerance.{tolerance}"), "1e-12").expect("a setting");
+    }
+    settings.limits.iterations = 400;
+    let whole = solve_sampled(circle(), settings.clone()).expect("valid");
+    assert!(passes(&whole) > 2, "{:?}", whole.unusual);
+    let mut at = Vec::new();
+    let mut watch = Solver::sampled(circle(), settings.clone()).expect("valid");
+    watch.run(&mut |row: &Row, _: &[f64]| {
+        if row.unusual.contains(Event::ExactPass) {
+            at.push(row.iteration);
+        }
+        ControlFlow::Continue(())
+    });
+    for stop in at.into_iter().take(3).flat_map(|pass| [pass, pass + 1, pass + 2]) {
+        let mut solver = Solver::sampled(circle(), settings.clone()).expect("valid");
+        for _ in 0..stop {
+            assert_eq!(solver.advance(&mut quiet), None);
+        }
+        let text = serde_json::to_string(&solver.checkpoint()).expect("a checkpoint is JSON");
+        let saved: Checkpoint = serde_json::from_str(&text).expect("read back");
+        let resumed = Solver::resume_sampled(circle(), saved).expect("resumed").run(&mut quiet);
+        assert_eq!((&resumed.x, resumed.samples), (&whole.x, whole.samples), "resumed after {stop}");
+        assert_eq!(resumed.verdict, whole.verdict);
+    }
+}
+
+/// `min (x - 1)^2` subject to `E[x + 1000 [a rare event]] <= 0.5`: the event has the probability 2e-4, so that `x <= 0.3`, but a sample in which
+/// it does not happen says `x <= 0.5`.
+struct Rare(Meta);
+
+impl SampledProblem for Rare {
+    fn meta(&self) -> &Meta {
+        &self.0
+    }
+    fn accesses(&self) -> Accesses {
+        Accesses { constraints: Access::Endless, ..Accesses::all(Access::Exact) }
+    }
+    fn gradient(&mut self, x: &[f64], _: &[Draw], g: &mut [f64]) -> Evaluation {
+        g[0] = 2.0 * (x[0] - 1.0);
+        Ok(())
+    }
+    fn constraints(&mut self, x: &[f64], draws: &[Draw], c: &mut [f64]) -> Evaluation {
+        let events = draws.iter().filter(|draw| Stream::new(**draw, 1).uniform() < 2e-4).count();
+        c[0] = x[0] + 1000.0 * events as f64 / draws.len() as f64;
+        Ok(())
+    }
+    fn jacobian(&mut self, _: &[f64], _: &[Draw], values: &mut [f64]) -> Evaluation {
+        values[0] = 1.0;
+        Ok(())
+    }
+}
+
+#[test]
+fn nothing_is_claimed_of_events_that_a_sample_may_not_contain() {
+    const RUNS: u64 = 60;
+    let run = |seed: u64, range: Option<f64>| {
+        let mut settings = Settings::default();
+        settings.sampling.seed = seed;
+        settings.sampling.judge.range = range;
+        settings.limits.iterations = 300;
+        for tolerance in ["stationarity", "feasibility", "complementarity"] {
+            settings.set(&format!("tolerance.{tolerance}"), "1e-2").expect("a setting");
+        }
+        solve_sampled(Rare(Meta::new("rare", vec![0.0]).at_most(&[0.5])), settings).expect("valid")
+    };
+    let violation = |report: &Report| (report.x[0] + 0.2 - 0.5).max(0.0);
+    let (mut false_claims, mut covered) = (0, 0);
+    for seed in 0..RUNS {
+        let report = run(seed, None);
+        let claims = matches!(report.point, Point::EpsKkt | Point::Feasible);
+        false_claims += u64::from(claims && violation(&report) > 1e-2);
+        let with_range = run(seed, Some(1000.0));
+        let verdict = with_range.verdict.expect("judged");
+        assert!(!verdict.few_events, "the range is known");
+        covered += u64::from(violation(&with_range) <= verdict.feasibility.upper);
+    }
+    assert!(false_claims * 20 <= RUNS, "{false_claims} of {RUNS} claims were false");
+    assert!(covered * 100 >= 95 * RUNS, "the bound held in {covered} of {RUNS} runs");
+}
