@@ -60,6 +60,7 @@ fn limits_on_samples_hold_before_every_draw() {
         for (name, most) in [("HS71", 500), ("HS6", 1234), ("HS26", 5000), ("HS7", 3), ("HS1", 900)] {
             let mut settings = Settings::default();
             let sampling = &mut settings.sampling;
+            sampling.judge.patience = 0;
             for function in [&mut sampling.gradient, &mut sampling.constraints, &mut sampling.jacobian] {
                 (function.estimator, function.batch) = (estimator, batch);
             }

@@ -185,9 +185,9 @@ mod tests {
     fn steps_that_noise_explains_are_not_kept() {
         // B = 2 I, s = e1, y = (4, 1): beyond c B s = (4, 0) there is (0, 1), of whose square noise explains 0.6 or 0.2.
         let mut metric = LimitedMemory::new(2, 3);
-        metric.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.6 }, |d| d.fill(2.0));
+        metric.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.6, eta: 1.0 }, |d| d.fill(2.0));
         assert_eq!(product(&mut metric, &[1.0, 0.0]), [2.0, 0.0]);
-        metric.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.2 }, |d| d.fill(2.0));
+        metric.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.2, eta: 1.0 }, |d| d.fill(2.0));
         let b = product(&mut metric, &[1.0, 0.0]);
         assert!((b[0] - 4.0).abs() < 1e-15 && (b[1] - 0.8).abs() < 1e-15, "{b:?}");
     }
