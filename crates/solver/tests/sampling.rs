@@ -17,9 +17,12 @@ fn noisy(name: &str, level: f64) -> Noisy<Box<dyn Problem + Send>> {
     Noisy::new((find(name).expect("an embedded problem").build)(), Noise::level(level)).expect("a valid level")
 }
 
-/// Every call: how many draws of which function, and the draws themselves.
+/// A call: of which function, and with which draws.
+type Call = (usize, Vec<Draw>);
+
+/// Every call.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<(usize, Vec<Draw>)>>>);
+struct Log(Arc<Mutex<Vec<Call>>>);
 
 /// A problem that keeps a list of its calls.
 struct Logged<S>(S, Log);

@@ -44,10 +44,9 @@ impl<S: SampledProblem> Solver<S> {
         let found = verdict.holds(&tolerance) || verdict.is_infeasible_stationary(&tolerance);
         // What the run was after is kept. So is a later point that cannot be told from the best: of many equal ones, the luckiest is
         // not the best.
-        if found || self.outcome.best.verdict.is_none() || score <= least + noise {
-            if let Some(noisy) = &self.noisy {
-                self.outcome.best.keep_judged(verdict, &noisy.judge.judged, &self.judging.kkt, &self.oracle);
-            }
+        let is_kept = found || self.outcome.best.verdict.is_none() || score <= least + noise;
+        if let (true, Some(noisy)) = (is_kept, &self.noisy) {
+            self.outcome.best.keep_judged(verdict, &noisy.judge.judged, &self.judging.kkt, &self.oracle);
         }
         self.outcome.best.least = Some(score.min(least)).filter(|least| least.is_finite());
         let better = score < least - noise;
