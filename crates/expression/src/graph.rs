@@ -1,6 +1,6 @@
 //! Straight-line arithmetic as a graph, in which equal expressions are one node and constants are folded.
 
-use crate::hash::Table;
+use crate::hash::Index;
 use crate::operation::{Binary, Unary};
 
 /// The number of a node in its graph.
@@ -38,7 +38,7 @@ impl Node {
 #[derive(Debug, Default)]
 pub struct Graph {
     nodes: Vec<Node>,
-    known: Table<Node, NodeId>,
+    known: Index,
     inputs: usize,
 }
 
@@ -138,10 +138,6 @@ impl Graph {
     }
 
     fn intern(&mut self, node: Node) -> NodeId {
-        let nodes = &mut self.nodes;
-        *self.known.entry(node).or_insert_with(|| {
-            nodes.push(node);
-            (nodes.len() - 1) as NodeId
-        })
+        self.known.intern(&mut self.nodes, node)
     }
 }

@@ -7,7 +7,6 @@
 use std::ops::Range;
 
 use super::program::Program;
-use crate::hash::Table;
 use crate::instruction::NONE;
 
 /// `adjoint[child] += adjoint[parent] * memory[slope]`
@@ -55,7 +54,8 @@ impl Blocks {
                 }
                 let block = builder.build(program, register, &mut blocks);
                 let place = program.reserve(block.columns.len());
-                builder.funnels.insert(register, (block.columns.clone(), place));
+                builder.funnel[register as usize] = builder.funnels.len() as u32;
+                builder.funnels.push((block.columns.clone(), place));
                 blocks.funnels[segment].push((block, place));
             }
         }
@@ -127,12 +127,17 @@ struct Builder {
     /// Which outputs need a register, and how often it is an operand or an output.
     owner: Vec<u32>,
     uses: Vec<u32>,
-    /// By register: its variables and where its gradient lies.
-    funnels: Table<u32, (Range<usize>, u32)>,
+    /// By register: its number among the funnels, or [`NONE`].
+    funnel: Vec<u32>,
+    /// Of each funnel the variables, and where its gradient lies.
+    funnels: Vec<(Range<usize>, u32)>,
     visits: usize,
     seen: Vec<u32>,
     stamp: u32,
     local: Vec<u32>,
+    /// What the last search found, and the registers that are still to be looked at: kept for their memory.
+    reach: Reach,
+    stack: Vec<u32>,
 }
 
 /// What a register is computed from, up to variables and funnels.
@@ -142,6 +147,15 @@ struct Reach {
     funnels: Vec<u32>,
     variables: Vec<u32>,
     arcs: usize,
+}
+
+impl Reach {
+    fn clear(&mut self) {
+        self.inner.clear();
+        self.funnels.clear();
+        self.variables.clear();
+        self.arcs = 0;
+    }
 }
 
 impl Builder {
@@ -159,12 +173,13 @@ impl Builder {
         for register in (program.inputs as u32..registers as u32).rev() {
             let by = owner[register as usize];
             if by != NOBODY {
-                program.arcs(register).for_each(|(operand, ..)| claim(&mut owner, operand, by));
+                program.operands(register).for_each(|operand| claim(&mut owner, operand, by));
             }
         }
         let visits = registers.saturating_mul(VISITS_PER_REGISTER);
-        let (seen, local) = (vec![0; registers], vec![NONE; registers]);
-        Builder { owner, uses, funnels: Table::default(), visits, seen, stamp: 0, local }
+        let (seen, local, funnel) = (vec![0; registers], vec![NONE; registers], vec![NONE; registers]);
+        let (reach, stack) = (Reach::default(), Vec::new());
+        Builder { owner, uses, funnel, funnels: Vec::new(), visits, seen, stamp: 0, local, reach, stack }
     }
 
     // The columns of the blocks are not needed: the pattern of a funnel is at most the sum of the ones below.
@@ -173,29 +188,32 @@ impl Builder {
         if self.owner[at] != SEVERAL || self.uses[at] < 2 || !program.depends[at] || self.visits == 0 {
             return false;
         }
-        let reach = self.reach(program, register);
+        self.search(program, register);
+        let reach = &self.reach;
         self.visits = self.visits.saturating_sub(reach.arcs);
-        let below: usize = reach.funnels.iter().map(|funnel| self.funnels[funnel].0.len()).sum();
+        let below: usize = reach.funnels.iter().map(|&at| self.funnels[self.funnel[at as usize] as usize].0.len()).sum();
         let support = reach.variables.len() + below;
         reach.arcs >= FEWEST_ARCS && reach.arcs + below > 2 * support
     }
 
-    fn reach(&mut self, program: &Program, root: u32) -> Reach {
-        let mut reach = Reach::default();
+    // Fills `reach`.
+    fn search(&mut self, program: &Program, root: u32) {
+        let Builder { reach, stack, .. } = self;
+        reach.clear();
         if !program.depends[root as usize] {
-            return reach;
+            return;
         }
         self.stamp += 1;
-        let mut stack = vec![root];
+        stack.push(root);
         self.seen[root as usize] = self.stamp;
         while let Some(register) = stack.pop() {
             if (register as usize) < program.inputs {
                 reach.variables.push(register);
-            } else if self.funnels.contains_key(&register) {
+            } else if self.funnel[register as usize] != NONE {
                 reach.funnels.push(register);
             } else {
                 reach.inner.push(register);
-                for (operand, ..) in program.arcs(register) {
+                for operand in program.operands(register) {
                     reach.arcs += 1;
                     if self.seen[operand as usize] != self.stamp {
                         self.seen[operand as usize] = self.stamp;
@@ -204,14 +222,15 @@ impl Builder {
                 }
             }
         }
-        reach
     }
 
     // Adjoints: the variables, the funnels, and the rest.
     fn build(&mut self, program: &Program, root: u32, blocks: &mut Blocks) -> Block {
-        let Reach { mut inner, mut funnels, mut variables, .. } = self.reach(program, root);
-        for funnel in &funnels {
-            variables.extend_from_slice(&blocks.columns[self.funnels[funnel].0.clone()]);
+        self.search(program, root);
+        let Builder { reach: Reach { inner, funnels, variables, .. }, funnel, funnels: known, local, .. } = self;
+        let known = |register: u32| &known[funnel[register as usize] as usize];
+        for &register in &*funnels {
+            variables.extend_from_slice(&blocks.columns[known(register).0.clone()]);
         }
         variables.sort_unstable();
         variables.dedup();
@@ -219,26 +238,26 @@ impl Builder {
         inner.sort_unstable_by(descending);
         funnels.sort_unstable_by(descending);
         let mut adjoints = 0;
-        for &register in variables.iter().chain(&funnels).chain(&inner) {
-            self.local[register as usize] = adjoints;
+        for &register in variables.iter().chain(&*funnels).chain(&*inner) {
+            local[register as usize] = adjoints;
             adjoints += 1;
         }
         let start = blocks.arcs.len();
-        for &register in &inner {
-            let parent = self.local[register as usize];
-            let arc = |(operand, slope, _)| Arc { parent, child: self.local[operand as usize], slope };
+        for &register in &*inner {
+            let parent = local[register as usize];
+            let arc = |(operand, slope, _)| Arc { parent, child: local[operand as usize], slope };
             blocks.arcs.extend(program.arcs(register).map(arc));
         }
-        for register in &funnels {
-            let (columns, place) = &self.funnels[register];
-            let parent = self.local[*register as usize];
+        for &register in &*funnels {
+            let (columns, place) = known(register);
+            let parent = local[register as usize];
             let columns = blocks.columns[columns.clone()].iter().zip(*place..);
-            blocks.arcs.extend(columns.map(|(&column, slope)| Arc { parent, child: self.local[column as usize], slope }));
+            blocks.arcs.extend(columns.map(|(&column, slope)| Arc { parent, child: local[column as usize], slope }));
         }
         let first = blocks.columns.len();
-        blocks.columns.extend_from_slice(&variables);
+        blocks.columns.extend_from_slice(variables);
         blocks.widest = blocks.widest.max(adjoints as usize);
-        let root = if adjoints > 0 { self.local[root as usize] } else { NONE };
+        let root = if adjoints > 0 { local[root as usize] } else { NONE };
         Block { arcs: start..blocks.arcs.len(), root, columns: first..blocks.columns.len(), adjoints }
     }
 }

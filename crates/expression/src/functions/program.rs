@@ -114,6 +114,13 @@ impl Program {
         })
     }
 
+    /// The operands of a register that depend on the variables and in which it can be differentiated.
+    pub fn operands(&self, register: u32) -> impl Iterator<Item = u32> {
+        let number = (register as usize).checked_sub(self.inputs);
+        let all = number.map(|i| arcs(&self.instructions[i], register)).into_iter().flatten();
+        all.map(|(operand, _)| operand).filter(|&operand| self.depends[operand as usize])
+    }
+
     /// The arcs of a register to those operands that depend on the variables: the operand, the place of the slope, and the number
     /// of the arc.
     pub fn arcs(&self, register: u32) -> impl Iterator<Item = (u32, u32, usize)> {
