@@ -46,6 +46,8 @@ pub struct Opened {
     pub sif: Option<SifFile>,
     /// What a .nl file says of itself, when it comes from one.
     pub nl: Option<tangor_nl::Info>,
+    /// The multipliers of the constraints to begin with, when the file has them.
+    pub multipliers: Option<Vec<f64>>,
 }
 
 /// A SIF file that was read.
@@ -60,7 +62,7 @@ pub struct SifFile {
 
 impl Opened {
     fn exactly(problem: impl Problem + 'static) -> Self {
-        Opened { problem: Box::new(Exact(problem)), entry: None, sif: None, nl: None }
+        Opened { problem: Box::new(Exact(problem)), entry: None, sif: None, nl: None, multipliers: None }
     }
 
     /// The problem without noise, if it has one.
@@ -104,13 +106,13 @@ impl ProblemArguments {
         if hessian {
             opened.problem = source.with_hessian()?;
         }
-        let (mut entry, mut sif, mut nl) = (None, None, None);
+        let (mut entry, mut sif, mut nl, mut guess) = (None, None, None, None);
         match opened.about {
             About::Embedded(found) => entry = Some(found),
-            About::Nl { info, .. } => nl = Some(*info),
+            About::Nl { info, multipliers, .. } => (nl, guess) = (Some(*info), multipliers),
             About::Sif { info, path, options } => sif = Some(SifFile { info: *info, path, options }),
         }
-        Ok(Opened { problem: Box::new(Exact(opened.problem)), entry, sif, nl })
+        Ok(Opened { problem: Box::new(Exact(opened.problem)), entry, sif, nl, multipliers: guess })
     }
 
     /// The name that was given; empty for a process.
@@ -143,7 +145,7 @@ impl ProblemArguments {
         if process.accesses().are_exact() {
             return Ok(Opened::exactly(process.into_exact()?));
         }
-        Ok(Opened { problem: Box::new(process), entry: None, sif: None, nl: None })
+        Ok(Opened { problem: Box::new(process), entry: None, sif: None, nl: None, multipliers: None })
     }
 }
 

@@ -2,7 +2,9 @@ use serde::Serialize;
 
 use crate::functions::Compiled;
 use crate::header::Header;
-use crate::model::{Formula, Model, Token};
+use crate::kinks;
+use crate::model::Model;
+use crate::names::Names;
 
 /// What a file says of itself, and what reading it has found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -24,48 +26,15 @@ pub struct Info {
 }
 
 impl Info {
-    pub(crate) fn new(model: &Model, functions: &Compiled, objective: Option<usize>) -> Self {
+    pub(crate) fn new(model: &Model, names: &Names, functions: &Compiled, objective: Option<usize>) -> Self {
         Info {
             objective,
             maximise: objective.is_some_and(|k| model.objectives[k].maximise),
             nonlinear_objective: functions.objective_is_nonlinear(),
             nonlinear_rows: functions.nonlinear.len(),
             operations: functions.operations(),
-            warnings: warnings(model, objective),
+            warnings: kinks::warnings(model, names, objective),
             header: model.header.clone(),
         }
     }
-}
-
-// One sentence for each kind of operation, with the first place where it stands.
-fn warnings(model: &Model, objective: Option<usize>) -> Vec<String> {
-    let mut found: Vec<(&str, String, usize)> = Vec::new();
-    let mut look = |formula: &Formula, place: &dyn Fn() -> String| {
-        for token in &model.tokens[formula.clone()] {
-            let kind = match token {
-                Token::Piecewise(_) => Some("piecewise-linear terms"),
-                Token::Apply(opcode, _) => opcode.not_smooth(),
-                _ => None,
-            };
-            let Some(kind) = kind else { continue };
-            match found.iter_mut().find(|(known, ..)| *known == kind) {
-                Some((.., count)) => *count += 1,
-                None => found.push((kind, place(), 1)),
-            }
-        }
-    };
-    for (k, definition) in model.definitions.iter().enumerate() {
-        look(&definition.formula, &|| format!("defined variable V{}", model.header.variables + k));
-    }
-    for (i, constraint) in model.constraints.iter().enumerate() {
-        look(&constraint.formula, &|| format!("constraint C{i}"));
-    }
-    if let Some(k) = objective {
-        look(&model.objectives[k].function.formula, &|| format!("objective O{k}"));
-    }
-    let sentence = |(kind, place, count): (&str, String, usize)| {
-        let times = if count == 1 { "once".to_string() } else { format!("{count} times") };
-        format!("The formulas are not smooth: {kind} ({times}, first in {place}). Derivatives are those of one side.")
-    };
-    found.into_iter().map(sentence).collect()
 }

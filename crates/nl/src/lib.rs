@@ -28,6 +28,7 @@ mod formula;
 mod functions;
 mod header;
 mod info;
+mod kinks;
 mod model;
 mod names;
 mod opcode;

@@ -77,6 +77,8 @@ pub(crate) struct Model {
     pub objectives: Vec<Objective>,
     /// The defined variables, in the order of their indices.
     pub definitions: Vec<Function>,
+    /// Their indices in the order of the file, in which each comes after those that it uses.
+    pub definition_order: Vec<u32>,
     pub x_lower: Vec<f64>,
     pub x_upper: Vec<f64>,
     pub c_lower: Vec<f64>,

@@ -5,8 +5,8 @@ use std::path::Path;
 /// One name a line, in the order of the file: variables in `.col`; constraints, then objectives, in `.row`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
-    variables: Vec<String>,
-    rows: Vec<String>,
+    pub variables: Vec<String>,
+    pub rows: Vec<String>,
 }
 
 impl Names {
@@ -23,16 +23,19 @@ impl Names {
         self.variables.get(index).map(String::as_str)
     }
 
+    /// The name of a constraint.
+    pub fn row(&self, index: usize) -> Option<&str> {
+        self.rows.get(index).map(String::as_str)
+    }
+
     /// The names of `n` variables and `m` constraints; those of a file that has too few belong to another model and are left out.
-    pub fn fitting(mut self, n: usize, m: usize) -> (Vec<String>, Vec<String>) {
-        let fit = |names: &mut Vec<String>, count: usize| {
+    pub fn fitting(mut self, n: usize, m: usize) -> Self {
+        for (names, count) in [(&mut self.variables, n), (&mut self.rows, m)] {
             if names.len() < count {
                 names.clear();
             }
             names.truncate(count);
-        };
-        fit(&mut self.variables, n);
-        fit(&mut self.rows, m);
-        (self.variables, self.rows)
+        }
+        self
     }
 }

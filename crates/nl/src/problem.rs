@@ -58,11 +58,12 @@ pub fn parse(bytes: &[u8], file: &str, options: &Options) -> Result<NlProblem, N
 
 fn build(bytes: &[u8], file: &str, names: Names, options: &Options) -> Result<NlProblem, NlError> {
     let model = read_model(bytes, file)?;
+    let names = names.fitting(model.header.variables, model.header.constraints);
     let refuse = |complaint: Complaint| complaint.in_file(file, bytes, !model.header.binary, String::new());
     check_integers(&model, &names, options).map_err(refuse)?;
     let objective = choose(&model, options).map_err(refuse)?;
     let (functions, pattern) = Compiled::new(&model, objective).map_err(refuse)?;
-    let info = Info::new(&model, &functions, objective);
+    let info = Info::new(&model, &names, &functions, objective);
     let meta = meta(&model, file, names, objective, pattern, &functions);
     let Model { y: multipliers, suffixes, .. } = model;
     Ok(NlProblem { meta, info, functions, multipliers, suffixes })
@@ -99,7 +100,6 @@ fn meta(model: &Model, file: &str, names: Names, objective: Option<usize>, jacob
     for &row in &functions.nonlinear {
         linear_rows[row as usize] = false;
     }
-    let (variable_names, row_names) = names.fitting(model.header.variables, model.header.constraints);
     Meta {
         x_lower: model.x_lower.clone(),
         x_upper: model.x_upper.clone(),
@@ -108,8 +108,8 @@ fn meta(model: &Model, file: &str, names: Names, objective: Option<usize>, jacob
         jacobian,
         has_objective: objective.is_some(),
         maximise: objective.is_some_and(|k| model.objectives[k].maximise),
-        variable_names,
-        row_names,
+        variable_names: names.variables,
+        row_names: names.rows,
         linear_rows,
         ..Meta::new(name, model.x.clone())
     }
@@ -135,6 +135,13 @@ impl NlProblem {
     /// right-hand side. Empty when the file has none.
     pub fn multipliers(&self) -> &[f64] {
         &self.multipliers
+    }
+
+    /// The same in Tangor's sign, in which `grad f + J'y - mu = 0` at a solution. Nothing when the file has none, or some that are
+    /// not numbers.
+    pub fn start_multipliers(&self) -> Option<Vec<f64>> {
+        let usable = !self.multipliers.is_empty() && self.multipliers.iter().all(|y| y.is_finite());
+        usable.then(|| self.multipliers.iter().map(|y| -y).collect())
     }
 
     /// For each entry of the gradient of the objective, the sum of the sizes of the terms that it is a sum of: its rounding error is

@@ -177,6 +177,7 @@ impl<'a> Reader<'a> {
         }
         let formula = self.formula()?;
         self.model.definitions[k] = Function { linear, formula };
+        self.model.definition_order.push(k as u32);
         self.defined[k] = true;
         Ok(())
     }

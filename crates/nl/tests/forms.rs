@@ -86,11 +86,41 @@ fn objectives_are_chosen_by_their_number() {
 fn functions_that_are_not_smooth_are_named() {
     let problem = parse(EVERYTHING.as_bytes(), "everything.nl", &Options::default()).unwrap();
     let warnings = problem.info().warnings.join("\n");
-    for kind in
-        ["piecewise-linear terms (once, first in constraint C1)", "min (once", "abs (2 times", "if (", "less (", "floor ("]
-    {
+    for kind in ["piecewise-linear terms (once, in constraint C1)", "min (once", "abs (2 times", "if (", "less (", "floor ("] {
         assert!(warnings.contains(kind), "{warnings}");
     }
+}
+
+/// Five constraints `|x0| + x1 >= 0`, whose first term is a defined variable, and the objective `x1 + max(x0, 1)`.
+const KINKS: &str = "g3 1 1 0\n 2 5 1 0 0\n 5 1\n 0 0\n 2 2 2\n 0 0 0 1\n 0 0 0 0 0\n 10 2\n 0 0\n 0 1 0 0 0\nV2 0 0\no15\nv0\n\
+C0\nv2\nC1\nv2\nC2\nv2\nC3\nv2\nC4\nv2\nO0 0\no12\n2\nv0\nn1\nd5\n0 2\n1 0\n2 0\n3 0\n4 -1\nr\n2 0\n2 0\n2 0\n2 0\n2 0\n\
+b\n3\n3\nk1\n5\nJ0 2\n0 0\n1 1\nJ1 2\n0 0\n1 1\nJ2 2\n0 0\n1 1\nJ3 2\n0 0\n1 1\nJ4 2\n0 0\n1 1\nG0 2\n0 0\n1 1\n";
+
+#[test]
+fn kinks_are_told_by_the_functions_that_have_them() {
+    let warning = |kind: &str| format!("The formulas are not smooth: {kind}. Derivatives are those of one side.");
+    let problem = parse(KINKS.as_bytes(), "kinks.nl", &Options::default()).unwrap();
+    let named = "abs (once, in constraint C0, constraint C1, constraint C2 and 2 more)";
+    assert_eq!(problem.info().warnings, [warning(named), warning("max (once, in objective O0)")]);
+    let folder = std::env::temp_dir().join(format!("tangor-kinks-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("kinks.nl");
+    std::fs::write(&path, KINKS).unwrap();
+    std::fs::write(path.with_extension("row"), "mass\nheat\nflow[1]\nflow[2]\nflow[3]\ncost\n").unwrap();
+    let problem = tangor_nl::read(&path, &Options { objective: 0, ..Options::default() });
+    std::fs::remove_dir_all(&folder).unwrap();
+    let named = "abs (once, in constraint mass, constraint heat, constraint flow[1] and 2 more)";
+    assert_eq!(problem.unwrap().info().warnings, [warning(named)]);
+}
+
+#[test]
+fn multipliers_to_begin_with_are_given_in_both_signs() {
+    let read = |text: &str| parse(text.as_bytes(), "kinks.nl", &Options::default()).unwrap();
+    let problem = read(KINKS);
+    assert_eq!(problem.multipliers(), [2.0, 0.0, 0.0, 0.0, -1.0]);
+    assert_eq!(problem.start_multipliers().unwrap(), [-2.0, 0.0, 0.0, 0.0, 1.0]);
+    assert_eq!(read(&KINKS.replace("d5\n0 2\n", "d5\n0 inf\n")).start_multipliers(), None);
+    assert_eq!(read(&KINKS.replace("d5\n0 2\n1 0\n2 0\n3 0\n4 -1\n", "")).start_multipliers(), None);
 }
 
 #[test]

@@ -59,7 +59,8 @@ impl FileKind {
             }
             FileKind::Nl => {
                 let problem = read_nl(path, parameters)?;
-                let about = About::Nl { info: Box::new(problem.info().clone()), path: path.to_owned() };
+                let (info, multipliers) = (Box::new(problem.info().clone()), problem.start_multipliers());
+                let about = About::Nl { info, path: path.to_owned(), multipliers };
                 Ok(Opened { problem: Box::new(problem), about })
             }
         }

@@ -32,6 +32,8 @@ pub enum About {
         info: Box<tangor_nl::Info>,
         /// Where it is.
         path: PathBuf,
+        /// The multipliers of the rows that the file gives to begin with, in Tangor's sign.
+        multipliers: Option<Vec<f64>>,
     },
 }
 

@@ -15,6 +15,8 @@ use crate::table::Detail;
 pub struct Keywords {
     /// Which objective, from 1 on; 0 for none.
     pub objective: usize,
+    /// The multipliers that the file gives are those of the start.
+    pub dual_guess: bool,
     /// Integer variables are treated as real ones.
     pub relax: bool,
     /// How much is told: nothing, a line, the table, all of it.
@@ -29,6 +31,7 @@ pub struct Keywords {
 impl Keywords {
     /// What `-=` prints.
     pub const HELP: &str = "\
+dualguess=0        do not begin with the multipliers that the file gives
 maxit=N            most iterations
 objno=N            which objective counts (1 is the first); 0: only the constraints are to be satisfied
 outlev=N           0: silent; 1: the version and the options (default); 2: the table of iterations; 3: all of it
@@ -42,7 +45,8 @@ PATH=VALUE         any setting by its path, as in merit.rho0=1; `tangor options`
     /// Options of the environment first, then those of the call, which win.
     pub fn new(environment: &str, words: &[String]) -> Result<Self, Error> {
         let settings = SettingsArguments::default();
-        let mut keywords = Keywords { objective: 1, relax: false, level: 1, wanted: 0, settings, words: Vec::new() };
+        let mut keywords =
+            Keywords { objective: 1, dual_guess: true, relax: false, level: 1, wanted: 0, settings, words: Vec::new() };
         let mut all = split(environment);
         all.extend(words.iter().cloned());
         for (key, value) in pairs(all)? {
@@ -54,6 +58,7 @@ PATH=VALUE         any setting by its path, as in merit.rho0=1; `tangor options`
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), Error> {
         match key {
+            "dualguess" => self.dual_guess = number::<u8>(key, value)? != 0,
             "maxit" | "max_iter" => self.settings.max_iterations = Some(number(key, value)?),
             "objno" => self.objective = number(key, value)?,
             "outlev" => self.level = number(key, value)?,

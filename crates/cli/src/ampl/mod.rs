@@ -128,13 +128,14 @@ fn run(file: &Path, keywords: &Keywords) -> Result<(Header, Solution), Error> {
     let mut watch = Watch::new(Listener::new(Color::Auto.screen()), table, None, (None, None));
     if keywords.level > 0 {
         writeln!(watch.listener, "{}", format!("{VERSION}: {}", keywords.shown()).trim_end())?;
-        info.warnings.iter().try_for_each(|warning| writeln!(watch.listener, "warning: {warning}"))?;
+        info.warnings.iter().try_for_each(|warning| writeln!(watch.listener, "warning: {}", plain::name(warning)))?;
     }
     // Bounds that cross are not an error of the file: they make the problem infeasible, and that is an answer.
     let solution = match answer::crossed(&meta) {
         Some(message) => Solution { message: format!("{VERSION}: {message}"), code: answer::INFEASIBLE, ..Solution::default() },
         None => {
-            let report = report(problem, settings, &mut watch)?;
+            let guess = problem.start_multipliers().filter(|_| keywords.dual_guess);
+            let report = report(problem, guess, settings, &mut watch)?;
             if keywords.detail() != Detail::Quiet {
                 let shown = Shown::default();
                 let report = plain::report(&report);
@@ -149,8 +150,12 @@ fn run(file: &Path, keywords: &Keywords) -> Result<(Header, Solution), Error> {
     Ok((header, solution))
 }
 
-fn report(problem: NlProblem, settings: Settings, watch: &mut Watch) -> Result<Report, Error> {
+fn report(problem: NlProblem, guess: Option<Vec<f64>>, settings: Settings, watch: &mut Watch) -> Result<Report, Error> {
     let mut solver = Solver::new(problem, settings)?;
+    if let Some(multipliers) = guess {
+        // The reader has seen to it that they fit.
+        solver.begin_with(&multipliers);
+    }
     solver.interrupt(interrupt::flag()?);
     loop {
         watch.prepare(&mut solver);

@@ -98,7 +98,7 @@ impl Kinds {
 impl Info {
     /// Prints it.
     pub fn run(self) -> Result<u8, Error> {
-        let Opened { problem, entry, sif, nl } = self.problem.open()?;
+        let Opened { problem, entry, sif, nl, .. } = self.problem.open()?;
         let mut out = self.color.screen();
         let description = Description { nl, ..describe(problem.meta(), entry, sif.map(|file| file.info)) };
         match self.json {
@@ -146,7 +146,7 @@ fn print(out: &mut Screen, description: &Description) -> Result<(), Error> {
     }
     if let Some(nl) = &description.nl {
         line("formulas", &formulas(nl))?;
-        nl.warnings.iter().try_for_each(|warning| line("warning", warning))?;
+        nl.warnings.iter().try_for_each(|warning| line("warning", &plain::name(warning)))?;
     }
     let Some(sif) = &description.sif else { return Ok(()) };
     line("functions", &format!("{} elements of {} types, {} group types", sif.elements, sif.element_types, sif.group_types))?;

@@ -107,7 +107,7 @@ impl Solve {
         if let Some(starts) = self.starts {
             return self.run_starts(starts, &settings, &source, &ending);
         }
-        let Opened { problem, entry, .. } =
+        let Opened { problem, entry, nl, multipliers: guess, .. } =
             self.problem.open_with(&ending.patience, settings.metric.kind == MetricKind::Exact)?;
         let names = Names::of(problem.meta());
         let meta = plain::meta(problem.meta());
@@ -118,7 +118,8 @@ impl Solve {
                 let (x, multipliers) = point_source::read_result(path, &meta)?;
                 (started_at(problem, x), Some(multipliers))
             }
-            (None, None) => (problem, None),
+            // A run that goes on has multipliers of its own.
+            (None, None) => (problem, guess.filter(|_| saved.is_none())),
         };
         self.sampling.say_if_idle(source.noise.is_none() && problem.accesses().are_exact(), &meta.name);
         let problem = disturbed(problem, source.noise)?;
@@ -134,7 +135,8 @@ impl Solve {
         // A first state, before any iteration, shows at once whether the file can be written.
         self.record.save(&solver, &source)?;
         if !self.json {
-            self.title(&mut watch.listener, &meta, &source)?;
+            let warnings = nl.map_or_else(Vec::new, |nl| nl.warnings);
+            self.title(&mut watch.listener, &meta, &source, &warnings)?;
         }
         self.record.advance_to_the_end(&mut solver, &mut watch, &source)?;
         let report = solver.report();
@@ -174,7 +176,8 @@ impl Solve {
             writeln!(out, "{}", serde_json::to_string_pretty(&outcome)?)?;
         } else {
             let (meta, report) = (plain::meta(&meta), plain::report(&best.report));
-            self.title(&mut out, &meta, source)?;
+            let warnings = first.nl.map_or_else(Vec::new, |nl| nl.warnings);
+            self.title(&mut out, &meta, source, &warnings)?;
             starts::print(&mut out, &meta, &runs)?;
             let known = first.entry.map(|entry| entry.known);
             Summary { meta: &meta, report: &report, known, longest_list: 10, shown: &shown }.print(&mut out)?;
@@ -211,11 +214,16 @@ impl Solve {
         Ok(Watch::new(Listener::new(self.color.screen()), table, progress, files))
     }
 
-    fn title(&self, out: &mut Listener, meta: &Meta, source: &Source) -> Result<(), Error> {
+    /// What is solved, and what is to be said of its functions.
+    fn title(&self, out: &mut Listener, meta: &Meta, source: &Source, warnings: &[String]) -> Result<(), Error> {
         let variables = number::counted(meta.n() as u64, "variable");
         let constraints = number::counted(meta.m() as u64, "constraint");
         let noise = source.noise.as_ref().map(|noise| format!(", {}", described(noise))).unwrap_or_default();
-        let gap = if self.quiet { "" } else { "\n" };
-        Ok(writeln!(out, "{TITLE}{}{TITLE:#}: {variables}, {constraints}{noise}{gap}", meta.name)?)
+        writeln!(out, "{TITLE}{}{TITLE:#}: {variables}, {constraints}{noise}", meta.name)?;
+        warnings.iter().try_for_each(|warning| writeln!(out, "warning: {}", plain::name(warning)))?;
+        if !self.quiet {
+            writeln!(out)?;
+        }
+        Ok(())
     }
 }
