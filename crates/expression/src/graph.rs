@@ -43,6 +43,11 @@ pub struct Graph {
 }
 
 impl Graph {
+    /// A graph with room for so many nodes.
+    pub fn with_capacity(nodes: usize) -> Self {
+        Graph { nodes: Vec::with_capacity(nodes), known: Index::with_capacity(nodes), inputs: 0 }
+    }
+
     /// How many nodes there are.
     pub fn len(&self) -> usize {
         self.nodes.len()

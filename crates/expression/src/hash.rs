@@ -68,6 +68,11 @@ pub(crate) struct Index {
 const FREE: u32 = u32::MAX;
 
 impl Index {
+    /// With room for so many values.
+    pub fn with_capacity(values: usize) -> Self {
+        Index { places: vec![FREE; (2 * values + 1).next_power_of_two().max(64)] }
+    }
+
     /// The position of a value in the list of all values that came this way; a new one goes to its end.
     #[inline]
     pub fn intern<T: Hash + Eq + Copy>(&mut self, values: &mut Vec<T>, value: T) -> u32 {

@@ -23,7 +23,8 @@ pub(crate) struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     pub fn new(model: &'a Model) -> Self {
-        let mut graph = Graph::default();
+        // Equal formulas are one node: there are usually fewer nodes than tokens.
+        let mut graph = Graph::with_capacity(model.header.variables + model.tokens.len() / 2);
         let variables = (0..model.header.variables as u32).map(|j| graph.input(j)).collect();
         Builder { model, graph, variables, definitions: vec![None; model.definitions.len()], stack: Vec::new() }
     }

@@ -6,6 +6,7 @@ mod common;
 
 use std::alloc::System;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use common::binary::binary;
@@ -16,6 +17,9 @@ use tangor_problem::{Problem, SecondOrder};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// What is allocated is counted for all threads together: one test at a time.
+static COUNTING: Mutex<()> = Mutex::new(());
 
 const EVERYTHING: &str = include_str!("everything.nl");
 
@@ -47,6 +51,7 @@ fn from_environment(name: &str, default: u64) -> u64 {
 
 #[test]
 fn mutated_files_never_panic_and_never_hang() {
+    let _alone = COUNTING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut files = vec![EVERYTHING.as_bytes().to_vec(), binary(EVERYTHING, false), binary(EVERYTHING, true)];
     assert!(files.iter().all(|file| exercise(file)), "the files that are mutated are good ones");
     if let Some((folder, _)) = folders() {
@@ -153,6 +158,7 @@ fn exercise(file: &[u8]) -> bool {
 
 #[test]
 fn mutated_answers_never_panic() {
+    let _alone = COUNTING.lock().unwrap_or_else(PoisonError::into_inner);
     let header = Header { options: vec![1, 1, 0], variables: 3, constraints: 2, ..Header::default() };
     let text = "solved\n\nOptions\n3\n1\n1\n0\n2\n2\n3\n3\n0.1\n-7\n1\n2\n3\nobjno 0 0\nsuffix 4 1 7 0 0\nzL_out\n0 0.5\n";
     let mut binary = [&6i32.to_le_bytes()[..], b"binary", &6i32.to_le_bytes()].concat();

@@ -15,33 +15,42 @@ pub(super) enum Factor {
     Computed(u32),
 }
 
-/// The operands in which an instruction can be differentiated, each with its first derivative.
-pub(super) fn arcs(instruction: &Instruction, result: u32) -> impl Iterator<Item = (u32, Factor)> {
-    use Factor::{Computed, Fixed, Register};
-    let none = (0, Fixed(0.0));
-    let (count, arcs) = match *instruction {
-        Instruction::Constant(_) => (0, [none, none]),
-        Instruction::Add(a, b) => (2, [(a, Fixed(1.0)), (b, Fixed(1.0))]),
-        Instruction::Subtract(a, b) => (2, [(a, Fixed(1.0)), (b, Fixed(-1.0))]),
-        Instruction::Multiply(a, b) => (2, [(a, Register(b)), (b, Register(a))]),
-        Instruction::Divide(a, b) | Instruction::Select(_, a, b) => (2, [(a, Computed(0)), (b, Computed(1))]),
-        Instruction::Shift(_, a) => (1, [(a, Fixed(1.0)), none]),
-        Instruction::Scale(by, a) => (1, [(a, Fixed(by)), none]),
-        Instruction::Negative(a) => (1, [(a, Fixed(-1.0)), none]),
-        Instruction::Square(a) => (1, [(a, Computed(0)), none]),
+/// The operands in which an instruction can be differentiated, and how many there are.
+#[inline]
+pub(super) fn operands(instruction: &Instruction) -> ([u32; 2], usize) {
+    match *instruction {
+        Instruction::Constant(_) => ([0, 0], 0),
+        Instruction::Add(a, b) | Instruction::Subtract(a, b) | Instruction::Multiply(a, b) => ([a, b], 2),
+        Instruction::Divide(a, b) | Instruction::Select(_, a, b) => ([a, b], 2),
+        Instruction::Shift(_, a) | Instruction::Scale(_, a) | Instruction::Negative(a) | Instruction::Square(a) => ([a, 0], 1),
         Instruction::Unary(operation, a) => match operation {
-            Unary::Not | Unary::Truncate | Unary::Round | Unary::Floor | Unary::Ceiling => (0, [none, none]),
-            Unary::Exponential => (1, [(a, Register(result)), none]),
-            _ => (1, [(a, Computed(0)), none]),
+            Unary::Not | Unary::Truncate | Unary::Round | Unary::Floor | Unary::Ceiling => ([0, 0], 0),
+            _ => ([a, 0], 1),
         },
         Instruction::Binary(operation, a, b) => match operation {
-            Binary::IntegerDivide | Binary::Less | Binary::LessEqual | Binary::Equal => (0, [none, none]),
-            Binary::NotEqual | Binary::And | Binary::Or => (0, [none, none]),
-            Binary::IntegerPower | Binary::Sign => (1, [(a, Computed(0)), none]),
-            _ => (2, [(a, Computed(0)), (b, Computed(1))]),
+            Binary::IntegerDivide | Binary::Less | Binary::LessEqual | Binary::Equal => ([0, 0], 0),
+            Binary::NotEqual | Binary::And | Binary::Or => ([0, 0], 0),
+            Binary::IntegerPower | Binary::Sign => ([a, 0], 1),
+            _ => ([a, b], 2),
         },
+    }
+}
+
+/// The operands in which an instruction can be differentiated, each with its first derivative.
+#[inline]
+pub(super) fn arcs(instruction: &Instruction, result: u32) -> impl Iterator<Item = (u32, Factor)> {
+    use Factor::{Computed, Fixed, Register};
+    let factors = match *instruction {
+        Instruction::Add(..) | Instruction::Shift(..) => [Fixed(1.0), Fixed(1.0)],
+        Instruction::Subtract(..) => [Fixed(1.0), Fixed(-1.0)],
+        Instruction::Multiply(a, b) => [Register(b), Register(a)],
+        Instruction::Scale(by, _) => [Fixed(by), Fixed(0.0)],
+        Instruction::Negative(_) => [Fixed(-1.0), Fixed(0.0)],
+        Instruction::Unary(Unary::Exponential, _) => [Register(result), Fixed(0.0)],
+        _ => [Computed(0), Computed(1)],
     };
-    arcs.into_iter().take(count)
+    let (operands, count) = operands(instruction);
+    operands.into_iter().zip(factors).take(count)
 }
 
 /// The second derivatives that are not zero everywhere, by the numbers of their two arcs.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::arcs::{Factor, arcs, first};
+use super::arcs::{Factor, arcs, first, operands};
 use crate::graph::{Graph, NodeId};
 use crate::hash::Table;
 use crate::instruction::{Instruction, Layout, NONE};
@@ -115,10 +115,11 @@ impl Program {
     }
 
     /// The operands of a register that depend on the variables and in which it can be differentiated.
+    #[inline]
     pub fn operands(&self, register: u32) -> impl Iterator<Item = u32> {
         let number = (register as usize).checked_sub(self.inputs);
-        let all = number.map(|i| arcs(&self.instructions[i], register)).into_iter().flatten();
-        all.map(|(operand, _)| operand).filter(|&operand| self.depends[operand as usize])
+        let (all, count) = number.map_or(([0, 0], 0), |i| operands(&self.instructions[i]));
+        all.into_iter().take(count).filter(|&operand| self.depends[operand as usize])
     }
 
     /// The arcs of a register to those operands that depend on the variables: the operand, the place of the slope, and the number
