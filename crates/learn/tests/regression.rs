@@ -153,6 +153,7 @@ fn the_same_bits_on_1_2_and_8_threads() {
 fn a_whole_run_has_the_same_bits_on_1_2_and_8_threads() {
     let mut settings = Settings::default();
     settings.limits.iterations = 120;
+    settings.tolerance.stationarity = 1e-300;
     let sampling = &mut settings.sampling;
     for estimation in [&mut sampling.gradient, &mut sampling.constraints, &mut sampling.jacobian] {
         estimation.batch = Batch::Constant { size: 1000 };
