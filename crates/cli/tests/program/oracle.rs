@@ -46,7 +46,7 @@ fn a_noisy_oracle_is_solved() {
     assert!(spent <= 60.1 && x.iter().all(|order| (0.0..=30.0).contains(order)), "{x:?}");
     assert!(x[0] > 6.0, "more is ordered than at the start: {x:?}");
     // The command of the page beside it: certified, and the answer printed with its names.
-    let noise = ["--tolerance", "0.5", "--batch", "8", "--set", "sampling.judge.samples=20000"];
+    let noise = ["--tolerance", "0.5", "--batch", "8", "--set", "sampling.judge.samples=40000"];
     let solved = run(&[&["solve", "--oracle", &command, "--quiet"], &noise[..]].concat());
     assert_eq!(code(&solved), 0, "{}", stdout(&solved));
     assert!(["apples", "pears", "plums"].iter().all(|name| stdout(&solved).contains(name)), "{}", stdout(&solved));

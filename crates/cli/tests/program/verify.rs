@@ -157,8 +157,8 @@ fn a_true_claim_is_never_said_not_to_hold() {
     // With few samples a judgement is often lucky: fresh ones cannot tell, and must not say that the claim is wrong.
     let few = ["--set", "sampling.judge.samples=200"];
     for problem in [
-        ["solve", "HS71", "--noise", "3e-2", "--tolerance", "1e-2"],
-        ["solve", "HS8", "--noise", "3e-3", "--tolerance", "1e-3"],
+        ["solve", "HS71", "--noise", "2e-2", "--tolerance", "1e-2"],
+        ["solve", "HS8", "--noise", "2e-3", "--tolerance", "1e-3"],
     ] {
         let counts = answers(&[&problem[..], &few].concat(), &[], 0..12);
         assert_eq!([counts[1], counts[2]], [0, 0], "{problem:?}: {counts:?}");

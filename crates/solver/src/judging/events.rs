@@ -4,6 +4,12 @@
 /// Averages that fewer effective batches have made than this are not relied on.
 const FEWEST: f64 = 4.0;
 
+/// So many samples in which a row never varies tell that it has no noise: an event of probability 1.5e-4 would be among them with 95 %.
+const TELLING: usize = 20_000;
+
+/// Deviations smaller than this, relative to the mean, are rounding.
+const CONSTANT: f64 = 1e-13;
+
 /// Central moments of batches, row by row.
 pub struct Events {
     count: f64,
@@ -50,9 +56,19 @@ impl Events {
         if effective.is_finite() { effective } else { 0.0 }
     }
 
-    /// Whether some row rests on so few events that another sample may show quite another average.
-    pub fn are_few(&self) -> bool {
-        (0..self.mean.len()).any(|row| self.effective(row) < FEWEST)
+    /// Whether a row is the same in all batches, up to rounding.
+    fn is_constant(&self, row: usize) -> bool {
+        self.second[row] <= self.count * (CONSTANT * self.mean[row]).powi(2)
+    }
+
+    /// Whether some row rests on so few events that another sample may show quite another average. A row that never varied is one without
+    /// noise, or its event is rare: only many `samples` tell.
+    pub fn are_few(&self, samples: usize) -> bool {
+        let is_few = |row: usize| match self.is_constant(row) {
+            true => samples < TELLING,
+            false => self.effective(row) < FEWEST,
+        };
+        (0..self.mean.len()).any(is_few)
     }
 }
 
@@ -73,6 +89,13 @@ mod tests {
         // Deviations 3/4 and three times -1/4: sums 12/16 and 84/256.
         assert!((effective(&[1.0, 0.0, 0.0, 0.0]) - (0.75 * 0.75) / (84.0 / 256.0)).abs() < 1e-12);
         assert_eq!(effective(&[2.0, 2.0, 2.0]), 0.0);
+    }
+
+    #[test]
+    fn a_row_that_never_varies_needs_many_samples() {
+        let mut events = Events::new(1);
+        (0..20).for_each(|k| events.add(&[3.0 + 1e-15 * f64::from(k % 2)]));
+        assert!(events.are_few(TELLING - 1) && !events.are_few(TELLING));
     }
 
     #[test]

@@ -153,7 +153,7 @@ impl<S: SampledProblem> Solver<S> {
             ),
             objective: work.can_tell.then(|| Averaged { value: work.objective.mean[0], error: spread }),
             confidence: settings.confidence,
-            few_events: sampled_constraints && work.events.are_few(),
+            few_events: sampled_constraints && work.events.are_few(sizes[1]),
             samples: self.oracle.samples().total() - before,
             iteration: self.state.progress.iteration,
         }))

@@ -62,7 +62,7 @@ pub fn judge_point<S: SampledProblem>(problem: S, candidate: Candidate, sampling
         ),
         objective: None,
         confidence: sampling.judge.confidence,
-        few_events: events_matter && events.are_few(),
+        few_events: events_matter && events.are_few(size * batches),
         samples: sampler.problem.samples().total(),
         iteration: 0,
     })
