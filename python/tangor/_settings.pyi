@@ -120,18 +120,19 @@ class Metric(Section):
     'spectral': `H = sigma I`, a Barzilai-Borwein scalar from differences of the Lagrangian's gradient.
     'diagonal': A diagonal from second moments of these differences, variable by variable.
     'quasi_newton': A damped BFGS matrix of the Lagrangian; with a limited memory where there are many variables.
-    'limited_memory': A damped BFGS matrix with a limited memory: a scalar and a part of low rank from the last steps.
+    'limited_memory': A damped BFGS matrix with a limited memory: a scalar, in a noisy run an adaptive diagonal, and a part
+        of low rank from the last steps.
     'exact': The Hessian of the Lagrangian, sparse, with as much of the identity as makes it positive definite along the
         constraints. For problems that have second derivatives and exact functions.
     """
 
     largest_dense: int
-    """Most variables for a dense quasi-Newton matrix. Above it an exact run has one with a limited memory, a noisy one, or one
-    with given Lipschitz constants, a spectral metric. Default: 300.
+    """Most variables for a dense quasi-Newton matrix. Above it the matrix has a limited memory; with given Lipschitz constants
+    the metric is spectral. Default: 300.
     """
 
     memory: int
-    """How many steps a limited memory holds; >= 1. Default: 10."""
+    """How many steps a limited memory holds, in a noisy run twice as many; >= 1. Default: 10."""
 
     smallest: float
     """Smallest entry; > 0. Default: 1e-8."""
@@ -318,10 +319,18 @@ class Judge(Section):
     """
 
     batches: int
-    """They are split into so many batches, whose spread gives the standard errors; >= 4. Default: 20."""
+    """They are split into so many batches, whose spread gives the standard errors; >= 10. Default: 20."""
 
     confidence: float
-    """The confidence of each upper bound; in (0.5, 1). Default: 0.95."""
+    """The confidence of each upper bound; in (0.5, 1). All judgements of a run share the risk, so that it holds for the one
+    that ends it. Default: 0.95.
+    """
+
+    range: float | None
+    """The length of an interval that holds the values of a constraint for every sample, if it is known: then bounds on the
+    constraints hold however rare the events are that make them. Each sample is evaluated on its own for that. Default:
+    none.
+    """
 
     patience: int
     """The run ends at its noise floor when so many judgements in a row were no better than the best by more than their
@@ -334,6 +343,7 @@ class Judge(Section):
         samples: int = ...,
         batches: int = ...,
         confidence: float = ...,
+        range: float | None = ...,
         patience: int = ...,
     ) -> None: ...
 
@@ -359,7 +369,14 @@ class Sampling(Section):
 
     replacement: bool
     """Whether members of a finite population are drawn with replacement, as in the paper. Otherwise every member is drawn once
-    before any is drawn twice, which averages better. Default: false.
+    before any is drawn twice, which averages better; recursive momentum then has a bias, since later batches of a round are
+    not independent of the point, which exact passes take away. Default: false.
+    """
+
+    exact_passes: float
+    """The share of all samples that whole populations may take: where the noise of the estimates matters, all members are
+    evaluated, the point is judged exactly, and recursive momentum starts again from there. In [0, 1); 0 for none. Default:
+    0.1.
     """
 
     theta: Literal['measured'] | dict[str, dict[str, Any]]
@@ -405,6 +422,7 @@ class Sampling(Section):
         jacobian: Estimation | dict[str, Any] = ...,
         shared_draws: bool = ...,
         replacement: bool = ...,
+        exact_passes: float = ...,
         theta: Literal['measured'] | dict[str, dict[str, Any]] = ...,
         tau: float = ...,
         merit_test: bool = ...,

@@ -181,7 +181,7 @@ def test_control_c_gives_the_best_point():
 
     def interrupt():
         started.wait()
-        time.sleep(0.5)
+        time.sleep(0.1)
         signal.raise_signal(signal.SIGINT)
 
     def slow(x):
