@@ -96,36 +96,21 @@ impl Matrix {
 
     /// `out = A v`
     pub fn apply(&self, v: &[f64], out: &mut [f64]) {
-        match &self.structure {
-            None => {
-                for (i, out) in out.iter_mut().enumerate() {
-                    *out = dot(&self.values[i * self.n..(i + 1) * self.n], v);
-                }
-            }
-            Some(structure) => {
-                for (i, out) in out.iter_mut().enumerate() {
-                    let range = structure.row_start[i]..structure.row_start[i + 1];
-                    let entries = structure.column[range.clone()].iter().zip(&self.values[range]);
-                    *out = entries.map(|(&j, value)| value * v[j]).sum();
-                }
-            }
-        }
+        out.iter_mut().enumerate().for_each(|(i, out)| *out = self.row_times(i, v));
     }
 
     /// `out += A v`
     pub fn add_product(&self, v: &[f64], out: &mut [f64]) {
+        out.iter_mut().enumerate().for_each(|(i, out)| *out += self.row_times(i, v));
+    }
+
+    fn row_times(&self, i: usize, v: &[f64]) -> f64 {
         match &self.structure {
-            None => {
-                for (i, out) in out.iter_mut().enumerate() {
-                    *out += dot(&self.values[i * self.n..(i + 1) * self.n], v);
-                }
-            }
+            None => dot(&self.values[i * self.n..(i + 1) * self.n], v),
             Some(structure) => {
-                for (i, out) in out.iter_mut().enumerate() {
-                    let range = structure.row_start[i]..structure.row_start[i + 1];
-                    let entries = structure.column[range.clone()].iter().zip(&self.values[range]);
-                    *out += entries.map(|(&j, value)| value * v[j]).sum::<f64>();
-                }
+                let range = structure.row_start[i]..structure.row_start[i + 1];
+                let entries = structure.column[range.clone()].iter().zip(&self.values[range]);
+                entries.map(|(&j, value)| value * v[j]).sum()
             }
         }
     }

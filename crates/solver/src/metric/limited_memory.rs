@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::subproblem::LowRank;
-use crate::kernel::vector::{add, dot};
+use crate::kernel::vector::dot;
 use crate::metric::Curvature;
 
 /// A step of which noise explains more than the rest of this share of what it shows beyond its own curvature is not kept: the diagonal, an
@@ -102,22 +102,10 @@ impl LimitedMemory {
         diagonal(&mut self.learnt.diagonal);
         self.form();
         self.find_product(s);
-        let (sbs, sy) = (dot(s, &self.bs), dot(s, curvature.dl));
-        if !(sbs > 0.0 && sbs.is_finite() && sy.is_finite()) {
-            return;
+        match curvature.lesson(&self.bs, &mut self.y) {
+            Some(lesson) if lesson.clear >= CLEAREST => {}
+            _ => return,
         }
-        let c = sy / sbs;
-        self.y.copy_from_slice(curvature.dl);
-        if curvature.noise > 0.0 {
-            add(-c, &self.bs, &mut self.y);
-            let share = (1.0 - curvature.noise / dot(&self.y, &self.y)).max(0.0);
-            if share < CLEAREST {
-                return;
-            }
-            self.y.iter_mut().zip(&self.bs).for_each(|(y, bs)| *y = share * *y + c * bs);
-        }
-        let share = if sy >= 0.2 * sbs { 1.0 } else { 0.8 * sbs / (sbs - sy) };
-        self.y.iter_mut().zip(&self.bs).for_each(|(y, bs)| *y = share * *y + (1.0 - share) * bs);
         if self.learnt.s.len() == self.n * self.most {
             self.learnt.s.drain(..self.n);
             self.learnt.y.drain(..self.n);
@@ -172,9 +160,9 @@ mod tests {
     fn the_secant_equation_holds_and_the_oldest_step_is_forgotten() {
         let mut metric = LimitedMemory::new(2, 1);
         let fill = |d: &mut [f64]| d.fill(2.0);
-        metric.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.0, eta: 1.0 }, fill);
+        metric.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.0 }, fill);
         assert_eq!(product(&mut metric, &[1.0, 0.0]), [4.0, 1.0]);
-        metric.update(Curvature { dz: &[0.0, 1.0], dl: &[1.0, 3.0], noise: 0.0, eta: 1.0 }, fill);
+        metric.update(Curvature { dz: &[0.0, 1.0], dl: &[1.0, 3.0], noise: 0.0 }, fill);
         // D = 2 I with s = e2 alone: B = diag(2, 0) + y y^T / 3.
         let b = product(&mut metric, &[1.0, 0.0]);
         assert!((b[0] - (2.0 + 1.0 / 3.0)).abs() < 1e-15 && (b[1] - 1.0).abs() < 1e-15, "{b:?}");
@@ -185,9 +173,9 @@ mod tests {
     fn steps_that_noise_explains_are_not_kept() {
         // B = 2 I, s = e1, y = (4, 1): beyond c B s = (4, 0) there is (0, 1), of whose square noise explains 0.6 or 0.2.
         let mut metric = LimitedMemory::new(2, 3);
-        metric.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.6, eta: 1.0 }, |d| d.fill(2.0));
+        metric.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.6 }, |d| d.fill(2.0));
         assert_eq!(product(&mut metric, &[1.0, 0.0]), [2.0, 0.0]);
-        metric.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.2, eta: 1.0 }, |d| d.fill(2.0));
+        metric.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.2 }, |d| d.fill(2.0));
         let b = product(&mut metric, &[1.0, 0.0]);
         assert!((b[0] - 4.0).abs() < 1e-15 && (b[1] - 0.8).abs() < 1e-15, "{b:?}");
     }
@@ -195,7 +183,7 @@ mod tests {
     #[test]
     fn negative_curvature_is_damped() {
         let mut metric = LimitedMemory::new(1, 2);
-        metric.update(Curvature { dz: &[1.0], dl: &[-3.0], noise: 0.0, eta: 1.0 }, |d| d.fill(2.0));
+        metric.update(Curvature { dz: &[1.0], dl: &[-3.0], noise: 0.0 }, |d| d.fill(2.0));
         // B = 2, s^T B s = 2: damped to 0.2 * 2.
         assert!((product(&mut metric, &[1.0])[0] - 0.4).abs() < 1e-15);
         assert!(metric.reset() && !metric.reset());

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::form::iterate::Iterate;
 use crate::kernel::subproblem::Block;
 use crate::kernel::system::Beside;
-use crate::kernel::vector::{dot, norm};
+use crate::kernel::vector::{add, dot, norm};
 use crate::metric::diagonal::AdaptiveDiagonal;
 use crate::metric::exact::{ExactHessian, Shifts};
 use crate::metric::limited_memory::{LimitedMemory, Pairs};
@@ -49,8 +49,16 @@ pub struct Curvature<'a> {
     pub dl: &'a [f64],
     /// The mean square of the noise in `dl`.
     pub noise: f64,
-    /// The share of the step that was taken.
-    pub eta: f64,
+}
+
+/// What a step teaches a matrix `B`.
+pub struct Lesson {
+    /// `s^T B s`
+    pub before: f64,
+    /// `s^T y` of the change `y` that is learnt.
+    pub after: f64,
+    /// The share of the change, apart from that along `B s`, that noise does not explain.
+    pub clear: f64,
 }
 
 impl Curvature<'_> {
@@ -58,6 +66,28 @@ impl Curvature<'_> {
     pub fn size(&self) -> f64 {
         let along = dot(self.dl, self.dz) / norm(self.dz);
         (dot(self.dl, self.dl) - self.noise).max(along * along).sqrt()
+    }
+
+    /// What is to be learnt, given `B s`; the change is left in `y`. None: the step teaches nothing.
+    ///
+    /// What noise explains is not learnt: `y = c B s + r` with `c = s^T y / s^T B s` keeps the curvature along the step, which noise
+    /// hardly touches, and the share `1 - noise / |r|^2` of the rest. Then Powell's damping keeps `B` positive definite where the
+    /// curvature is not: `y` is moved towards `B s` until `s^T y = 0.2 s^T B s`.
+    pub fn lesson(&self, bs: &[f64], y: &mut [f64]) -> Option<Lesson> {
+        let (before, sy) = (dot(self.dz, bs), dot(self.dz, self.dl));
+        if !(before > 0.0 && before.is_finite() && sy.is_finite()) {
+            return None;
+        }
+        let (c, mut clear) = (sy / before, 1.0);
+        y.copy_from_slice(self.dl);
+        if self.noise > 0.0 {
+            add(-c, bs, y);
+            clear = (1.0 - self.noise / dot(y, y)).max(0.0);
+            y.iter_mut().zip(bs).for_each(|(y, bs)| *y = clear * *y + c * bs);
+        }
+        let share = if sy >= 0.2 * before { 1.0 } else { 0.8 * before / (before - sy) };
+        y.iter_mut().zip(bs).for_each(|(y, bs)| *y = share * *y + (1.0 - share) * bs);
+        Some(Lesson { before, after: share * sy + (1.0 - share) * before, clear })
     }
 }
 
@@ -213,9 +243,6 @@ impl CurrentMetric {
     /// scalar.
     pub fn learn(&mut self, curvature: Curvature) -> f64 {
         let mut sigma = curvature.size() / norm(curvature.dz);
-        if let Some(exact) = &mut self.exact {
-            return exact.follow(curvature.eta);
-        }
         if self.settings.kind == MetricKind::Identity || !sigma.is_finite() {
             return 1.0;
         }

@@ -4,7 +4,7 @@ use faer::dyn_stack::MemBuffer;
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::cholesky;
-use crate::kernel::vector::{add, dot};
+use crate::kernel::vector::dot;
 use crate::metric::Curvature;
 
 /// The smallest eigenvalue of `B`, relative to its largest entry.
@@ -97,11 +97,7 @@ impl QuasiNewton {
         forgot
     }
 
-    /// Learns from a step `s` and the change `y` of the Lagrangian's gradient along it, in two corrections.
-    ///
-    /// What noise explains is not learnt: `y = c B s + r` with `c = s^T y / s^T B s` keeps the curvature along the step, which noise
-    /// hardly touches, and the share `1 - noise / |r|^2` of the rest. Then Powell's damping keeps `B` positive definite where the
-    /// curvature is not: `y` is moved towards `B s` until `s^T y = 0.2 s^T B s`.
+    /// Learns from a step, in two corrections.
     pub fn update(&mut self, curvature: Curvature, sigma: f64) {
         if self.learnt.steps == 0 {
             self.start(sigma);
@@ -112,22 +108,9 @@ impl QuasiNewton {
         for (i, bs) in self.bs.iter_mut().enumerate() {
             *bs = dot(&b[i * n..(i + 1) * n], s);
         }
-        let (sbs, sy) = (dot(s, &self.bs), dot(s, curvature.dl));
-        if !(sbs > 0.0 && sbs.is_finite() && sy.is_finite()) {
-            return;
-        }
-        let c = sy / sbs;
-        self.y.copy_from_slice(curvature.dl);
-        if curvature.noise > 0.0 {
-            add(-c, &self.bs, &mut self.y);
-            let share = (1.0 - curvature.noise / dot(&self.y, &self.y)).max(0.0);
-            self.y.iter_mut().zip(&self.bs).for_each(|(y, bs)| *y = share * *y + c * bs);
-        }
-        let share = if sy >= 0.2 * sbs { 1.0 } else { 0.8 * sbs / (sbs - sy) };
-        self.y.iter_mut().zip(&self.bs).for_each(|(y, bs)| *y = share * *y + (1.0 - share) * bs);
-        let curvature = share * sy + (1.0 - share) * sbs;
+        let Some(lesson) = curvature.lesson(&self.bs, &mut self.y) else { return };
         for i in 0..n {
-            let (yi, bsi) = (self.y[i] / curvature, self.bs[i] / sbs);
+            let (yi, bsi) = (self.y[i] / lesson.after, self.bs[i] / lesson.before);
             for j in 0..n {
                 b[i * n + j] += yi * self.y[j] - bsi * self.bs[j];
             }
@@ -176,8 +159,8 @@ mod tests {
     #[test]
     fn the_secant_equation_holds_and_delta_is_below_all_eigenvalues() {
         let mut quasi_newton = QuasiNewton::new(2);
-        quasi_newton.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.0, eta: 1.0 }, 4.0);
-        quasi_newton.update(Curvature { dz: &[0.0, 1.0], dl: &[1.0, 3.0], noise: 0.0, eta: 1.0 }, 4.0);
+        quasi_newton.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.0 }, 4.0);
+        quasi_newton.update(Curvature { dz: &[0.0, 1.0], dl: &[1.0, 3.0], noise: 0.0 }, 4.0);
         let Learnt { b, delta, .. } = &quasi_newton.learnt;
         assert!((b[1] - 1.0).abs() < 1e-14 && (b[3] - 3.0).abs() < 1e-14, "{b:?}");
         // The trace of a symmetric matrix is the sum, its determinant the product of both eigenvalues.
@@ -189,7 +172,7 @@ mod tests {
     #[test]
     fn negative_curvature_is_damped() {
         let mut quasi_newton = QuasiNewton::new(1);
-        quasi_newton.update(Curvature { dz: &[1.0], dl: &[-3.0], noise: 0.0, eta: 1.0 }, 2.0);
+        quasi_newton.update(Curvature { dz: &[1.0], dl: &[-3.0], noise: 0.0 }, 2.0);
         // B = 2, s^T B s = 2: damped to 0.2 * 2.
         assert!((quasi_newton.learnt.b[0] - 0.4).abs() < 1e-15);
     }
@@ -200,11 +183,11 @@ mod tests {
         let mut quasi_newton = QuasiNewton::new(2);
         quasi_newton.start(2.0);
         quasi_newton.learnt.steps = 1;
-        quasi_newton.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 1.5, eta: 1.0 }, 2.0);
+        quasi_newton.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 1.5 }, 2.0);
         assert_eq!(quasi_newton.learnt.b, [4.0, 0.0, 0.0, 2.0]);
         // Half of it is: r becomes (0, 1/2).
         quasi_newton.start(2.0);
-        quasi_newton.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.5, eta: 1.0 }, 2.0);
+        quasi_newton.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.5 }, 2.0);
         assert_eq!(quasi_newton.learnt.b, [4.0, 0.5, 0.5, 2.0 + 0.25 / 4.0]);
     }
 }

@@ -204,7 +204,7 @@ impl<S: SampledProblem> Solver<S> {
         let noise = standard.objective_scale.powi(2) * estimates.gradient.noise_of_difference(length)
             + weights.sum::<f64>() * estimates.jacobian.noise_of_difference(length);
         self.state.metric.apply(dz, hz);
-        let curvature = Curvature { dz: &dz[..n], dl: &dl[..n], noise, eta: 1.0 };
+        let curvature = Curvature { dz: &dz[..n], dl: &dl[..n], noise };
         let fall = if self.settings.sampling.merit_test { 0.5 } else { 0.9 };
         self.state.progress.lipschitz.follow([objective, constraints, curvature.size() / norm(&hz[..n])], fall);
         let h = norm(&self.state.current.h);

@@ -140,6 +140,11 @@ impl<S: SampledProblem> Solver<S> {
         if self.only_repairs() {
             return;
         }
+        // Second derivatives have nothing to learn but how far they can be trusted.
+        if let Some(hessian) = &mut self.state.metric.exact {
+            let factor = hessian.follow(eta);
+            return self.state.progress.lipschitz.rescale(factor);
+        }
         let (dz, dl) = (&mut self.steps.search.dz, &mut self.steps.search.dl);
         let n = self.state.current.n();
         for i in 0..n {
@@ -151,7 +156,7 @@ impl<S: SampledProblem> Solver<S> {
         self.state.current.jacobian.a.add_transposed(&self.steps.search.negative, &mut dl[..n]);
         add(1.0, &self.trial.g[..n], &mut dl[..n]);
         self.trial.jacobian.a.add_transposed(&self.steps.tangent.lambda, &mut dl[..n]);
-        let factor = self.state.metric.learn(Curvature { dz: &dz[..n], dl: &dl[..n], noise: 0.0, eta });
+        let factor = self.state.metric.learn(Curvature { dz: &dz[..n], dl: &dl[..n], noise: 0.0 });
         self.state.progress.lipschitz.rescale(factor);
     }
 
