@@ -2,7 +2,7 @@
 
 use tangor_solver::{Mapping, MetricKind, NormalVariant, Settings};
 
-use super::{Experiment, FEASIBILITY, Laboratory, Outcome, STATIONARITY, figure, panel, solved_within};
+use super::{Experiment, FEASIBILITY, Laboratory, Outcome, RULES, STATIONARITY, figure, panel, solved_within};
 use crate::Error;
 use crate::contender::Contender;
 use crate::record::Record;
@@ -26,16 +26,11 @@ impl Laboratory<'_> {
             }
         }
         let used = members.len();
-        let contenders = MAPPINGS.map(|(label, mapping)| Contender::tangor(label, settings(mapping))).to_vec();
-        let runs = self.run(Experiment::Mapping, members, contenders)?;
-        let groups: Vec<(String, usize, Vec<&Record>)> = MAPPINGS
-            .iter()
-            .enumerate()
-            .map(|(k, (label, _))| {
-                let of = runs.records.iter().filter(|record| record.solver == *label);
-                (label.to_string(), k, of.collect())
-            })
-            .collect();
+        let contenders = shown().map(|(label, _, settings)| Contender::tangor(label, settings));
+        let runs = self.run(Experiment::Mapping, members, contenders.collect())?;
+        let of = |solver: &str| runs.records.iter().filter(|record| record.solver == solver).collect();
+        let groups: Vec<(String, usize, Vec<&Record>)> =
+            shown().map(|(label, color, _)| (label.clone(), color, of(&label))).collect();
         let picture = figure(
             "Figure 1: the mapping A(x), exact functions",
             vec![panel(STATIONARITY, &groups), panel(FEASIBILITY, &groups)],
@@ -49,6 +44,7 @@ impl Laboratory<'_> {
                      is the identity and alpha is 1 for every problem; the paper tuned alpha for each. At most {} s for each run.",
                     self.time_limit
                 ),
+                "Preset paper: the paper's merit parameter and stepsize, and nothing scaled; the others have Tangor's.".into(),
                 "Linearised ALM: A = I. SQP: A = (J Jᵀ)⁻¹. Regularised: A = (J Jᵀ + δ I)⁻¹ with δ = L_c |h|.".into(),
             ],
             figures: vec![("mapping".into(), picture)],
@@ -58,12 +54,17 @@ impl Laboratory<'_> {
     }
 }
 
-fn settings(mapping: Mapping) -> Settings {
-    let mut settings = Settings::default();
-    settings.normal.variant = NormalVariant::Mapping;
-    settings.normal.mapping = mapping;
-    settings.metric.kind = MetricKind::Identity;
-    settings
+/// Each mapping with our rules and with the paper's: the name, the colour of its box, the settings.
+fn shown() -> impl Iterator<Item = (String, usize, Settings)> {
+    MAPPINGS.into_iter().enumerate().flat_map(|(color, (name, mapping))| {
+        RULES.map(|(whose, rules)| {
+            let mut settings = rules();
+            settings.normal.variant = NormalVariant::Mapping;
+            settings.normal.mapping = mapping;
+            settings.metric.kind = MetricKind::Identity;
+            (format!("{name}{whose}"), color, settings)
+        })
+    })
 }
 
 /// Neither bounds nor inequalities; fixed variables are no bounds, since they are left out.
@@ -93,14 +94,14 @@ fn summary(groups: &[(String, usize, Vec<&Record>)]) -> Table {
 /// The mappings side by side.
 fn problems(records: &[Record]) -> Table {
     let mut columns = vec![Column::words("problem"), Column::numbers("n"), Column::numbers("m")];
-    for (label, _) in MAPPINGS {
-        columns.extend(["stationarity", "feasibility", "iterations"].map(|title| Column::numbers(title).of(label)));
+    for (label, ..) in shown() {
+        columns.extend(["stationarity", "feasibility", "iterations"].map(|title| Column::numbers(title).of(&label)));
     }
     let mut rows = Vec::new();
     for first in records.iter().filter(|record| record.solver == MAPPINGS[0].0) {
         let all = records.iter().filter(|record| record.problem == first.problem);
         let mut row = vec![Cell::words(&first.problem).opening(all), Cell::count(first.n as u64), Cell::count(first.m as u64)];
-        for (label, _) in MAPPINGS {
+        for (label, ..) in shown() {
             let Some(record) = records.iter().find(|record| record.problem == first.problem && record.solver == label) else {
                 row.extend([Cell::number(None), Cell::number(None), Cell::number(None)]);
                 continue;

@@ -7,7 +7,7 @@ mod variance;
 use std::path::PathBuf;
 
 use tangor_open::Finder;
-use tangor_solver::{Point, Stop};
+use tangor_solver::{Point, Settings, Stop};
 
 use crate::Error;
 use crate::campaign::{Campaign, Plan};
@@ -93,6 +93,9 @@ const STATIONARITY: Quantity = Quantity { title: "stationarity error", value: |r
 const FEASIBILITY: Quantity = Quantity { title: "feasibility error", value: |record| record.feasibility };
 const COMPLEMENTARITY: Quantity = Quantity { title: "complementary slackness error", value: |record| record.complementarity };
 
+/// What every figure shows beside each other: the defaults, and the paper's rules as they are written. The word tells whose rows they are.
+const RULES: [(&str, fn() -> Settings); 2] = [("", Settings::default), (" (preset paper)", Settings::paper)];
+
 impl Laboratory<'_> {
     /// Runs the experiments and writes data, pictures and `report.html` into the folder. What an interrupted call has done is not
     /// done again.
@@ -105,7 +108,7 @@ impl Laboratory<'_> {
                 .into(),
         ];
         report.origin.push(format!(
-            "tangor {}, default settings unless stated; at most {} iterations for each run; {} runs at the same time.",
+            "tangor {}, default settings unless stated, and the paper's rules as they are written (`preset=paper`) beside them; at most {} iterations for each run; {} runs at the same time.",
             env!("CARGO_PKG_VERSION"),
             self.max_iterations,
             self.campaign.jobs

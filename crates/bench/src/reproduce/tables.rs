@@ -15,17 +15,20 @@ use tangor_figure::{BoxPanel, LabelledBox};
 
 /// What rows call Tangor.
 const TANGOR: &str = "tangor";
+/// What rows call the paper's rules as they are written.
+const PRESET: &str = "preset paper";
 
 impl Laboratory<'_> {
-    /// Both sets with the defaults, and the peers beside; the two experiments share these runs.
+    /// Both sets with the defaults, and the preset and the peers beside; the two experiments share these runs.
     fn both_sets(&self) -> Result<Runs, Error> {
-        let contenders = [Contender::tangor(TANGOR, Settings::default())].into_iter().chain(self.peers.iter().cloned());
+        let ours = [Contender::tangor(TANGOR, Settings::default()), Contender::tangor(PRESET, Settings::paper())];
+        let contenders = ours.into_iter().chain(self.peers.iter().cloned());
         self.run(Experiment::Tables, self.members("paper")?, contenders.collect())
     }
 
-    /// Tangor and the peers, as rows call them.
+    /// Tangor, its preset and the peers, as rows call them.
     fn solvers(&self) -> Vec<&str> {
-        [TANGOR].into_iter().chain(self.peers.iter().map(|peer| peer.label.as_str())).collect()
+        [TANGOR, PRESET].into_iter().chain(self.peers.iter().map(|peer| peer.label.as_str())).collect()
     }
 
     pub(super) fn inequality(&self) -> Result<Outcome, Error> {

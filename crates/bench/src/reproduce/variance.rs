@@ -2,12 +2,12 @@
 
 use tangor_solver::{Batch, Estimation, Estimator, Settings};
 
-use super::{Experiment, FEASIBILITY, Laboratory, Outcome, STATIONARITY, figure, is_late, panel};
+use super::{Experiment, FEASIBILITY, Laboratory, Outcome, RULES, STATIONARITY, figure, is_late, panel};
 use crate::Error;
 use crate::contender::Contender;
 use crate::record::Record;
 use crate::report::{Cell, Column, Section, Table};
-use tangor_figure::Summary;
+use tangor_figure::{BoxPanel, Summary};
 
 const LEVELS: [f64; 4] = [1e-8, 1e-6, 1e-4, 1e-2];
 /// Two independent samples at one point, or one sample at two points: the same price.
@@ -19,25 +19,22 @@ impl Laboratory<'_> {
     pub(super) fn variance(&self) -> Result<Outcome, Error> {
         let members = self.members("paper-equality")?;
         let count = members.len();
-        let contenders = LEVELS.iter().flat_map(|level| {
-            ESTIMATORS.map(|(name, estimator, batch)| {
-                Contender::tangor(label(name, *level), settings(estimator, batch)).noisy(*level)
-            })
-        });
+        let contenders = shown().map(|shown| Contender::tangor(shown.solver(), shown.settings).noisy(shown.level));
         let runs = self.run(Experiment::Variance, members, contenders.collect())?;
-        let group = |level: f64, k: usize| -> Group {
-            let label = label(ESTIMATORS[k].0, level);
-            let records = runs.records.iter().filter(|record| record.solver == label).collect();
-            (label, k, records)
-        };
-        let groups: Vec<Group> = LEVELS.iter().flat_map(|level| [group(*level, 0), group(*level, 1)]).collect();
+        let of = |shown: &Shown| runs.records.iter().filter(|record| record.solver == shown.solver()).collect();
         let pictures = [STATIONARITY, FEASIBILITY].map(|quantity| {
+            let panels = RULES.iter().enumerate().map(|(rules, (whose, _))| {
+                let groups: Vec<Group> = shown()
+                    .filter(|shown| shown.rules == rules)
+                    .map(|shown| (shown.label(), shown.estimator, of(&shown)))
+                    .collect();
+                let panel = panel(quantity, &groups);
+                BoxPanel { title: format!("{}{whose}", panel.title), ..panel }
+            });
             let title = format!("Figure 2: {}, noise on all three functions", quantity.title);
-            (
-                format!("variance-{}", quantity.title.split(' ').next().unwrap_or_default()),
-                figure(&title, vec![panel(quantity, &groups)]),
-            )
+            (format!("variance-{}", quantity.title.split(' ').next().unwrap_or_default()), figure(&title, panels.collect()))
         });
+        let groups: Vec<Group> = shown().map(|shown| (shown.solver(), shown.estimator, of(&shown))).collect();
         let judge = Settings::default().sampling.judge;
         let section = Section {
             title: "Figure 2: estimators under noise".into(),
@@ -45,7 +42,7 @@ impl Laboratory<'_> {
                 format!(
                     "{count} problems with equality constraints, and Gaussian noise on gradient, constraints and Jacobian, scaled so that \
                      the expected 2-norm of the noise is the level; {}. Mini-batch averages two independent samples, recursive momentum \
-                     evaluates one sample at two points. Residuals are computed with exact functions.",
+                     evaluates one sample at two points. Preset paper: identity metric, the paper's merit parameter, stepsize and momentum. Residuals are computed with exact functions.",
                     if self.seeds == 1 { "one seed".to_string() } else { format!("{} seeds", self.seeds) }
                 ),
                 format!(
@@ -64,16 +61,43 @@ impl Laboratory<'_> {
     }
 }
 
-fn label(estimator: &str, level: f64) -> String {
-    format!("{estimator} {level:e}")
+/// One of the boxes.
+struct Shown {
+    /// Which of [`RULES`].
+    rules: usize,
+    level: f64,
+    /// Which of [`ESTIMATORS`].
+    estimator: usize,
+    settings: Settings,
 }
 
-fn settings(estimator: Estimator, batch: usize) -> Settings {
-    let mut settings = Settings::default();
-    let estimation = Estimation { estimator, batch: Batch::Constant { size: batch }, ..Estimation::default() };
-    settings.sampling.gradient = estimation.clone();
-    settings.sampling.constraints = estimation.clone();
-    settings.sampling.jacobian = estimation;
+impl Shown {
+    fn label(&self) -> String {
+        format!("{} {:e}", ESTIMATORS[self.estimator].0, self.level)
+    }
+
+    /// What its rows call it.
+    fn solver(&self) -> String {
+        format!("{}{}", self.label(), RULES[self.rules].0)
+    }
+}
+
+fn shown() -> impl Iterator<Item = Shown> {
+    let every = (0..RULES.len()).flat_map(|rules| LEVELS.map(|level| (rules, level)));
+    every.flat_map(|(rules, level)| {
+        ESTIMATORS.iter().enumerate().map(move |(k, (_, estimator, batch))| {
+            let settings = estimated(RULES[rules].1(), *estimator, *batch);
+            Shown { rules, level, estimator: k, settings }
+        })
+    })
+}
+
+fn estimated(mut settings: Settings, estimator: Estimator, batch: usize) -> Settings {
+    let batch = Batch::Constant { size: batch };
+    let sampling = &mut settings.sampling;
+    for estimation in [&mut sampling.gradient, &mut sampling.constraints, &mut sampling.jacobian] {
+        *estimation = Estimation { estimator, batch, ..estimation.clone() };
+    }
     settings
 }
 
