@@ -83,7 +83,7 @@ impl Matrix {
         let Some(structure) = &self.structure else { return false };
         let lengths = structure.column_start.windows(2).map(|ends| ends[1] - ends[0]);
         let products: usize = lengths.map(|length| length * length / 2).sum();
-        self.m > FEW_ROWS && self.n >= self.m && products > DENSE * (self.values.len() + self.n + self.m)
+        self.m > FEW_ROWS && products > DENSE * (self.values.len() + self.n + self.m)
     }
 
     pub fn dense(m: usize, n: usize) -> Self {
