@@ -97,7 +97,7 @@ pub enum Event {
     Undefined,
     /// The merit test failed at first; the step was shortened.
     Shortened,
-    /// A second-order correction was taken.
+    /// A second-order correction was taken, or a step was bent along curved constraints.
     Corrected,
     /// The normal step was solved as a cone program.
     Cone,

@@ -244,8 +244,8 @@ pub struct Stepsize {
     pub tau: f64,
     /// Where the Lipschitz constants come from.
     pub lipschitz: Lipschitz,
-    /// Try a second-order correction when the curvature of the constraints spoils a step (against the Maratos effect).
-    /// Default: true.
+    /// Try a second-order correction when the curvature of the constraints spoils a step (against the Maratos effect), and bend steps
+    /// that it holds back. Default: true.
     pub correction: bool,
     /// After each step move the slacks to where they violate least; it never raises the merit function. Default: true.
     pub slack_reset: bool,

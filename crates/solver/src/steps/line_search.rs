@@ -5,9 +5,9 @@ use tangor_problem::SampledProblem;
 
 use crate::kernel::vector::{dot, norm};
 use crate::solver::Solver;
+use crate::steps::correction::HELD_BACK;
 use crate::steps::lipschitz::Trial;
-use crate::steps::local_model::LocalModel;
-use crate::{Event, Lipschitz, Stop, Unusual};
+use crate::{Event, Lipschitz, NormalVariant, Stop, Unusual};
 
 /// The relative rounding error that a sum of many terms may have.
 pub const ROUNDING: f64 = 64.0 * f64::EPSILON;
@@ -15,10 +15,10 @@ pub const ROUNDING: f64 = 64.0 * f64::EPSILON;
 /// The memory of the search and of the metric's update.
 pub struct SearchMemory {
     /// `A s` without slacks
-    linear: Vec<f64>,
-    remainder: Vec<f64>,
-    y: Vec<f64>,
-    d: Vec<f64>,
+    pub linear: Vec<f64>,
+    pub remainder: Vec<f64>,
+    pub y: Vec<f64>,
+    pub d: Vec<f64>,
     pub dz: Vec<f64>,
     pub dl: Vec<f64>,
     pub negative: Vec<f64>,
@@ -40,7 +40,7 @@ impl SearchMemory {
 }
 
 /// The merit function along the step.
-struct Line {
+pub struct Line {
     phi: f64,
     /// `g^T s`
     slope: f64,
@@ -49,7 +49,7 @@ struct Line {
     /// `s^T H s`
     metric_square: f64,
     /// `|h|`
-    residual: f64,
+    pub residual: f64,
     /// A bound on the rounding error of `phi`
     rounding: f64,
 }
@@ -68,6 +68,8 @@ impl<S: SampledProblem> Solver<S> {
         );
         let mut easy = true;
         let mut may_correct = self.settings.stepsize.correction && !given;
+        let majorised = self.settings.normal.variant == NormalVariant::Majorised;
+        let mut may_bend = may_correct && majorised && self.steps.normal.theta < HELD_BACK;
         loop {
             self.check_limits(eta)?;
             self.place_trial(eta, false);
@@ -76,6 +78,10 @@ impl<S: SampledProblem> Solver<S> {
                 continue;
             }
             let mut told = self.tell(&line, eta);
+            if may_bend {
+                may_bend = false;
+                may_correct = !self.bend(&line, eta, &mut told, unusual)?;
+            }
             let allowed = line.phi - 0.5 * eta * (1.0 - tau) * line.metric_square + line.rounding;
             let mut accepted = given || self.trial_merit() <= allowed || self.descends_by_gradients(&line, eta, unusual)?;
             if !accepted && may_correct && self.curvature_is_to_blame(&told, allowed) {
@@ -115,7 +121,9 @@ impl<S: SampledProblem> Solver<S> {
         if !lost || !self.evaluate_derivatives(unusual)? {
             return Ok(false);
         }
-        let objective = 0.5 * eta * (line.slope + dot(&self.trial.g, &self.steps.tangent.s));
+        let (here, there) = (&self.state.current, &self.trial);
+        let slopes = here.g.iter().zip(&there.g).zip(here.z.iter().zip(&there.z));
+        let objective = slopes.map(|((g, ahead), (z, end))| 0.5 * (g + ahead) * (end - z)).sum::<f64>();
         let residual = self.state.progress.rho * (norm(&self.trial.h) - line.residual);
         let descends = objective + residual <= -0.5 * eta * (1.0 - self.settings.stepsize.tau) * line.metric_square;
         if descends {
@@ -200,7 +208,7 @@ impl<S: SampledProblem> Solver<S> {
         }
     }
 
-    fn trial_merit(&self) -> f64 {
+    pub(super) fn trial_merit(&self) -> f64 {
         self.trial.f + self.state.progress.rho * norm(&self.trial.h)
     }
 
@@ -213,7 +221,7 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     /// What the trial point tells of the Lipschitz constants.
-    fn tell(&mut self, line: &Line, eta: f64) -> Trial {
+    pub(super) fn tell(&mut self, line: &Line, eta: f64) -> Trial {
         let (current, trial) = (&self.state.current, &self.trial);
         for (i, remainder) in self.steps.search.remainder.iter_mut().enumerate() {
             *remainder = trial.c[i] - current.c[i] - eta * self.steps.search.linear[i];
@@ -229,28 +237,6 @@ impl<S: SampledProblem> Solver<S> {
             kept: (line.residual - norm(&trial.h)) / (self.steps.normal.theta * line.residual),
             merit: (self.trial_merit() - self.model(line, eta), line.rounding),
         }
-    }
-
-    /// Whether the step would have been accepted, had the constraints been linear. What removes their remainder changes the objective, too:
-    /// by about the multipliers times the remainder.
-    fn curvature_is_to_blame(&self, told: &Trial, allowed: f64) -> bool {
-        let objective = dot(&self.steps.tangent.lambda, &self.steps.search.remainder).min(0.0);
-        self.trial_merit() + objective - self.state.progress.rho * told.constraints.0 <= allowed
-    }
-
-    /// Adds the second-order correction: removes the residual at the end of the step by another short one.
-    fn correct(&mut self, eta: f64, unusual: &mut Unusual) {
-        let standard = &self.oracle.standard;
-        self.steps.bounds.around(&self.trial.z, &standard.lower, &standard.upper);
-        // The slacks of the trial may have been reset: what is left of the residual is what must go.
-        let local =
-            LocalModel { at: &self.state.current, bounds: &self.steps.bounds, metric: &self.state.metric, clock: &self.clock };
-        let (y, d) = (&mut self.steps.search.y, &mut self.steps.search.d);
-        self.steps.normal.correction(local, &self.trial.h, y, d, &mut self.steps.projection, unusual);
-        for i in 0..self.trial.z.len() {
-            self.steps.search.d[i] += self.trial.z[i] - (self.state.current.z[i] + eta * self.steps.tangent.s[i]);
-        }
-        self.place_trial(eta, true);
     }
 }
 

@@ -136,6 +136,11 @@ impl Estimates {
         self.caution.share * self.constraints
     }
 
+    /// How cautious a normal step is: 1 at first, and less where steps went well.
+    pub fn caution(&self) -> f64 {
+        self.caution.share
+    }
+
     /// Nothing was measured yet: what is not known must not outweigh the Jacobian by far, whatever its unit is.
     pub fn limit_unknown(&mut self, jacobian: f64, residual: f64) {
         if !self.given && residual > 0.0 {

@@ -1,5 +1,6 @@
 //! The pieces of one iteration: normal step, tangent step, merit parameter, stepsize.
 
+pub(crate) mod correction;
 pub(crate) mod line_search;
 pub(crate) mod lipschitz;
 pub(crate) mod local_model;
@@ -15,6 +16,7 @@ use crate::kernel::projection::Projection;
 use crate::kernel::vector::{add, norm};
 use crate::metric::{CurrentMetric, Curvature};
 use crate::solver::Solver;
+use crate::steps::normal_step::Reckoning;
 use crate::{Event, NormalVariant, Row, Settings, Theta, Unusual};
 
 /// A share of the residual that is not worth a compromise with the objective.
@@ -67,6 +69,7 @@ impl<S: SampledProblem> Solver<S> {
         self.steps.bounds.around(&self.state.current.z, &standard.lower, &standard.upper);
         self.refresh_hessian(unusual);
         self.state.metric.fill(&self.state.current);
+        let only_repairs = self.only_repairs();
         let local = local_model::LocalModel {
             at: &self.state.current,
             bounds: &self.steps.bounds,
@@ -79,9 +82,12 @@ impl<S: SampledProblem> Solver<S> {
             _ => None,
         };
         self.steps.reckoned = self.state.progress.lipschitz.cautious();
-        let wanted = (self.steps.reckoned, share);
-        let first = self.steps.normal.compute(local, wanted, settings, own, &mut self.steps.projection, unusual);
-        if self.only_repairs() {
+        // With constraints alone a step may be as bold as steps like it have earned. With an objective, multipliers would follow what an
+        // ill-posed normal step asks for.
+        let posed = if only_repairs { self.state.progress.lipschitz.caution() } else { 1.0 };
+        let reckoning = Reckoning { lipschitz: self.steps.reckoned, posed, share };
+        let first = self.steps.normal.compute(local, reckoning, settings, own, &mut self.steps.projection, unusual);
+        if only_repairs {
             self.steps.tangent.only_repair(&self.steps.normal.u);
             return first;
         }

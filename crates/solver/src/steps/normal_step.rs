@@ -45,6 +45,17 @@ struct LeastSquaresRows {
     softness: Vec<f64>,
 }
 
+/// What a normal step reckons with.
+#[derive(Clone, Copy, Debug)]
+pub struct Reckoning {
+    /// The estimate of `L_c`.
+    pub lipschitz: f64,
+    /// How much of the softness that keeps the step well posed is wanted.
+    pub posed: f64,
+    /// The paper's fixed `theta`, if one is wanted.
+    pub share: Option<f64>,
+}
+
 /// The softness that keeps the least-squares problem well posed, relative to the size of `J J^T`.
 const SOFTEST: f64 = 1e-10;
 
@@ -67,12 +78,11 @@ impl NormalStep {
         }
     }
 
-    /// Computes `u`, `r` and `theta` at the iterate. `lipschitz` is the estimate of `L_c`; `share` is the paper's fixed `theta`, if one
-    /// is wanted. A mapping has its own.
+    /// Computes `u`, `r` and `theta` at the iterate. A mapping has a `theta` of its own.
     pub fn compute(
         &mut self,
         local: LocalModel,
-        (lipschitz, share): (f64, Option<f64>),
+        Reckoning { lipschitz, posed, share }: Reckoning,
         settings: &Normal,
         own: Option<&mut (dyn OwnMapping + '_)>,
         projection: &mut Projection,
@@ -104,7 +114,7 @@ impl NormalStep {
         }
         let smallest = softest(local);
         let majorised = settings.variant == NormalVariant::Majorised;
-        let softness = if majorised { (lipschitz * size).max(smallest) } else { smallest };
+        let softness = if majorised { (lipschitz * size).max(posed * smallest) } else { smallest };
         let projected =
             least_squares(local, (1.0, &at.h), softness, &mut self.work, &mut self.y, &mut self.u, projection, unusual);
         at.jacobian.apply(&self.u, &mut self.target);
@@ -173,19 +183,19 @@ impl NormalStep {
         (&self.work.wanted, &self.work.softness)
     }
 
-    /// The second-order correction: a short step that removes the residual `h` which is left at the end of a step. The bounds of the
-    /// local is that around the end of the step.
+    /// The second-order correction: a short step that removes the residual `h` which is left at the end of a step, as far as the softness
+    /// lets it. The bounds of the local model are those around the end of the step.
     pub fn correction(
         &mut self,
         local: LocalModel,
-        h: &[f64],
+        (h, softness): (&[f64], f64),
         y: &mut [f64],
         d: &mut [f64],
         projection: &mut Projection,
         unusual: &mut Unusual,
     ) -> Projected {
         y.fill(0.0);
-        least_squares(local, (1.0, h), softest(local), &mut self.work, y, d, projection, unusual)
+        least_squares(local, (1.0, h), softness.max(softest(local)), &mut self.work, y, d, projection, unusual)
     }
 }
 
@@ -236,7 +246,14 @@ mod tests {
     fn step_with_share(place: &Place, lipschitz: f64, share: Option<f64>, settings: Normal) -> NormalStep {
         let mut projection = Projection::new(&place.at.jacobian, &Kernel::default());
         let mut normal = NormalStep::new(place.at.h.len(), 2, &settings);
-        normal.compute(place.local(), (lipschitz, share), &settings, None, &mut projection, &mut Unusual::default());
+        normal.compute(
+            place.local(),
+            Reckoning { lipschitz, posed: 1.0, share },
+            &settings,
+            None,
+            &mut projection,
+            &mut Unusual::default(),
+        );
         normal
     }
 
