@@ -191,8 +191,8 @@ class Stepsize(Section):
     """
 
     correction: bool
-    """Try a second-order correction when the curvature of the constraints spoils a step (against the Maratos effect), and
-    bend steps that it holds back. Default: true.
+    """Try a second-order correction when the curvature of the constraints spoils a step (against the Maratos effect), and bend
+    steps that it holds back. Default: true.
     """
 
     slack_reset: bool

@@ -93,8 +93,11 @@ const STATIONARITY: Quantity = Quantity { title: "stationarity error", value: |r
 const FEASIBILITY: Quantity = Quantity { title: "feasibility error", value: |record| record.feasibility };
 const COMPLEMENTARITY: Quantity = Quantity { title: "complementary slackness error", value: |record| record.complementarity };
 
+/// Whose rules, and the settings that they are.
+type Rules = (&'static str, fn() -> Settings);
+
 /// What every figure shows beside each other: the defaults, and the paper's rules as they are written. The word tells whose rows they are.
-const RULES: [(&str, fn() -> Settings); 2] = [("", Settings::default), (" (preset paper)", Settings::paper)];
+const RULES: [Rules; 2] = [("", Settings::default), (" (preset paper)", Settings::paper)];
 
 impl Laboratory<'_> {
     /// Runs the experiments and writes data, pictures and `report.html` into the folder. What an interrupted call has done is not
