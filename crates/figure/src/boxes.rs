@@ -78,6 +78,13 @@ pub fn quartiles(sorted: &[f64]) -> Option<[f64; 3]> {
     }))
 }
 
+/// The middle one of an odd number of values, the mean of the middle two of an even number. `None`: there are none.
+pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let mut sorted: Vec<f64> = values.into_iter().collect();
+    sorted.sort_by(f64::total_cmp);
+    quartiles(&sorted).map(|[_, median, _]| median)
+}
+
 /// The vertical scale in exponents of ten.
 struct Scale {
     low: i32,
@@ -167,6 +174,13 @@ fn short(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn medians_by_hand() {
+        assert_eq!(median([5.0, 1.0, 3.0]), Some(3.0));
+        assert_eq!(median([5.0, 1.0, 3.0, 4.0]), Some(3.5));
+        assert_eq!(median([]), None);
+    }
 
     #[test]
     fn quartiles_whiskers_and_outliers_by_hand() {

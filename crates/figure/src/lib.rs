@@ -9,7 +9,7 @@ mod lines;
 mod slopes;
 mod steps;
 
-pub use boxes::{BoxFigure, BoxPanel, LabelledBox, Summary, quartiles};
+pub use boxes::{BoxFigure, BoxPanel, LabelledBox, Summary, median, quartiles};
 pub use canvas::escaped;
 pub use curves::{CurveFigure, CurvePanel, PointCurve};
 pub use growth::{GrowthCurve, GrowthFigure, GrowthPanel};

@@ -104,9 +104,7 @@ fn random_rows(batch: u64, rows: usize) -> Vec<Draw> {
 }
 
 fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+    tangor_figure::median(values).expect("there are values")
 }
 
 fn weights() -> [f64; WEIGHTS] {

@@ -2,7 +2,9 @@ use std::error::Error;
 use std::fmt;
 
 use crate::differences::Differences;
-use crate::{Differentiated, Evaluation, Failure, Formulas, Function, Meta, MetaError, Problem};
+#[cfg(feature = "autodiff")]
+use crate::{Differentiated, Formulas};
+use crate::{Evaluation, Failure, Function, Meta, MetaError, Problem};
 
 type Value = Box<dyn FnMut(&[f64]) -> Evaluation<f64> + Send>;
 type Fill = Box<dyn FnMut(&[f64], &mut [f64]) -> Evaluation + Send>;
@@ -160,6 +162,7 @@ impl ClosureBuilder {
 
     /// Functions that are not given as closures come from these formulas, and their derivatives from automatic
     /// differentiation.
+    #[cfg(feature = "autodiff")]
     pub fn formulas(mut self, formulas: impl Formulas + 'static) -> Self {
         self.0.automatic = Some(Box::new(Differentiated::new(self.0.meta.clone(), formulas)));
         self

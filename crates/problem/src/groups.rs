@@ -33,6 +33,7 @@ impl Groups {
         Self::new(meta, meta.n(), meta.m(), |entry| (entry.column, entry.row))
     }
 
+    #[cfg(feature = "autodiff")]
     pub(crate) fn of_rows(meta: &Meta) -> Self {
         Self::new(meta, meta.m(), meta.n(), |entry| (entry.row, entry.column))
     }
@@ -60,6 +61,7 @@ impl Groups {
     }
 
     /// Several groups at a time.
+    #[cfg(feature = "autodiff")]
     pub(crate) fn chunks(&self, size: usize) -> std::slice::Chunks<'_, Group> {
         self.groups.chunks(size)
     }
@@ -74,6 +76,7 @@ impl Groups {
 
 /// The number of entries in the longest row and in the longest column: there cannot be fewer groups of columns and of rows, and
 /// there are seldom many more.
+#[cfg(feature = "autodiff")]
 pub(crate) fn longest_row_and_column(meta: &Meta) -> (usize, usize) {
     let (n, m) = (meta.n(), meta.m());
     let Pattern::Sparse { rows, columns } = &meta.jacobian else { return (n, m) };

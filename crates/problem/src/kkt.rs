@@ -61,31 +61,27 @@ impl KktResiduals {
     pub fn new(meta: &Meta, at: KktPoint<'_>) -> Result<Self, MetaError> {
         at.check(meta)?;
         let sense = meta.sense();
-        let rows = Bounds { lower: &meta.c_lower, upper: &meta.c_upper };
-        let bounds = Bounds { lower: &meta.x_lower, upper: &meta.x_upper };
-        // A row at its lower bound has y <= 0, a variable mu >= 0: with the sign turned both follow one rule.
-        let y: Vec<f64> = (0..meta.m()).map(|i| rows.held(i, -sense, at.row_multipliers[i])).collect();
-        let mu: Vec<f64> = (0..meta.n()).map(|i| bounds.held(i, sense, at.bound_multipliers[i])).collect();
+        let (rows, bounds) = (Bounds::of_rows(meta), Bounds::of_variables(meta));
+        let (y, mu) = at.held(meta);
         let of_rows: f64 = (0..meta.m()).map(|i| rows.product(i, at.constraints[i], -sense * y[i])).sum();
         let of_bounds: f64 = (0..meta.n()).map(|i| bounds.product(i, at.x[i], sense * mu[i])).sum();
 
         let violation: Vec<f64> = (0..meta.m()).map(|i| rows.violation(i, at.constraints[i])).collect();
-        let (mut lagrangian, mut slope) = (at.gradient.to_vec(), vec![0.0; meta.n()]);
-        let mut terms: Vec<f64> = lagrangian.iter().zip(&mu).map(|(g, mu)| g.abs() + mu.abs()).collect();
+        let mut slope = vec![0.0; meta.n()];
+        let mut terms: Vec<f64> = at.gradient.iter().zip(&mu).map(|(g, mu)| g.abs() + mu.abs()).collect();
         for (k, value) in at.jacobian.iter().enumerate() {
             let (row, column) = meta.jacobian.place(k, meta.n());
-            lagrangian[column] += value * y[row];
             terms[column] += (value * y[row]).abs();
             slope[column] += value * violation[row];
         }
-        let free = || (0..meta.n()).filter(|&i| meta.x_lower[i] < meta.x_upper[i]);
+        let free = (0..meta.n()).filter(|&i| meta.x_lower[i] < meta.x_upper[i]);
         let outside = (0..meta.n()).map(|i| bounds.violation(i, at.x[i]));
         Ok(KktResiduals {
-            stationarity: norm(free().map(|i| lagrangian[i] - mu[i])),
+            stationarity: norm(at.lagrangian(meta, &y, &mu).into_iter()),
             feasibility: norm(violation.iter().copied().chain(outside)),
             complementarity: of_rows + of_bounds,
             infeasible_stationarity: norm((0..meta.n()).map(|i| at.x[i] - bounds.clip(i, at.x[i] - slope[i]))),
-            terms: norm(free().map(|i| terms[i])),
+            terms: norm(free.map(|i| terms[i])),
         })
     }
 
@@ -97,6 +93,35 @@ impl KktResiduals {
 }
 
 impl KktPoint<'_> {
+    /// `grad f + J^T y - mu`, whose norm is the stationarity: zero for fixed variables, and with multipliers of zero where the bound that
+    /// they ask for is absent. An error says which vector has the wrong length.
+    pub fn error(&self, meta: &Meta) -> Result<Vec<f64>, MetaError> {
+        self.check(meta)?;
+        let (y, mu) = self.held(meta);
+        Ok(self.lagrangian(meta, &y, &mu))
+    }
+
+    /// The multipliers that a bound holds.
+    fn held(&self, meta: &Meta) -> (Vec<f64>, Vec<f64>) {
+        let (sense, rows, bounds) = (meta.sense(), Bounds::of_rows(meta), Bounds::of_variables(meta));
+        // A row at its lower bound has y <= 0, a variable mu >= 0: with the sign turned both follow one rule.
+        let y = (0..meta.m()).map(|i| rows.held(i, -sense, self.row_multipliers[i])).collect();
+        let mu = (0..meta.n()).map(|i| bounds.held(i, sense, self.bound_multipliers[i])).collect();
+        (y, mu)
+    }
+
+    fn lagrangian(&self, meta: &Meta, y: &[f64], mu: &[f64]) -> Vec<f64> {
+        let mut error: Vec<f64> = self.gradient.to_vec();
+        for (k, value) in self.jacobian.iter().enumerate() {
+            let (row, column) = meta.jacobian.place(k, meta.n());
+            error[column] += value * y[row];
+        }
+        for (i, error) in error.iter_mut().enumerate() {
+            *error = if meta.x_lower[i] < meta.x_upper[i] { *error - mu[i] } else { 0.0 };
+        }
+        error
+    }
+
     fn check(&self, meta: &Meta) -> Result<(), MetaError> {
         let lengths = [
             ("the point", self.x.len(), meta.n()),
@@ -119,7 +144,15 @@ struct Bounds<'a> {
     upper: &'a [f64],
 }
 
-impl Bounds<'_> {
+impl<'a> Bounds<'a> {
+    fn of_rows(meta: &'a Meta) -> Self {
+        Bounds { lower: &meta.c_lower, upper: &meta.c_upper }
+    }
+
+    fn of_variables(meta: &'a Meta) -> Self {
+        Bounds { lower: &meta.x_lower, upper: &meta.x_upper }
+    }
+
     /// The multiplier, or zero when the bound that it asks for is absent; `sign` makes it `>= 0` at the lower bound.
     fn held(&self, i: usize, sign: f64, multiplier: f64) -> f64 {
         let (lower, upper) = (self.lower[i], self.upper[i]);

@@ -19,10 +19,12 @@
 //! [`KktResiduals`] tells how good a point is, [`check_derivatives`] tells whether derivatives are right, and [`Counted`] counts evaluations.
 
 mod at_draws;
+#[cfg(feature = "autodiff")]
 mod autodiff;
 mod check;
 mod closures;
 mod counted;
+#[cfg(feature = "autodiff")]
 mod curvature;
 mod differences;
 mod estimate;
@@ -30,22 +32,26 @@ mod evaluation;
 mod exact;
 mod failure;
 mod finite_sum;
+#[cfg(feature = "autodiff")]
 mod forward;
 mod groups;
 mod kkt;
 mod memory;
 mod meta;
 mod noisy;
+#[cfg(feature = "autodiff")]
 mod number;
 mod pattern;
 mod problem;
 mod quantile;
 mod reduction;
+#[cfg(feature = "autodiff")]
 mod reverse;
 mod sampled;
 mod stream;
 
 pub use at_draws::AtDraws;
+#[cfg(feature = "autodiff")]
 pub use autodiff::{Differentiated, Formulas, Mode};
 pub use check::{Comparison, DerivativeCheck, check_derivatives};
 pub use closures::{ClosureBuilder, ClosureError, ClosureProblem, IntoEvaluation};
@@ -58,6 +64,7 @@ pub use kkt::{KktPoint, KktResiduals};
 pub use memory::{MemoryLimit, TooLarge};
 pub use meta::{INFINITE, Meta, MetaError};
 pub use noisy::{Distribution, Noise, NoiseError, NoiseForm, Noisy};
+#[cfg(feature = "autodiff")]
 pub use number::Number;
 pub use pattern::Pattern;
 pub use problem::{Problem, SecondOrder};

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use tangor_collection::entries;
+use tangor_figure::median;
 use tangor_solver::internals::{StoredKernel, StoredSubproblem};
 use tangor_solver::{Factorisation, Kernel, Row, Settings, Solver};
 
@@ -22,11 +23,6 @@ fn tell(what: &str, ratio: f64, aim: &str) {
     println!("{what:<80} {ratio:>9.2} {aim:>14}");
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
 /// Seconds of one call, the median of several, each long enough to be measured.
 fn seconds(mut call: impl FnMut()) -> f64 {
     let start = Instant::now();
@@ -37,7 +33,7 @@ fn seconds(mut call: impl FnMut()) -> f64 {
         (0..calls).for_each(|_| call());
         start.elapsed().as_secs_f64() / calls as f64
     };
-    median((0..5).map(|_| time()).collect())
+    median((0..5).map(|_| time())).unwrap_or(f64::NAN)
 }
 
 /// The tangent subproblems of the first iterations on all embedded problems, warm-started as they were.
@@ -62,7 +58,11 @@ fn against_clarabel() {
     }
     let count = ratios.len();
     let (least, most) = ratios.iter().fold((f64::INFINITY, 0.0f64), |(least, most), r| (least.min(*r), most.max(*r)));
-    tell(&format!("kernel faster than Clarabel, {count} subproblems, median"), median(ratios), "at least 20");
+    tell(
+        &format!("kernel faster than Clarabel, {count} subproblems, median"),
+        median(ratios).unwrap_or(f64::NAN),
+        "at least 20",
+    );
     println!("    between {least:.1} and {most:.1}; {:.1} Newton steps on average", f64::from(steps) / count as f64);
 }
 

@@ -60,3 +60,20 @@ fn what_does_not_fit_is_refused() {
         assert!(error.starts_with("the point cannot be judged: ") && error.contains(expected), "{error}");
     }
 }
+
+/// The second row of HS71 has no upper bound to push from: a multiplier of that sign counts as none, as in every other judgement.
+#[test]
+fn a_multiplier_at_an_absent_bound_holds_nothing() {
+    let report = solve((find("HS71").unwrap().build)(), Settings::default()).unwrap();
+    let meta = (find("HS71").unwrap().build)().meta().clone();
+    let row = (0..2).find(|&i| meta.c_upper[i] >= 1e20).expect("a row with a lower bound alone");
+    let verdict = |multiplier: f64| {
+        let mut row_multipliers = report.row_multipliers.clone();
+        row_multipliers[row] = multiplier;
+        let changed = Candidate { row_multipliers: &row_multipliers, ..candidate(&report) };
+        judge_point(Exact((find("HS71").unwrap().build)()), changed, &Sampling::default()).unwrap()
+    };
+    assert_eq!(verdict(3.0).stationarity, verdict(0.0).stationarity);
+    assert_eq!(verdict(3.0).complementarity.value, verdict(0.0).complementarity.value);
+    assert!(verdict(0.0).stationarity.value > 0.1, "without its multiplier the point is not stationary");
+}

@@ -67,9 +67,8 @@ fn exact_at(name: &str, x: &[f64]) -> Report {
     solve(At(problem, meta), settings).expect("the problem is valid")
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+fn median(values: Vec<f64>) -> f64 {
+    tangor_figure::median(values).expect("there are values")
 }
 
 /// All jobs, on two threads, in order.

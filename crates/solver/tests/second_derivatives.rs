@@ -14,9 +14,8 @@ fn run(entry: &tangor_collection::Entry, kind: MetricKind) -> Report {
     solve((entry.build)(), settings(kind)).expect("a valid problem")
 }
 
-fn median(mut values: Vec<u64>) -> u64 {
-    values.sort_unstable();
-    values[values.len() / 2]
+fn median(values: Vec<u64>) -> f64 {
+    tangor_figure::median(values.into_iter().map(|value| value as f64)).expect("there are values")
 }
 
 #[test]

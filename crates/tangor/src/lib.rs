@@ -65,6 +65,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Features
+//!
+//! All are on by default: `autodiff` (formulas with automatic derivatives), `toml` (settings by their paths and from TOML, with their JSON
+//! schema) and `checkpoint` (checkpoints as files).
+//!
 //! # Where things are
 //!
 //! - [`problem`]: how a problem is stated, sampled, counted and checked
@@ -79,11 +84,13 @@ pub use tangor_solver::{Error, Observer, Point, Report, Row, Settings, Silent, S
 pub mod problem {
     pub use tangor_problem::{
         Access, Accesses, ClosureBuilder, ClosureError, ClosureProblem, Collective, Comparison, Counted, Counts,
-        DerivativeCheck, Differentiated, Distribution, Draw, Evaluation, Exact, Failure, FiniteSum, Formulas, Function,
-        FunctionFailure, FunctionValues, INFINITE, IntoEvaluation, Members, Meta, MetaError, Mode, Noise, NoiseError,
-        NoiseForm, Noisy, Number, Outputs, Pattern, Problem, Reduction, SampledProblem, SampledSum, Samples, SecondOrder,
-        Stream, Threads, Wanted, check_derivatives, evaluate_draws_separately, evaluate_separately,
+        DerivativeCheck, Distribution, Draw, Evaluation, Exact, Failure, FiniteSum, Function, FunctionFailure, FunctionValues,
+        INFINITE, IntoEvaluation, Members, Meta, MetaError, Noise, NoiseError, NoiseForm, Noisy, Outputs, Pattern, Problem,
+        Reduction, SampledProblem, SampledSum, Samples, SecondOrder, Stream, Threads, Wanted, check_derivatives,
+        evaluate_draws_separately, evaluate_separately,
     };
+    #[cfg(feature = "autodiff")]
+    pub use tangor_problem::{Differentiated, Formulas, Mode, Number};
 }
 
 /// Every setting of a run, with its default and its range.
@@ -109,6 +116,6 @@ pub mod judging {
 }
 
 /// The examples of the front page of the repository.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "autodiff", feature = "toml", feature = "checkpoint"))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

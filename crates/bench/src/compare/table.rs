@@ -139,7 +139,7 @@ pub fn of_records(records: &[Record]) -> Vec<Entrant> {
         for row in records.iter().filter(|row| row.solver == label) {
             runs.entry(row.problem.clone()).or_default().push(of_record(row));
         }
-        let entries = runs.into_iter().filter_map(|(problem, entries)| Some((problem, median(entries)?))).collect();
+        let entries = runs.into_iter().filter_map(|(problem, entries)| Some((problem, middle(entries)?))).collect();
         Entrant { label: label.to_string(), verified: true, entries }
     };
     labels.into_iter().map(entrant).collect()
@@ -160,7 +160,8 @@ fn of_record(row: &Record) -> Entry {
     }
 }
 
-fn median(mut entries: Vec<Entry>) -> Option<Entry> {
+/// The middle one by its residual.
+fn middle(mut entries: Vec<Entry>) -> Option<Entry> {
     entries.sort_by(|a, b| a.residual.unwrap_or(0.0).total_cmp(&b.residual.unwrap_or(0.0)));
     let middle = entries.len().checked_sub(1)?.div_ceil(2);
     Some(entries.swap_remove(middle))

@@ -2,10 +2,10 @@
 
 use super::measurement::Measurement;
 use super::setting::{Oracle, Setting};
-use super::slope::{Fit, median};
+use super::slope::Fit;
 use crate::Error;
 use crate::report::{Cell, Column, Section, Table};
-use tangor_figure::{SlopeFigure, SlopePanel};
+use tangor_figure::{SlopeFigure, SlopePanel, median};
 
 /// The counts of one function in one setting.
 #[derive(Clone, Debug, PartialEq)]
@@ -205,7 +205,7 @@ fn points(measurements: &[Measurement], setting: Setting, oracle: Oracle) -> Vec
     eps.dedup();
     let count = |eps: f64| {
         let runs = of.iter().filter(|measurement| measurement.eps == eps);
-        median(runs.map(|measurement| measurement.count(oracle)).collect()).map(|count| (eps, count))
+        median(runs.map(|measurement| measurement.count(oracle) as f64)).map(|count| (eps, count))
     };
     eps.into_iter().filter_map(count).collect()
 }

@@ -36,15 +36,6 @@ impl Fit {
     }
 }
 
-/// The middle one of an odd number of counts, the mean of the middle two of an even number.
-pub fn median(mut counts: Vec<u64>) -> Option<f64> {
-    counts.sort_unstable();
-    let middle = counts.len() / 2;
-    let upper = *counts.get(middle)? as f64;
-    let lower = if counts.len().is_multiple_of(2) { counts[middle - 1] as f64 } else { upper };
-    Some((lower + upper) / 2.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,12 +58,5 @@ mod tests {
         assert_eq!(Fit::of(&[(0.5, 1.0), (0.5, 2.0), (0.5, 3.0)]), None);
         assert_eq!(Fit::of(&[(0.5, 1.0), (0.25, 0.0), (0.1, 3.0)]), None);
         assert_eq!(Fit::of(&[(0.5, 1.0), (0.25, f64::INFINITY), (0.1, 3.0)]), None);
-    }
-
-    #[test]
-    fn medians_by_hand() {
-        assert_eq!(median(vec![5, 1, 3]), Some(3.0));
-        assert_eq!(median(vec![5, 1, 3, 4]), Some(3.5));
-        assert_eq!(median(vec![]), None);
     }
 }

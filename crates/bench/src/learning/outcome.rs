@@ -1,6 +1,6 @@
 //! What the runs show: medians and worst seeds beside tuned methods, as a table, as data and as pictures.
 
-use tangor_figure::{Line, LineFigure, LinePanel, Scale};
+use tangor_figure::{Line, LineFigure, LinePanel, Scale, median};
 use tangor_learn::tasks::{Measure, Task};
 
 use super::{MARKS, Run};
@@ -45,9 +45,9 @@ pub struct Outcome {
 }
 
 /// The middle one of some values and the largest; NaN counts as the largest.
-fn middle_and_most(mut values: Vec<f64>) -> Option<(f64, f64)> {
-    values.sort_by(f64::total_cmp);
-    Some((*values.get(values.len() / 2)?, *values.last()?))
+fn middle_and_most(values: Vec<f64>) -> Option<(f64, f64)> {
+    let most = values.iter().copied().max_by(f64::total_cmp)?;
+    Some((median(values)?, most))
 }
 
 impl Outcome {

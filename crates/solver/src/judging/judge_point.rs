@@ -1,6 +1,6 @@
 //! Judging a point with multipliers that come from elsewhere, such as a report that was read from a file.
 
-use tangor_problem::{Access, Accesses, Counted, Draw, INFINITE, Meta, SampledProblem};
+use tangor_problem::{Access, Accesses, Counted, Draw, KktPoint, KktResiduals, Meta, MetaError, SampledProblem};
 
 use crate::form::oracle::{check, trouble};
 use crate::form::quantity::Quantity;
@@ -32,33 +32,36 @@ pub fn judge_point<S: SampledProblem>(problem: S, candidate: Candidate, sampling
     let meta = problem.meta().clone();
     meta.validate().map_err(|source| Error::Problem { name: meta.name.clone(), source })?;
     candidate.fits(&meta).map_err(|reason| Error::Point { reason })?;
+    let wrong = |error: MetaError| Error::Point { reason: error.to_string() };
     let batches = sampling.judge.batches;
     let size = sampling.judge.samples.div_ceil(batches);
     let mut sampler = Sampler::new(problem, &meta, sampling);
-    let (mut errors, mut values) = (SampleMean::new(meta.n()), SampleMean::new(meta.m()));
-    let mut jacobian = SampleMean::new(meta.jacobian_len());
+    let (mut errors, mut gradient) = (SampleMean::new(meta.n()), SampleMean::new(meta.n()));
+    let (mut values, mut jacobian) = (SampleMean::new(meta.m()), SampleMean::new(meta.jacobian_len()));
     let mut events = Events::new(meta.m());
     let events_matter = meta.m() > 0 && SampledProblem::accesses(&sampler.problem).constraints.is_sampled();
     for batch in 0..batches {
         sampler.sample(&meta, candidate.x, size, batch == 0)?;
-        errors.add(&candidate.error(&meta, &sampler.batch[0], &sampler.batch[2]));
+        errors.add(&candidate.with(&sampler.batch).error(&meta).map_err(wrong)?);
+        gradient.add(&sampler.batch[0]);
         values.add(&sampler.batch[1]);
         events.add(&sampler.batch[1]);
         jacobian.add(&sampler.batch[2]);
     }
     let k = confidence::factor(1.0 - sampling.judge.confidence, batches);
     let noise = k * values.standard_error();
-    let violation = violation(&meta, &values.mean);
+    let means = [gradient.mean, values.mean, jacobian.mean.clone()];
+    let residuals = KktResiduals::new(&meta, candidate.with(&means)).map_err(wrong)?;
     let is_inequality = |i: &usize| meta.c_lower[*i] < meta.c_upper[*i];
     let inequalities: Vec<f64> = (0..meta.m()).filter(is_inequality).map(|i| candidate.row_multipliers[i]).collect();
     let upper = |value: f64, noise: f64| Bounded { value, upper: value + noise };
     Ok(Verdict {
-        stationarity: upper(norm(&errors.mean), k * errors.standard_error()),
-        feasibility: upper(norm(&violation), noise),
-        complementarity: upper(candidate.complementarity(&meta, &values.mean), norm(&inequalities) * noise),
+        stationarity: upper(residuals.stationarity, k * errors.standard_error()),
+        feasibility: upper(residuals.feasibility, noise),
+        complementarity: upper(residuals.complementarity, norm(&inequalities) * noise),
         infeasible: upper(
-            candidate.slope_of_violation(&meta, &jacobian.mean, &violation),
-            norm(&jacobian.mean) * noise + (norm(&violation) + noise) * k * jacobian.standard_error(),
+            residuals.infeasible_stationarity,
+            norm(&jacobian.mean) * noise + (residuals.feasibility + noise) * k * jacobian.standard_error(),
         ),
         objective: None,
         confidence: sampling.judge.confidence,
@@ -86,52 +89,11 @@ impl Candidate<'_> {
         }
     }
 
-    /// `g + J^T y - mu`; nothing is asked of a fixed variable.
-    fn error(&self, meta: &Meta, g: &[f64], values: &[f64]) -> Vec<f64> {
-        let mut error = g.to_vec();
-        for (k, value) in values.iter().enumerate() {
-            let (row, column) = meta.jacobian.place(k, meta.n());
-            error[column] += value * self.row_multipliers[row];
-        }
-        for (i, error) in error.iter_mut().enumerate() {
-            *error = if meta.x_lower[i] == meta.x_upper[i] { 0.0 } else { *error - self.bound_multipliers[i] };
-        }
-        error
+    /// The point with gradient, constraints and Jacobian there.
+    fn with<'a>(&'a self, [gradient, constraints, jacobian]: &'a [Vec<f64>; 3]) -> KktPoint<'a> {
+        let Candidate { x, row_multipliers, bound_multipliers } = *self;
+        KktPoint { x, gradient, constraints, jacobian, row_multipliers, bound_multipliers }
     }
-
-    /// A multiplier of a row is `<= 0` at its lower bound, one of a variable is `>= 0` there.
-    fn complementarity(&self, meta: &Meta, c: &[f64]) -> f64 {
-        let rows = (0..meta.m()).map(|i| product(self.row_multipliers[i], c[i], meta.c_upper[i], meta.c_lower[i]));
-        let variables = (0..meta.n()).map(|i| product(self.bound_multipliers[i], self.x[i], meta.x_lower[i], meta.x_upper[i]));
-        rows.chain(variables).sum()
-    }
-
-    /// `|x - clip(x - J^T v)|` for the violation `v`.
-    fn slope_of_violation(&self, meta: &Meta, values: &[f64], violation: &[f64]) -> f64 {
-        let mut slope = vec![0.0; meta.n()];
-        for (k, value) in values.iter().enumerate() {
-            let (row, column) = meta.jacobian.place(k, meta.n());
-            slope[column] += value * violation[row];
-        }
-        for (i, slope) in slope.iter_mut().enumerate() {
-            *slope = self.x[i] - (self.x[i] - *slope).max(meta.x_lower[i]).min(meta.x_upper[i]);
-        }
-        norm(&slope)
-    }
-}
-
-/// |multiplier| times the distance to the bound that its sign names. Nothing can push from a bound that is not there.
-fn product(multiplier: f64, value: f64, if_positive: f64, if_negative: f64) -> f64 {
-    let bound = if multiplier > 0.0 { if_positive } else { if_negative };
-    match multiplier == 0.0 || if_positive == if_negative {
-        true => 0.0,
-        false if bound.abs() >= INFINITE => f64::INFINITY,
-        false => multiplier.abs() * (value - bound).abs(),
-    }
-}
-
-fn violation(meta: &Meta, c: &[f64]) -> Vec<f64> {
-    c.iter().enumerate().map(|(i, c)| c - c.max(meta.c_lower[i]).min(meta.c_upper[i])).collect()
 }
 
 /// Batches of all three functions.

@@ -1,7 +1,7 @@
 //! A run on disk: everything that the next iteration depends on, so that a resumed run equals an uninterrupted one bit for bit.
 
-use std::fs;
-use std::path::Path;
+#[cfg(feature = "checkpoint")]
+use std::{fs, path::Path};
 
 use serde::{Deserialize, Serialize};
 use tangor_problem::{Counts, Exact, Problem, SampledProblem, Samples};
@@ -13,6 +13,7 @@ use crate::noise::sampled_step::Average;
 use crate::run::best::Best;
 use crate::run::clock::Clock;
 use crate::run::state::Progress;
+#[cfg(feature = "checkpoint")]
 use crate::run::whole_file;
 use crate::solver::Solver;
 use crate::{Error, Settings};
@@ -46,6 +47,7 @@ pub struct Checkpoint {
     best: Best,
     noisy: Option<SavedNoise>,
     /// What the caller wants to find again, such as where the problem comes from; the solver does not look at it.
+    #[cfg(feature = "checkpoint")]
     #[serde(default)]
     pub note: serde_json::Value,
 }
@@ -96,6 +98,7 @@ impl Beginning {
 }
 
 /// What every version has: it is read first, since the rest may have changed.
+#[cfg(feature = "checkpoint")]
 #[derive(Deserialize)]
 struct Header {
     version: u32,
@@ -107,16 +110,20 @@ impl Checkpoint {
         self.progress.iteration
     }
 
+    /// The wall time that the run has taken so far.
+    pub fn seconds(&self) -> f64 {
+        self.seconds
+    }
+}
+
+/// Checkpoints as files.
+#[cfg(feature = "checkpoint")]
+impl Checkpoint {
     /// Writes the file whole or not at all: a kill at any moment leaves the old one or the new one.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         let fail = |error: std::io::Error| Error::Checkpoint { file: path.display().to_string(), reason: error.to_string() };
         let text = serde_json::to_vec(self).map_err(|error| fail(error.into()))?;
         whole_file::write(path, &text).map_err(fail)
-    }
-
-    /// The wall time that the run has taken so far.
-    pub fn seconds(&self) -> f64 {
-        self.seconds
     }
 
     /// Reads a file.
@@ -167,6 +174,7 @@ impl<S: SampledProblem> Solver<S> {
             progress,
             best: self.outcome.best.clone(),
             noisy: self.save_noise(),
+            #[cfg(feature = "checkpoint")]
             note: serde_json::Value::Null,
         };
         let beginning = &self.beginning;

@@ -1,16 +1,20 @@
 //! Everything a user can choose, as plain data. Each field says what it means, its range and where its default comes from.
 
-pub(crate) mod assign;
+#[cfg(feature = "toml")]
+mod assign;
 mod preset;
+pub(crate) mod ranges;
 mod sampling;
 
+#[cfg(feature = "toml")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use sampling::*;
 
 /// All settings of a run. The defaults need no tuning.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// When a point is good enough.
@@ -34,7 +38,8 @@ pub struct Settings {
 }
 
 /// When a point is good enough. All residuals are unscaled.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Tolerance {
     /// Largest `|g + J^T y - mu|` (2-norm) of an eps-KKT point; > 0. Default: 1e-6, as the field has it.
@@ -55,7 +60,8 @@ impl Default for Tolerance {
 }
 
 /// When to give up.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// Starts from random points near by before a stationary point of the violation is called infeasible, each farther away than the one
@@ -96,7 +102,8 @@ impl Default for Limits {
 }
 
 /// The mapping `A(x)`; `J J^T A` must be symmetric positive definite.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Mapping {
     /// `A = alpha I`: a linearised augmented Lagrangian method.
@@ -129,7 +136,8 @@ impl Default for Mapping {
 }
 
 /// The normal step, which repairs the constraints.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Normal {
     /// Which subproblem. Default: majorised, which solved most problems when we measured.
@@ -147,7 +155,8 @@ impl Default for Normal {
 }
 
 /// Which normal subproblem. `v` is the part of `u` in the null space of `J`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NormalVariant {
     /// `min 1/2 |h + J u|^2 + L_c |h| / 2 |u|^2`: the curvature that the linearisation misses is added.
@@ -164,7 +173,8 @@ pub enum NormalVariant {
 }
 
 /// The metric `H`, positive definite.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Metric {
     /// Which metric. Default: quasi-Newton.
@@ -198,7 +208,8 @@ impl Default for Metric {
 }
 
 /// Which metric.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MetricKind {
     /// `H = I`: the paper.
@@ -218,7 +229,8 @@ pub enum MetricKind {
 }
 
 /// The merit parameter `rho` of `phi = f + rho |h|`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Merit {
     /// Whether `rho` falls when it is far larger than what recent steps needed; at most 16 times in a run. The paper's never falls.
@@ -237,7 +249,8 @@ impl Default for Merit {
 }
 
 /// The stepsize `eta = min(tau / (L_f + rho L_c), 1)`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Stepsize {
     /// How much of the proven stepsize to take; in (0, 1). Default: 0.9.
@@ -260,7 +273,8 @@ impl Default for Stepsize {
 }
 
 /// Where the Lipschitz constants of the derivatives come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Lipschitz {
     /// Estimated at each trial point and corrected until the merit function descends.
@@ -276,7 +290,8 @@ pub enum Lipschitz {
 }
 
 /// The subproblem kernel, an active-set method.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Kernel {
     /// Relative accuracy of `J s = r`; > 0. Default: 1e-11.
@@ -298,7 +313,8 @@ impl Default for Kernel {
 }
 
 /// How the kernel's system is factorised.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Factorisation {
     /// By size and density.
@@ -313,7 +329,8 @@ pub enum Factorisation {
 }
 
 /// How the problem is scaled inside.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Scaling {
     /// Not at all.

@@ -39,7 +39,7 @@ impl Settings {
     }
 
     /// The settings of this name, with the tolerances, the limits on work and the seed that are set already.
-    pub(crate) fn preset(&self, name: &str) -> Result<Settings, SettingsError> {
+    pub fn preset(&self, name: &str) -> Result<Settings, SettingsError> {
         let mut settings = match name {
             "default" => Settings::default(),
             "paper" => Settings::paper(),
@@ -58,7 +58,7 @@ impl Settings {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "toml"))]
 mod tests {
     use super::*;
 

@@ -1,13 +1,15 @@
 //! Settings of the stochastic method.
 
+#[cfg(feature = "toml")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::SettingsError;
-use crate::settings::assign::in_range;
+use crate::settings::ranges::in_range;
 
 /// How sampled functions are estimated and judged.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Sampling {
     /// The seed of all draws. Default: 0.
@@ -124,7 +126,8 @@ impl Estimation {
 }
 
 /// How one function is estimated, when it is not exact.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Estimation {
     /// Mini-batch or recursive momentum. Default: momentum.
@@ -149,7 +152,8 @@ impl Default for Estimation {
 }
 
 /// Which estimator.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Estimator {
     /// The average over new samples.
@@ -160,7 +164,8 @@ pub enum Estimator {
 }
 
 /// How many samples per iteration.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Batch {
     /// Always as many.
@@ -185,7 +190,8 @@ pub enum Batch {
 }
 
 /// The momentum parameter `a`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Momentum {
     /// What makes the most of all draws so far: `a = B / (N + B)`, when the estimate is worth `N` draws and the batch has `B`. Two
@@ -201,7 +207,8 @@ pub enum Momentum {
 }
 
 /// How much of the residual a step shall remove.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Theta {
     /// What the normal subproblem can.
@@ -214,7 +221,8 @@ pub enum Theta {
 }
 
 /// The constants of the paper's batch sizes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Schedule {
     /// Bound on the error of a sampled gradient; > 0. Default: 1.
@@ -236,7 +244,8 @@ impl Default for Schedule {
 }
 
 /// How a point is judged: on fresh samples, with a confidence bound.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Judge {
     /// For the first time after so many iterations, then after as many again or a quarter of all, and at the end. 0: only at the end.
