@@ -32,28 +32,23 @@ def make(batch):
     return model, closure
 
 
-def seconds(action, repeats):
-    """The median of the processor's time."""
-    times = []
-    for _ in range(repeats):
-        began = time.process_time()
-        action()
-        times.append(time.process_time() - began)
-    return statistics.median(times)
+def seconds(action):
+    """The processor's time."""
+    began = time.process_time()
+    action()
+    return time.process_time() - began
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--batch", type=int, default=128)
-    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--repeats", type=int, default=31)
     options = parser.parse_args()
     torch.set_num_threads(1)
     model, closure = make(options.batch)
     parameters = list(model.parameters())
     d = sum(p.numel() for p in parameters)
 
-    forward = seconds(closure, options.repeats)
-    backward = seconds(lambda: torch.autograd.grad(closure()[0], parameters), options.repeats) - forward
     adam = torch.optim.Adam(parameters, lr=1e-4)
 
     def adam_step():
@@ -61,9 +56,6 @@ def main():
         loss, c = closure()
         (loss + c.sum()).backward()
         adam.step()
-
-    adam_step()
-    plain = seconds(adam_step, options.repeats)
 
     optimizer = Tangor(parameters, constraints=CONSTRAINTS, lower=-0.01, upper=0.01, first_batches=2)
     evaluator, known, most = optimizer._evaluator, {p.data_ptr() for p in parameters}, 0
@@ -79,16 +71,20 @@ def main():
     evaluator.evaluate = timed
     for _ in range(14):
         optimizer.step(closure)
-    evaluations, steps, probes = [], [], []
+        adam_step()
+    actions = {"forward": closure, "both": lambda: torch.autograd.grad(closure()[0], parameters), "adam": adam_step}
+    times = {name: [] for name in (*actions, "step", "evaluation", "probe")}
     for _ in range(options.repeats):
+        # One after the other, so that a busy machine is so for all of them.
+        closure()
+        for name, action in actions.items():
+            times[name].append(seconds(action))
         spent.clear()
-        began = time.process_time()
-        optimizer.step(closure)
-        total = time.process_time() - began
-        (steps if len(spent) == 2 else probes).append(total)
-        evaluations.append(statistics.mean(spent))
-        rest = total - sum(spent)
-    step, evaluation = statistics.median(steps), statistics.median(evaluations)
+        total = seconds(lambda: optimizer.step(closure))
+        times["step" if len(spent) == 2 else "probe"].append(total)
+        times["evaluation"].append(statistics.mean(spent))
+    forward, both, plain, step, evaluation = (statistics.median(times[name]) for name in (*actions, "step", "evaluation"))
+    backward = both - forward
 
     def watched(*args):
         nonlocal most
@@ -111,7 +107,7 @@ def main():
     print(f"step of Adam              {1e3 * plain:8.1f} ms")
     print(f"step of Tangor            {1e3 * step:8.1f} ms = {step / unit:.2f} backward passes = {step / plain:.2f} steps of Adam")
     print(f"  forward and {1 + CONSTRAINTS} rows       {1e3 * evaluation:8.1f} ms, twice in a step")
-    print(f"  all else                {1e3 * (step - 2 * evaluation):8.1f} ms (last: {1e3 * rest:.1f})")
+    print(f"  all else                {1e3 * (step - 2 * evaluation):8.1f} ms")
     print(f"allowed                   {1e3 * allowed * unit:8.1f} ms = {allowed:.2f} backward passes")
     print(f"memory                    {most / 4 / d:8.2f} d numbers, allowed {6 + 3 * CONSTRAINTS} d")
 

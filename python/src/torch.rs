@@ -15,14 +15,11 @@ use pyo3::prelude::*;
 use tangor_solver::Kernel;
 use tangor_solver::internals::StoredSubproblem;
 
-/// A pivot this small, relative to the diagonal of its row, is rounding: the row depends on others.
-const ROUNDING: f64 = 4.0 * f64::EPSILON;
-
 /// Multipliers `y`, slacks `t`, factorisations, and whether the subproblem was solved.
 type Solution<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, u32, bool);
 
 /// Solves a subproblem that is known by its products. `slack_rows`, in ascending order, are those with a slack; `weights`, `low` and `high` are
-/// of the slacks.
+/// of the slacks. `rounding` is that of the products, relative to the norms of both rows: a row that others explain up to this depends on them.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 pub fn solve_from_products<'py>(
@@ -35,6 +32,7 @@ pub fn solve_from_products<'py>(
     low: PyReadonlyArray1<'py, f64>,
     high: PyReadonlyArray1<'py, f64>,
     start: PyReadonlyArray1<'py, f64>,
+    rounding: f64,
 ) -> PyResult<Solution<'py>> {
     let (m, slacks) = (target.len(), slack_rows.len());
     let lengths = [weights.len(), low.len(), high.len()];
@@ -52,7 +50,7 @@ pub fn solve_from_products<'py>(
     if numbers.any(|value| !value.is_finite()) || !is_positive {
         return Err(PyValueError::new_err("the subproblem has a NaN, an infinity or a negative weight"));
     }
-    let rows = factor(m + 1, &values);
+    let rows = factor(m + 1, &values, rounding);
     let entries: Vec<(usize, usize, f64)> =
         (0..m).flat_map(|i| (0..=m).map(move |j| (i, j))).map(|(i, j)| (i, j, rows[(i + 1) * (m + 1) + j])).collect();
     let mut problem = StoredSubproblem::new(m, m + 1, &entries, false, &slack_rows);
@@ -73,14 +71,14 @@ pub fn solve_from_products<'py>(
 }
 
 /// `F` with `F F^T` equal to a positive semidefinite matrix, by Cholesky's method with the largest pivot first, relative to its row.
-fn factor(size: usize, matrix: &[f64]) -> Vec<f64> {
+fn factor(size: usize, matrix: &[f64], rounding: f64) -> Vec<f64> {
     let scale: Vec<f64> = (0..size).map(|i| matrix[i * size + i].max(0.0).sqrt()).collect();
     let scaled = |i: usize, j: usize| if scale[i] * scale[j] > 0.0 { matrix[i * size + j] / scale[i] / scale[j] } else { 0.0 };
     let mut rest: Vec<f64> = scale.iter().map(|scale| f64::from(u8::from(*scale > 0.0))).collect();
     let mut f = vec![0.0; size * size];
     for column in 0..size {
         let pivot = (0..size).fold(0, |best, i| if rest[i] > rest[best] { i } else { best });
-        if rest[pivot] <= ROUNDING * size as f64 {
+        if rest[pivot] <= rounding * size as f64 {
             break;
         }
         let root = rest[pivot].sqrt();

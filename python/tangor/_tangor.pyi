@@ -85,5 +85,6 @@ def solve_from_products(
     low: Vector,
     high: Vector,
     start: Vector,
+    rounding: float,
 ) -> tuple[Vector, Vector, int, bool]: ...
 def weighted_squares(n: int) -> Model: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -12,22 +13,29 @@ import torch
 
 from ._engines import local, to_host
 from ._flat import Flat
-from ._products import row_sums, wide
+from ._precision import Precision
+from ._products import row_sums, rows_times, wide
 
 __all__ = ["Batch", "Evaluator"]
+
+# On the processor a backward pass over so many parameters keeps it busy, and one for each row, into memory that stays, is faster than one for all.
+LONG_ROWS = 65_536
 
 
 @dataclass
 class Batch:
-    """One batch at one point. `parts` are its derivatives, parameter by parameter: the gradient of the loss is the first row, then comes the
-    Jacobian."""
+    """One batch at one point. `parts` are its derivatives, some columns each: the gradient of the loss is the first row, then comes the
+    Jacobian. They may lie in memory that the next evaluation uses again."""
 
     loss: float
     c: np.ndarray
     parts: list[torch.Tensor]
     size: float
     told: tuple[torch.Tensor, torch.Tensor]
-    finite: bool
+
+    def has_values(self) -> bool:
+        """Whether loss and constraints are finite; where they are, derivatives may still not be."""
+        return math.isfinite(self.loss) and bool(np.isfinite(self.c).all())
 
     def scale(self, factors: np.ndarray) -> None:
         """Loss and constraints in other units."""
@@ -44,7 +52,10 @@ class Evaluator:
         self.flat = flat
         # None: the first call tells.
         self.m = constraints
-        self.batched = not flat.engine.by_backward
+        self.batched = not flat.engine.by_backward and not (flat.device.type == "cpu" and flat.d >= LONG_ROWS)
+        self._rows: torch.Tensor | None = None
+        # Of the numbers that the closure computes with; 0 until it was called.
+        self.eps = 0.0
 
     def evaluate(self, closure: Callable[[], Any], factors: np.ndarray | None, size: float = 1.0) -> Batch:
         """The closure's batch at the parameters as they are, averaged over all ranks."""
@@ -54,17 +65,28 @@ class Evaluator:
             parts = self._derivatives(loss, c)
         values = torch.cat([loss.detach().reshape(1), c.detach()]).to(wide(loss))
         values, parts, size = flat.engine.average(values, parts, size)
-        # One way to the host for all that is told of the batch.
-        numbers = flat.engine.host(row_sums(parts)) if flat.engine.by_backward else to_host(row_sums(parts))
         told = to_host(values)
-        finite = bool(np.isfinite(numbers).all() and np.isfinite(told).all())
-        batch = Batch(float(told[0]), told[1:].copy(), parts, size, (values[0].to(loss.dtype), values[1:].to(c.dtype)), finite)
+        batch = Batch(float(told[0]), told[1:].copy(), parts, size, (values[0].to(loss.dtype), values[1:].to(c.dtype)))
         if factors is not None:
             batch.scale(factors)
         return batch
 
+    def _first_call(self, closure: Callable[[], Any]) -> Any:
+        with Precision() as precision:
+            told = closure()
+        self.eps = max(precision.coarsest, torch.finfo(self.flat.dtype).eps)
+        return told
+
+    def along(self, batch: Batch, s: torch.Tensor) -> np.ndarray:
+        """The products of its rows with a vector: as NaN and infinity stay such in any sum, they also tell whether all rows are finite."""
+        return self.flat.engine.host(rows_times(batch.parts, self.flat.cut(s, batch.parts)))
+
+    def is_finite(self, batch: Batch) -> bool:
+        """Whether all of a batch is finite."""
+        return batch.has_values() and bool(np.isfinite(self.flat.engine.host(row_sums(batch.parts))).all())
+
     def _call(self, closure: Callable[[], Any]) -> tuple[torch.Tensor, torch.Tensor]:
-        told = closure()
+        told = closure() if self.eps > 0.0 else self._first_call(closure)
         if not (isinstance(told, (tuple, list)) and len(told) == 2):
             raise TypeError("the closure must return two things, the loss and the constraints: return loss, c")
         loss, c = told
@@ -84,7 +106,7 @@ class Evaluator:
         """One batched backward pass; where an operation cannot do that, one pass for each row."""
         outputs = [(value, at) for value, at in ((loss, 0), (c, 1)) if value.requires_grad and value.numel()]
         if not outputs:
-            return [self._zeros(size) for size in self.flat.sizes]
+            return [self._kept().zero_()]
         try:
             if self.batched and self.m:
                 try:
@@ -104,6 +126,12 @@ class Evaluator:
     def _zeros(self, size: int) -> torch.Tensor:
         return torch.zeros(1 + (self.m or 0), size, dtype=self.flat.dtype, device=self.flat.device)
 
+    def _kept(self) -> torch.Tensor:
+        """All rows, in memory that stays: to have it anew each time costs more than to fill it."""
+        if self._rows is None:
+            self._rows = self.flat.zeros(1 + (self.m or 0))
+        return self._rows
+
     def _together(self, outputs: list[tuple[torch.Tensor, int]]) -> list[torch.Tensor]:
         count = 1 + (self.m or 0)
         rows = torch.eye(count, device=self.flat.device)
@@ -118,16 +146,17 @@ class Evaluator:
         ]
 
     def _row_by_row(self, outputs: list[tuple[torch.Tensor, int]]) -> list[torch.Tensor]:
-        parts = [self._zeros(size) for size in self.flat.sizes]
+        kept = self._kept()
+        if len(outputs) < 1 + (self.m is not None and self.m > 0):
+            kept.zero_()
         rows = [(one, row) for value, at in outputs for row, one in enumerate(value.reshape(-1), start=at)]
         for number, (one, row) in enumerate(rows):
             # The last pass lets go of the graph.
             keep = number + 1 < len(rows)
             take = self._accumulated if self.flat.engine.by_backward else self._differentiated
-            for part, made in zip(parts, take(one, keep)):
-                if made is not None:
-                    part[row] = made.detach().reshape(-1)
-        return parts
+            for place, made in zip(self.flat.split(kept[row]), take(one, keep)):
+                place.zero_() if made is None else place.copy_(made.detach().reshape(-1))
+        return [kept]
 
     def _differentiated(self, one: torch.Tensor, keep: bool) -> Iterable[torch.Tensor | None]:
         return torch.autograd.grad(one, self.flat.parameters, allow_unused=True, retain_graph=keep)  # type: ignore[no-any-return]

@@ -84,8 +84,8 @@ class _Mean:
 
     def add(self, batch: Batch) -> None:
         self.count += 1
-        for mean, part in zip(self.flat.split(self.derivatives), batch.parts):
-            mean.add_(part - mean, alpha=1.0 / self.count)
+        for mean, part in zip(self.flat.cut(self.derivatives, batch.parts), batch.parts):
+            mean.lerp_(part, 1.0 / self.count)
         self.grams += self.flat.engine.host(gram(batch.parts))
         self.values.append(np.concatenate([[batch.loss], batch.c]))
 
@@ -145,7 +145,7 @@ def certify(
     halves: list[_Mean] = []
     for number, data in enumerate(loader):
         batch = evaluator.evaluate(lambda: loss_and_constraints(model, data), None)
-        if not batch.finite:
+        if not evaluator.is_finite(batch):
             raise ValueError(f"batch {number} of the loader has a NaN or an infinity in its loss, constraints or derivatives")
         halves = halves or [_Mean(flat, len(batch.c)) for _ in range(1 if exact else 2)]
         halves[number % len(halves)].add(batch)

@@ -37,6 +37,7 @@ def save(optimizer: Any) -> dict[str, Any]:
         "row_scale": optimizer._row_scale.tolist(),
         "limits": _plain({"lower": optimizer._limits.lower, "upper": optimizer._limits.upper}),
         "batched": optimizer._evaluator.batched,
+        "eps": optimizer._evaluator.eps,
     }
 
 
@@ -79,7 +80,7 @@ def load(optimizer: Any, saved: dict[str, Any]) -> None:
     optimizer._warm = Warm(**{name: _array(value) for name, value in saved["warm"].items()})
     optimizer._objective_scale, optimizer._row_scale = saved["objective_scale"], _array(saved["row_scale"])
     optimizer._scaled = optimizer._limits.scaled(optimizer._row_scale)
-    optimizer._evaluator.batched = saved["batched"]
+    optimizer._evaluator.batched, optimizer._evaluator.eps = saved["batched"], saved["eps"]
 
 
 def _array(values: list[float]) -> np.ndarray:

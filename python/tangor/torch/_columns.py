@@ -8,11 +8,16 @@ import numpy as np
 import torch
 
 from ._flat import Flat
-from ._kernel import Look
+from ._kernel import ROUNDING, Look
 from ._metric import Diagonal, Uniform
-from ._products import LONG, pieces, wide
+from ._products import dots, gram, pieces, wide
 
 __all__ = ["Columns", "Steps"]
+
+# So many columns at a time go to double precision where parameters have bounds.
+BOUNDED = 8_192
+# What products of rows in single precision are off by, relative to the rows' norms: a row that others explain up to this depends on them.
+SINGLE_ROUNDING = 1e-8
 
 
 @dataclass
@@ -33,6 +38,8 @@ class Columns:
     def __init__(self, flat: Flat, derivatives: torch.Tensor, metric: Diagonal | Uniform, at: torch.Tensor) -> None:
         self.flat, self.derivatives, self.metric, self.at = flat, derivatives, metric, at
         self.bounded = flat.low is not None
+        # Of products of rows, in the precision of the parameters.
+        self.rounding = ROUNDING if derivatives.dtype == torch.float64 else SINGLE_ROUNDING
 
     def _room(self, piece: slice, kind: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
         """How far the parameters may go down and up."""
@@ -42,14 +49,11 @@ class Columns:
 
     def products(self) -> tuple[np.ndarray, np.ndarray]:
         """`(g, A)^T (g, A)` and `(g, A)^T D^-1 (g, A)`."""
-        count, kind = len(self.derivatives), wide(self.derivatives)
-        total = torch.zeros(2, count, count, dtype=kind, device=self.flat.device)
+        plain = gram([self.derivatives])
+        weighted = torch.zeros_like(plain)
         for piece in pieces(self.flat.d):
-            rows = self.derivatives[:, piece].to(kind)
-            total[0].addmm_(rows, rows.T)
-            weighted = rows * self.metric.entries(piece).to(kind).rsqrt_()
-            total[1].addmm_(weighted, weighted.T)
-        both = self.flat.engine.host(total)
+            weighted += gram([self.derivatives[:, piece] * self.metric.entries(piece).rsqrt_()])
+        both = self.flat.engine.host(torch.stack([plain, weighted]))
         return both[0], both[1]
 
     def look(self, y: np.ndarray, normal: bool) -> Look:
@@ -59,7 +63,7 @@ class Columns:
         totals = torch.zeros(1 + count * (3 + count), dtype=kind, device=self.flat.device)
         value, reaction, held, terms, products = totals.split([1, count, count, count, count * count])
         square = products.view(count, count)
-        for piece in pieces(self.flat.d):
+        for piece in pieces(self.flat.d, BOUNDED):
             rows, (low, high) = self.derivatives[:, piece].to(kind), self._room(piece, kind)
             entries = torch.ones_like(low) if normal else self.metric.entries(piece).to(kind)
             v = coefficients @ rows
@@ -82,18 +86,14 @@ class Columns:
         """`s` for these multipliers, into a vector if there is one, and what is known of it."""
         coefficients, kind = self.flat.tensor(np.concatenate([[1.0], y])), wide(self.derivatives)
         total = torch.zeros(5, dtype=kind, device=self.flat.device)
-        for piece in pieces(self.flat.d, LONG):
-            v, entries = coefficients @ self.derivatives[:, piece], self.metric.entries(piece)
-            s = (v / entries).neg_()
+        for piece in pieces(self.flat.d):
+            rows, entries = self.derivatives[:, piece], self.metric.entries(piece)
+            v = torch.mv(rows.T, coefficients)
+            s = torch.div(v, entries, out=None if out is None else out[piece]).neg_()
+            weighted = -v
             if self.bounded:
                 s.clamp_(*self._room(piece, s.dtype))
-            if out is not None:
-                out[piece] = s
-            s, v = s.to(kind), v.to(kind)
-            weighted = entries * s if self.bounded else -v
-            sums = torch.stack([self.derivatives[0, piece].to(kind), weighted, s]) @ s
-            total[:3] += sums
-            total[3] += weighted @ weighted
-            if self.bounded:
-                total[4] += (v + weighted).abs() @ s.abs()
+                weighted = entries * s
+                total[4] += dots([([v.add_(weighted).abs_()], [s.abs()])])[0]
+            total[:4] += dots([([rows[0]], [s]), ([weighted], [s]), ([s], [s]), ([weighted], [weighted])])
         return Steps(*(float(one) for one in self.flat.engine.host(total)))

@@ -91,7 +91,7 @@ def solve(
         sizes = np.diag(products)[1:]
         found, look = _kernel.solve_with_bounds(lambda y: columns.look(y, normal), sizes, target, softness, rows, start)
         return found, look.reaction
-    found = _kernel.solve(products, target, softness, rows, start)
+    found = _kernel.solve(products, target, softness, rows, start, columns.rounding)
     return found, -(products[1:, 1:] @ found.y + products[1:, 0])
 
 

@@ -7,7 +7,6 @@ Gradient and Jacobian are the rows of one buffer like the parameters.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,11 +14,10 @@ import torch
 
 from ._batch import Batch
 from ._flat import Flat
-from ._metric import Diagonal
-from ._products import pieces, wide
+from ._products import dots, pieces, wide
 from ._worth import Worth
 
-__all__ = ["Change", "Estimates", "Seen"]
+__all__ = ["Change", "Estimates", "Left", "Seen"]
 
 # So many entries of a row, chosen at random, stand for all when two batches are compared.
 MOST_COMPARED = 16_384
@@ -38,14 +36,27 @@ class Seen:
 
 
 @dataclass
-class Change:
-    """How a batch changed along a step `s`: squares of the norms of the changes of gradient, Jacobian and Lagrangian's gradient `dl`, and
-    `dl^T s`."""
+class Left:
+    """What is kept of a batch at the point that a step leaves: its constraints beside their estimate, the products of its rows with the step, the
+    gradient of its Lagrangian, and of some columns all rows."""
 
-    gradient: float
+    c: np.ndarray
+    estimate: np.ndarray
+    size: float
+    along: np.ndarray
+    lagrangian: torch.Tensor
+    some: torch.Tensor
+
+
+@dataclass
+class Change:
+    """How a batch changed along a step `s`: squares of the norms of the changes of the Jacobian and of the Lagrangian's gradient `dl`, `dl^T s`,
+    and of some columns all rows. That of the Jacobian comes from these columns."""
+
     jacobian: float
     lagrangian: float
     along: float
+    some: torch.Tensor
 
 
 class Estimates:
@@ -60,14 +71,10 @@ class Estimates:
         self.seen: Seen | None = None
         self.rounding = (64.0 * torch.finfo(flat.dtype).eps) ** 2
         # The same columns in every run, sorted so that each part finds its own.
-        self.columns: list[torch.Tensor] | None = None
+        self.columns: np.ndarray | None = None
         if flat.d > MOST_COMPARED:
-            drawn = torch.randint(flat.d, (MOST_COMPARED,), generator=torch.Generator().manual_seed(0)).sort().values
-            starts = np.cumsum([0, *flat.sizes])
-            edges = torch.searchsorted(drawn, torch.as_tensor(starts)).tolist()
-            self.columns = [
-                (drawn[first:last] - int(start)).to(flat.device) for first, last, start in zip(edges, edges[1:], starts)
-            ]
+            drawn = torch.randint(flat.d, (MOST_COMPARED,), generator=torch.Generator().manual_seed(0))
+            self.columns = np.sort(drawn.numpy())
         self.factor = flat.d / MOST_COMPARED if self.columns is not None else 1.0
 
     def worths(self) -> tuple[Worth, Worth, Worth]:
@@ -77,34 +84,43 @@ class Estimates:
     def gather(self, batch: Batch) -> None:
         """One more batch for the average at the start."""
         self.gathered += 1
-        for mean, part in zip(self.flat.split(self.derivatives), batch.parts):
-            mean.add_(part - mean, alpha=1.0 / self.gathered)
+        for mean, part in zip(self.flat.cut(self.derivatives, batch.parts), batch.parts):
+            mean.lerp_(part, 1.0 / self.gathered)
         self.c += (batch.c - self.c) / self.gathered
         for worth in self.worths():
             worth.start(worth.draws + batch.size)
             worth.batch = batch.size
 
-    def _some(self, parts: Sequence[torch.Tensor]) -> torch.Tensor:
+    def some(self, batch: Batch) -> torch.Tensor:
+        """Some columns of all rows."""
         if self.columns is None:
-            return torch.cat(list(parts), dim=1)
-        return torch.cat([part[:, columns] for part, columns in zip(parts, self.columns)], dim=1)
+            return torch.cat(batch.parts, dim=1)
+        starts = np.cumsum([0, *(part.shape[1] for part in batch.parts)])
+        edges = np.searchsorted(self.columns, starts)
+        return torch.cat(
+            [
+                part[:, torch.as_tensor(self.columns[first:last] - start, device=self.flat.device)]
+                for part, first, last, start in zip(batch.parts, edges, edges[1:], starts)
+            ],
+            dim=1,
+        )
 
-    def remember(self, here: Batch, there: Batch, moved: float) -> None:
+    def remember(self, left: Left, here: Batch, change: Change, moved: float) -> None:
         """For the comparison with the next batch."""
-        now = self._some(here.parts)
-        self.seen = Seen(now, now - self._some(there.parts), here.c.copy(), here.c - there.c, moved, here.size)
+        self.seen = Seen(left.some + change.some, change.some, here.c.copy(), here.c - left.c, moved, here.size)
 
-    def compare(self, there: Batch, past: Batch) -> None:
-        """A new batch at both ends of the last step, beside the one that was seen there: how far do two batches differ?"""
+    def compare(self, there: Batch, past: tuple[torch.Tensor, np.ndarray]) -> None:
+        """A new batch beside the one that was seen at both ends of the last step: how far do two batches differ? `past` are its columns and
+        constraints at the other end."""
         seen = self.seen
-        if seen is None or not past.finite:
+        if seen is None:
             return
-        now = self._some(there.parts)
-        drift = now - self._some(past.parts) - seen.change
+        now = self.some(there)
+        drift = now - past[0] - seen.change
         kind = wide(now)
         sums = [(one.to(kind) ** 2).sum(dim=1) for one in (now - seen.here, drift, now)]
         spread, drifts, squares = self.flat.engine.host(self.factor * torch.stack(sums))
-        c_spread, c_drift = there.c - seen.c_here, there.c - past.c - seen.c_change
+        c_spread, c_drift = there.c - seen.c_here, there.c - past[1] - seen.c_change
         sizes = (there.size, seen.size)
 
         def compare(worth: Worth, spread: float, drift: float, square: float) -> None:
@@ -117,28 +133,33 @@ class Estimates:
         compare(self.jacobian, spread[1:].sum(), drifts[1:].sum(), squares[1:].sum())
         compare(self.constraints, c_spread @ c_spread, c_drift @ c_drift, there.c @ there.c)
 
-    def advance(self, here: Batch, there: Batch, moved: float, y: np.ndarray, s: torch.Tensor, metric: Diagonal) -> Change:
-        """Goes on to the new point, and tells how the batch changed on the way there; the metric learns from it. `y` are multipliers."""
-        a = [worth.momentum(here.size) for worth in self.worths()]
-        kept = self.flat.tensor([1.0 - a[0]] + [1.0 - a[2]] * len(y))[:, None]
-        coefficients, kind = self.flat.tensor(np.concatenate([[1.0], y])), wide(self.derivatives)
-        squares = torch.zeros(1 + len(y), dtype=kind, device=self.flat.device)
-        along = torch.zeros(2, dtype=kind, device=self.flat.device)
-        split = self.flat.split
-        for number, parts in enumerate(zip(split(self.derivatives), here.parts, there.parts, split(s))):
-            # Some columns at a time: nothing as long as all parameters is made on the way.
-            for piece in pieces(parts[3].numel()):
-                estimate, new, old = (part[:, piece] for part in parts[:3])
-                change = new - old
-                estimate.sub_(old).mul_(kept).add_(new)
-                lagrangian = coefficients @ change
-                if moved > 0.0:
-                    metric.add(number, piece, lagrangian)
-                # Within a piece in the dtype of the parameters: these are sizes, of which a few digits matter.
-                squares.add_(change.mul_(change).sum(dim=1))
-                along.add_(torch.stack([lagrangian, parts[3][piece]]) @ lagrangian)
-        self.c = here.c + (1.0 - a[1]) * (self.c - there.c)
+    def leave(self, batch: Batch, y: np.ndarray, along: np.ndarray, lagrangian: torch.Tensor) -> Left:
+        """Takes a batch out of the estimates at the point that a step leaves, `estimate <- (1 - a) (estimate - new)`, so that its rows need
+        not stay. `y` are multipliers, `along` the products of its rows with the step, and `lagrangian` is memory."""
+        kept = [1.0 - worth.momentum(batch.size) for worth in self.worths()]
+        factors = self.flat.tensor([kept[0]] + [kept[2]] * len(y))[:, None]
+        coefficients, cut, parts = self.flat.tensor(np.concatenate([[1.0], y])), self.flat.cut, batch.parts
+        for estimate, part, combined in zip(cut(self.derivatives, parts), parts, cut(lagrangian, parts)):
+            torch.mv(part.T, coefficients, out=combined)
+            estimate.sub_(part).mul_(factors)
+        left = Left(batch.c, self.c, batch.size, along, lagrangian, self.some(batch))
+        self.c = kept[1] * (self.c - batch.c)
+        return left
+
+    def arrive(self, left: Left, batch: Batch, moved: float, y: np.ndarray, s: torch.Tensor) -> Change:
+        """Takes the batch in at the new point, and tells how it changed on the way there; `left.lagrangian` becomes the change of its
+        Lagrangian's gradient."""
+        a = [worth.momentum(batch.size) for worth in self.worths()]
+        coefficients, cut, parts = self.flat.tensor(np.concatenate([[1.0], y])), self.flat.cut, batch.parts
+        for estimate, part, change in zip(cut(self.derivatives, parts), parts, cut(left.lagrangian, parts)):
+            estimate.add_(part)
+            for piece in pieces(part.shape[1]):
+                torch.sub(torch.mv(part[:, piece].T, coefficients), change[piece], out=change[piece])
+        self.c = self.c + batch.c
         for worth, momentum in zip(self.worths(), a):
-            worth.advance(momentum, here.size, moved)
-        numbers = self.flat.engine.host(torch.cat([squares, along]))
-        return Change(float(numbers[0]), float(numbers[1:-2].sum()), float(numbers[-2]), float(numbers[-1]))
+            worth.advance(momentum, batch.size, moved)
+        some = self.some(batch) - left.some
+        jacobian = self.factor * some[1:].square().sum(dtype=wide(some)).reshape(1)
+        sums = dots([([left.lagrangian], [left.lagrangian]), ([left.lagrangian], [s])])
+        numbers = self.flat.engine.host(torch.cat([jacobian, sums]))
+        return Change(float(numbers[0]), float(numbers[1]), float(numbers[2]), some)

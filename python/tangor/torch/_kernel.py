@@ -21,6 +21,8 @@ from .. import _tangor
 __all__ = ["Look", "Rows", "Solution", "solve", "solve_with_bounds"]
 
 TOLERANCE = 1e-10
+# Products of rows in double precision.
+ROUNDING = 4.0 * np.finfo(float).eps
 FLOOR = 1e-300
 MOST_STEPS = 100
 # A proximal term around the last multipliers, relative to the size of each row: at first, at least, and what full and shortened steps do to it.
@@ -65,13 +67,19 @@ class Look:
 
 
 def solve(
-    products: np.ndarray, target: np.ndarray, softness: float | np.ndarray, rows: Rows, start: np.ndarray
+    products: np.ndarray,
+    target: np.ndarray,
+    softness: float | np.ndarray,
+    rows: Rows,
+    start: np.ndarray,
+    rounding: float = ROUNDING,
 ) -> Solution:
-    """The multipliers of a subproblem whose parameters have no bounds, from a first guess."""
+    """The multipliers of a subproblem whose parameters have no bounds, from a first guess. `rounding` is that of the products, relative to the
+    norms of both rows."""
     if len(target) == 0:
         return Solution(target.copy(), rows.weights.copy(), 0, True)
     y, slacks, steps, converged = _tangor.solve_from_products(
-        products, target, np.broadcast_to(softness, target.shape).copy(), rows.inequalities.tolist(), rows.weights, rows.low, rows.high, start
+        products, target, np.broadcast_to(softness, target.shape).copy(), rows.inequalities.tolist(), rows.weights, rows.low, rows.high, start, rounding
     )
     if not np.all(np.isfinite(y)):
         return Solution(np.zeros_like(target), rows.slacks(np.zeros_like(target)), steps, False)

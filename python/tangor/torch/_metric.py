@@ -38,12 +38,9 @@ class Diagonal:
             return torch.ones_like(some)
         return (some / self.step).sqrt_().clamp_(self.least, LARGEST)
 
-    def add(self, number: int, piece: slice, change: torch.Tensor) -> None:
-        """Takes in the change of the Lagrangian's gradient in some columns of a parameter."""
-        self.flat.split(self.squares)[number][piece].mul_(KEEP).addcmul_(change, change)
-
-    def finish(self, square: float) -> None:
-        """All columns took part in a step with this square of its length."""
+    def learn(self, change: torch.Tensor, square: float) -> None:
+        """Takes in the change of the Lagrangian's gradient along a step with this square of its length."""
+        self.squares.mul_(KEEP).addcmul_(change, change)
         self.step = KEEP * self.step + square / self.flat.whole
         if self.step == 0.0:
             return

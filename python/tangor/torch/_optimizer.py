@@ -13,11 +13,11 @@ from . import _checkpoint
 from ._batch import Batch, Evaluator
 from ._columns import Columns
 from ._directions import Direction, Warm, find
-from ._estimates import Change, Estimates
+from ._estimates import Change, Estimates, Left
 from ._flat import Flat
 from ._limits import read_limits, read_names
 from ._metric import Diagonal
-from ._products import dots, row_maxima
+from ._products import dots, row_maxima, row_sums
 from ._progress import DESCENT_TAU, Progress
 from ._random import RandomState
 from ._report import Report
@@ -28,6 +28,8 @@ __all__ = ["Tangor"]
 MOST_ATTEMPTS = 12
 # Once in so many steps, and in each of the first ones, a batch is taken at both ends of the step before, to learn noise and drift.
 PROBE = 10
+# Rounding of a batch's values, relative to what they are made of, in units of the closure's own precision.
+COARSE = 4.0
 
 
 class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
@@ -87,7 +89,8 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         self._evaluator = Evaluator(self._flat, constraints)
         self._estimates = Estimates(self._flat, constraints)
         self._metric, self._progress = Diagonal(self._flat), Progress()
-        self._base, self._s = self._flat.zeros(), self._flat.zeros()
+        # The last point, the step, and the change of the Lagrangian's gradient along it.
+        self._base, self._s, self._lagrangian = (self._flat.zeros() for _ in range(3))
         self._warm = Warm(np.zeros(constraints), np.zeros(constraints))
         self._multipliers = np.zeros(constraints)
         self._objective_scale, self._row_scale = 1.0, np.ones(constraints)
@@ -130,26 +133,30 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         def evaluate() -> Batch:
             return self._evaluate(closure, size, samples is not None)
 
+        past = self._at_last_point(evaluate, random)
         there = evaluate()
         self._progress.batches += 1
-        if not there.finite:
-            self._progress.skipped += 1
-            self._estimates.seen = None
-            return there.told
         if self._estimates.gathered < self._first_batches:
-            self._gather(there)
+            self._gather(there) if self._evaluator.is_finite(there) else self._skip()
             return there.told
-        self._probe(evaluate, random, there)
+        if not there.has_values():
+            self._skip()
+            return there.told
         self._flat.read(self._base)
         direction = self._find_direction()
-        here = self._find_trial(evaluate, random, there, direction, share)
-        if here is None:
-            self._flat.write(self._base)
-            self._progress.skipped += 1
-            self._estimates.seen = None
+        along = self._evaluator.along(there, direction.s)
+        if np.isfinite(along).all():
+            if past is not None:
+                self._estimates.compare(there, past)
+            self._move(evaluate, random, there, along, direction, share)
         else:
-            self._accept(here, there, direction)
+            self._skip()
         return there.told
+
+    def _skip(self) -> None:
+        """The batch is not taken in."""
+        self._progress.skipped += 1
+        self._estimates.seen = None
 
     def _evaluate(self, closure: Callable[[], Any], size: float, counted: bool) -> Batch:
         factors = np.concatenate([[self._objective_scale], self._row_scale])
@@ -176,25 +183,26 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
     def _is_probe(self, iteration: int) -> bool:
         return iteration < PROBE or iteration % PROBE == 0
 
-    def _probe(self, evaluate: Callable[[], Batch], random: RandomState, there: Batch) -> None:
-        """Compares this batch with the last one at both ends of the last step."""
+    def _at_last_point(self, evaluate: Callable[[], Batch], random: RandomState) -> tuple[torch.Tensor, np.ndarray] | None:
+        """Some columns and the constraints of this batch where the last step began, now and then, to compare it with the last batch."""
         if self._estimates.seen is None or not self._is_probe(self._progress.iteration):
-            return
+            return None
         # The direction is found anew: its memory keeps the point meanwhile.
         now = self._flat.read(self._s)
         self._flat.write(self._base)
-        random.restore()
         try:
             past = evaluate()
         finally:
             self._flat.write(now)
-        self._estimates.compare(there, past)
-        self._estimates.seen = None
+        random.restore()
+        some = self._estimates.some(past)
+        finite = past.has_values() and bool(np.isfinite(self._flat.engine.host(row_sums([some]))).all())
+        return (some, past.c) if finite else None
 
     def _find_direction(self) -> Direction:
         estimates, progress = self._estimates, self._progress
         columns = Columns(self._flat, estimates.derivatives, self._metric, self._base)
-        lipschitz, scalar = progress.constraints, self._metric.scalar
+        lipschitz, scalar = progress.cautious(), self._metric.scalar
         direction = find(columns, estimates.c, lipschitz, self._scaled, scalar, self._warm, self._s)
         self._multipliers = direction.signed
         progress.theta = direction.theta
@@ -222,61 +230,83 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         reach = min(worth.reach() for worth in (g, c, j))
         return reach / math.sqrt(least) if least > 0.0 else math.inf
 
-    def _find_trial(
-        self, evaluate: Callable[[], Batch], random: RandomState, there: Batch, direction: Direction, share: float
-    ) -> Batch | None:
-        """The parameters move; less far where a function has no value, or where the merit function of the batch does not descend.
-        None: nowhere near is there a value."""
-        progress = self._progress
+    def _move(
+        self,
+        evaluate: Callable[[], Batch],
+        random: RandomState,
+        there: Batch,
+        along: np.ndarray,
+        direction: Direction,
+        share: float,
+    ) -> None:
+        """The parameters move; less far where a function has no value, or where the merit function of the batch does not descend."""
+        progress, y = self._progress, direction.multipliers
+        self._estimates.seen = None
         eta = min(progress.stepsize(), self._sensible_move(direction) / max(direction.length, 1e-300)) * share
-        for attempt in range(MOST_ATTEMPTS + 1):
+        left = self._estimates.leave(there, y, along, self._lagrangian)
+        # Its rows are long: they go before the next ones come.
+        there.parts.clear()
+        for attempt in range(MOST_ATTEMPTS + 2):
+            if attempt > MOST_ATTEMPTS:
+                # Nowhere near has the batch a value; where it was taken first it has one.
+                eta = 0.0
+                progress.skipped += 1
             self._flat.move(self._base, direction.s, eta)
             random.restore()
             here = evaluate()
-            if here.finite:
-                if attempt == MOST_ATTEMPTS or self._descends(here, there, direction, eta):
-                    progress.eta = eta
-                    return here
+            ahead = self._evaluator.along(here, direction.s)
+            finite = here.has_values() and bool(np.isfinite(ahead).all())
+            if finite:
+                residual = self._residual(here, left)
+                bend = float(ahead[0] - left.along[0])
+                if attempt >= MOST_ATTEMPTS or self._descends(bend, left, direction, eta, residual):
+                    break
                 progress.shorten(0.25 * eta / share)
-            # Its derivatives are long: they go before the next ones come.
-            del here
+            here.parts.clear()
             eta *= 0.25
-        return None
+        if not finite:
+            raise RuntimeError(
+                "the closure gave numbers and then, at the same parameters and with the same random numbers, a NaN or an infinity: it must "
+                "give the same again"
+            )
+        progress.eta = eta
+        self._accept(here, left, direction, residual)
 
-    def _descends(self, here: Batch, there: Batch, direction: Direction, eta: float) -> bool:
+    def _residual(self, here: Batch, left: Left) -> float:
+        """`|h|` at the end of a step, as its batch has it."""
+        return float(np.linalg.norm(self._scaled.violation(left.estimate + here.c - left.c)))
+
+    def _descends(self, bend: float, left: Left, direction: Direction, eta: float, residual: float) -> bool:
         """Whether the merit function descends as the proof asks, for the very batch that was taken at both ends: its noise cancels.
-        The loss changes by `eta (g + 1/2 dg)^T s`."""
+        The loss changes by `eta (g + 1/2 dg)^T s`, where `dg^T s` is its bend."""
         if eta == 0.0:
             return True
         estimates, progress, h = self._estimates, self._progress, float(np.linalg.norm(direction.h))
-        bends = [new[0] - old[0] for new, old in zip(here.parts, there.parts)]
-        bend = float(self._flat.engine.host(dots([(bends, self._flat.split(direction.s))]))[0])
-        left = float(np.linalg.norm(self._scaled.violation(estimates.c + here.c - there.c)))
         gain = direction.theta * h
         needed = (direction.slope + 0.5 * direction.square) / gain if gain > 0.0 else 0.0
         rho = min(max(needed, 2.0 * float(np.linalg.norm(direction.multipliers))), progress.rho)
-        change = eta * (direction.slope + 0.5 * bend) + rho * (left - h)
+        change = eta * (direction.slope + 0.5 * bend) + rho * (residual - h)
         moved = eta * direction.length
         noise = 0.5 * moved * math.sqrt(estimates.gradient.noise_of_difference(moved))
         noise += rho * math.sqrt(estimates.constraints.noise_of_difference(moved))
-        rounding = 1e4 * torch.finfo(self._flat.dtype).eps
-        rounding *= eta * abs(direction.slope) + rho * (float(np.linalg.norm(estimates.c)) + h)
+        rounding = max(1e4 * torch.finfo(self._flat.dtype).eps, COARSE * self._evaluator.eps)
+        rounding *= eta * abs(direction.slope) + rho * (float(np.linalg.norm(left.estimate)) + h)
         return bool(change <= -0.5 * eta * (1.0 - DESCENT_TAU) * direction.square + 2.0 * noise + rounding)
 
-    def _accept(self, here: Batch, there: Batch, direction: Direction) -> None:
+    def _accept(self, here: Batch, left: Left, direction: Direction, residual: float) -> None:
         progress, estimates = self._progress, self._estimates
         moved = progress.eta * direction.length
-        change = estimates.advance(here, there, moved, direction.multipliers, direction.s, self._metric)
+        change = estimates.arrive(left, here, moved, direction.multipliers, direction.s)
         if moved > 0.0:
-            self._learn(change, direction, moved)
+            self._learn(left, change, direction, moved)
+            self._trust(direction, residual)
         progress.iteration += 1
         progress.moved = moved
-        progress.loss = there.loss
-        estimates.seen = None
+        progress.loss = here.loss
         if moved > 0.0 and self._is_probe(progress.iteration):
-            estimates.remember(here, there, moved)
+            estimates.remember(left, here, change, moved)
 
-    def _learn(self, change: Change, direction: Direction, moved: float) -> None:
+    def _learn(self, left: Left, change: Change, direction: Direction, moved: float) -> None:
         """Lipschitz constants and metric, from the change of the batch along the step."""
         gradient, _, jacobian = self._estimates.worths()
         weights = float(direction.multipliers @ direction.multipliers)
@@ -284,8 +314,15 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         curvature = math.sqrt(max(change.lagrangian - noise, (change.along / direction.length) ** 2))
         weighted = self._progress.eta * direction.weighted
         ratio = curvature / weighted if weighted > 0.0 else math.inf
-        self._progress.follow(math.sqrt(change.gradient) / moved, math.sqrt(change.jacobian) / moved, ratio)
-        self._metric.finish(moved**2)
+        self._progress.follow(math.sqrt(change.jacobian) / moved, ratio)
+        self._metric.learn(left.lagrangian, moved**2)
+
+    def _trust(self, direction: Direction, residual: float) -> None:
+        """How much of what the step should remove of the residual is gone on its batch."""
+        h, theta = float(np.linalg.norm(direction.h)), direction.theta
+        promised = self._progress.eta * theta * h
+        if promised > 0.0:
+            self._progress.trust((h - residual) / promised)
 
     def report(self) -> Report:
         """What is known of the run so far, in the closure's units."""
@@ -309,7 +346,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
             rho=progress.rho,
             eta=progress.eta,
             theta=progress.theta,
-            lipschitz_objective=progress.objective,
+            lipschitz_lagrangian=progress.merit,
             lipschitz_constraints=progress.constraints,
             metric=self._metric.scalar,
             worth=min(worth.draws for worth in self._estimates.worths()),

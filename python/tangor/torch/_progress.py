@@ -14,6 +14,8 @@ EXCESS, MOST_FALLS, FIRST_WINDOW = 10.0, 16, 10
 TAU, DESCENT_TAU = 0.4, 0.9
 # By how much a constant may fall at once.
 FALL = 0.5
+# The least caution of the normal step.
+LEAST_CAUTION = 1e-6
 
 
 @dataclass
@@ -35,10 +37,15 @@ class Progress:
     stationarity: float = math.nan
     feasibility: float = math.nan
     complementarity: float = math.nan
-    # Lipschitz constants of gradient and Jacobian, and that of the Lagrangian in the norm of the metric.
-    objective: float = 1.0
+    # Lipschitz constants of the Jacobian, and of the Lagrangian's gradient in the norm of the metric.
     constraints: float = 1.0
     merit: float = 0.0
+    # The share of the constant of the constraints that the normal step reckons with; the share of the residual that was removed when it was
+    # last relaxed, 0 when that is settled; and good steps until it may be relaxed again.
+    caution: float = 1.0
+    relaxed: float = 0.0
+    wait: int = 0
+    patience: int = 1
     most_needed: float = 0.0
     left: int = FIRST_WINDOW
     falls: int = 0
@@ -72,14 +79,36 @@ class Progress:
     def shorten(self, eta: float) -> None:
         """The next stepsize is at most `eta`."""
         self.shortened += 1
+        self._tighten()
         self.merit = max(self.merit, TAU / eta)
 
-    def follow(self, objective: float, constraints: float, ratio: float) -> None:
+    def cautious(self) -> float:
+        """The constant that the normal step reckons with, as Levenberg and Marquardt do: where steps keep what they promised, the linearisation
+        misses less than in the worst direction."""
+        return self.caution * self.constraints
+
+    def trust(self, kept: float) -> None:
+        """The share `kept` of what a step should remove of the residual is gone on its batch. Less caution must pay: where the violation itself
+        is nearly stationary it does not, and the caution comes back."""
+        if not (self.theta < 0.5 and kept > 0.75):
+            return
+        if self.relaxed > 0.0 and self.theta < 1.2 * self.relaxed:
+            self.patience = self.wait = min(2 * self.patience, 64)
+            self._tighten()
+        elif self.wait > 0:
+            self.wait -= 1
+        else:
+            self.relaxed = self.theta
+            self.caution = max(self.caution / 4.0, LEAST_CAUTION)
+
+    def _tighten(self) -> None:
+        self.caution, self.relaxed = min(16.0 * self.caution, 1.0), 0.0
+
+    def follow(self, constraints: float, ratio: float) -> None:
         """The same samples at two points showed these constants. Estimates rise at once and fall slowly."""
 
         def followed(old: float, new: float) -> float:
             return max(new, FALL * old) if math.isfinite(new) else old
 
-        self.objective = followed(self.objective, objective)
         self.constraints = followed(self.constraints, constraints)
         self.merit = followed(self.merit, ratio)

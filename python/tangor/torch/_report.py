@@ -27,7 +27,7 @@ class Report:
     rho: float
     eta: float
     theta: float
-    lipschitz_objective: float
+    lipschitz_lagrangian: float
     lipschitz_constraints: float
     metric: float
     worth: float
