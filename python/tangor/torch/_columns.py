@@ -10,7 +10,7 @@ import torch
 from ._flat import Flat
 from ._kernel import ROUNDING, Look
 from ._metric import Diagonal, Uniform
-from ._products import dots, gram, pieces, wide
+from ._products import dots, pieces, products, wide
 
 __all__ = ["Columns", "Steps"]
 
@@ -35,8 +35,12 @@ class Steps:
 class Columns:
     """Gradient and Jacobian as rows on the device, the metric, and bounds around the parameters, where there are any."""
 
-    def __init__(self, flat: Flat, derivatives: torch.Tensor, metric: Diagonal | Uniform, at: torch.Tensor) -> None:
+    def __init__(
+        self, flat: Flat, derivatives: torch.Tensor, metric: Diagonal | Uniform, at: torch.Tensor, scratch: torch.Tensor | None = None
+    ) -> None:
         self.flat, self.derivatives, self.metric, self.at = flat, derivatives, metric, at
+        # Memory of a vector that nobody needs meanwhile.
+        self.scratch = flat.zeros() if scratch is None else scratch
         self.bounded = flat.low is not None
         # Of products of rows, in the precision of the parameters.
         self.rounding = ROUNDING if derivatives.dtype == torch.float64 else SINGLE_ROUNDING
@@ -49,12 +53,15 @@ class Columns:
 
     def products(self) -> tuple[np.ndarray, np.ndarray]:
         """`(g, A)^T (g, A)` and `(g, A)^T D^-1 (g, A)`."""
-        plain = gram([self.derivatives])
-        weighted = torch.zeros_like(plain)
+        count, inverse = len(self.derivatives), self.metric.inverse(self.scratch)
+        total = torch.zeros(2, count, count, dtype=wide(self.derivatives), device=self.flat.device)
         for piece in pieces(self.flat.d):
-            weighted += gram([self.derivatives[:, piece] * self.metric.entries(piece).rsqrt_()])
-        both = self.flat.engine.host(torch.stack([plain, weighted]))
-        return both[0], both[1]
+            rows = self.derivatives[:, piece]
+            total[0] += products(rows, rows)
+            total[1] += products(rows, rows * inverse[piece])
+        plain, weighted = self.flat.engine.host(total)
+        # Rounding must not make it lopsided.
+        return plain, 0.5 * (weighted + weighted.T)
 
     def look(self, y: np.ndarray, normal: bool) -> Look:
         """The part with bounds at some multipliers; the normal problem has `g = 0` and `D = I`."""
@@ -84,16 +91,26 @@ class Columns:
 
     def step(self, y: np.ndarray, out: torch.Tensor | None) -> Steps:
         """`s` for these multipliers, into a vector if there is one, and what is known of it."""
-        coefficients, kind = self.flat.tensor(np.concatenate([[1.0], y])), wide(self.derivatives)
-        total = torch.zeros(5, dtype=kind, device=self.flat.device)
+        coefficients = self.flat.tensor(np.concatenate([[1.0], y]))
+        if not self.bounded:
+            return self._free_step(coefficients, out)
+        total = torch.zeros(5, dtype=wide(self.derivatives), device=self.flat.device)
         for piece in pieces(self.flat.d):
             rows, entries = self.derivatives[:, piece], self.metric.entries(piece)
             v = torch.mv(rows.T, coefficients)
             s = torch.div(v, entries, out=None if out is None else out[piece]).neg_()
-            weighted = -v
-            if self.bounded:
-                s.clamp_(*self._room(piece, s.dtype))
-                weighted = entries * s
-                total[4] += dots([([v.add_(weighted).abs_()], [s.abs()])])[0]
+            s.clamp_(*self._room(piece, s.dtype))
+            weighted = entries * s
+            total[4] += dots([([v.add_(weighted).abs_()], [s.abs()])])[0]
             total[:4] += dots([([rows[0]], [s]), ([weighted], [s]), ([s], [s]), ([weighted], [weighted])])
         return Steps(*(float(one) for one in self.flat.engine.host(total)))
+
+    def _free_step(self, coefficients: torch.Tensor, out: torch.Tensor | None) -> Steps:
+        """The same without bounds: few passes over whole vectors."""
+        v = torch.mv(self.derivatives.T, coefficients, out=out)
+        moved = self.metric.inverse(self.scratch).mul_(v).neg_()
+        sums = dots([([self.derivatives[0]], [moved]), ([v], [moved]), ([moved], [moved]), ([v], [v])])
+        slope, square, length, stationarity = (float(one) for one in self.flat.engine.host(sums))
+        if out is not None:
+            out.copy_(moved)
+        return Steps(slope, -square, length, stationarity, 0.0)

@@ -11,7 +11,7 @@ import math
 import torch
 
 from ._flat import Flat
-from ._products import wide
+from ._products import pieces, wide
 
 __all__ = ["Diagonal", "Uniform"]
 
@@ -38,13 +38,21 @@ class Diagonal:
             return torch.ones_like(some)
         return (some / self.step).sqrt_().clamp_(self.least, LARGEST)
 
+    def inverse(self, out: torch.Tensor) -> torch.Tensor:
+        """`D^-1`, into a vector."""
+        if self.step == 0.0:
+            return out.fill_(1.0)
+        for piece in pieces(self.flat.d):
+            torch.mul(self.squares[piece], 1.0 / self.step, out=out[piece]).sqrt_().clamp_(self.least, LARGEST).reciprocal_()
+        return out
+
     def learn(self, change: torch.Tensor, square: float) -> None:
         """Takes in the change of the Lagrangian's gradient along a step with this square of its length."""
         self.squares.mul_(KEEP).addcmul_(change, change)
         self.step = KEEP * self.step + square / self.flat.whole
         if self.step == 0.0:
             return
-        total = float(self.flat.engine.host(self.squares.sum(dtype=wide(self.squares))))
+        total = float(self.flat.engine.host(self.squares.sum().to(wide(self.squares))))
         size = math.sqrt(total / self.flat.whole / self.step)
         if not math.isfinite(size):
             return
@@ -61,3 +69,7 @@ class Uniform:
     def entries(self, piece: slice) -> torch.Tensor:
         """`D` of some columns."""
         return self.like.new_full((piece.stop - piece.start,), self.entry)
+
+    def inverse(self, out: torch.Tensor) -> torch.Tensor:
+        """`D^-1`, into a vector."""
+        return out.fill_(1.0 / self.entry)

@@ -145,7 +145,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         self._flat.read(self._base)
         direction = self._find_direction()
         along = self._evaluator.along(there, direction.s)
-        if np.isfinite(along).all():
+        if math.isfinite(along):
             if past is not None:
                 self._estimates.compare(there, past)
             self._move(evaluate, random, there, along, direction, share)
@@ -201,7 +201,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
 
     def _find_direction(self) -> Direction:
         estimates, progress = self._estimates, self._progress
-        columns = Columns(self._flat, estimates.derivatives, self._metric, self._base)
+        columns = Columns(self._flat, estimates.derivatives, self._metric, self._base, self._lagrangian)
         lipschitz, scalar = progress.cautious(), self._metric.scalar
         direction = find(columns, estimates.c, lipschitz, self._scaled, scalar, self._warm, self._s)
         self._multipliers = direction.signed
@@ -235,7 +235,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         evaluate: Callable[[], Batch],
         random: RandomState,
         there: Batch,
-        along: np.ndarray,
+        along: float,
         direction: Direction,
         share: float,
     ) -> None:
@@ -255,16 +255,14 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
             random.restore()
             here = evaluate()
             ahead = self._evaluator.along(here, direction.s)
-            finite = here.has_values() and bool(np.isfinite(ahead).all())
-            if finite:
+            if math.isfinite(ahead):
                 residual = self._residual(here, left)
-                bend = float(ahead[0] - left.along[0])
-                if attempt >= MOST_ATTEMPTS or self._descends(bend, left, direction, eta, residual):
+                if attempt >= MOST_ATTEMPTS or self._descends(ahead - left.along, left, direction, eta, residual):
                     break
                 progress.shorten(0.25 * eta / share)
             here.parts.clear()
             eta *= 0.25
-        if not finite:
+        if not math.isfinite(ahead):
             raise RuntimeError(
                 "the closure gave numbers and then, at the same parameters and with the same random numbers, a NaN or an infinity: it must "
                 "give the same again"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-__all__ = ["LONG", "dots", "gram", "pieces", "row_maxima", "row_sums", "rows_times", "wide"]
+__all__ = ["LONG", "dots", "gram", "pieces", "products", "row_maxima", "row_sums", "rows_times", "wide"]
 
 # So many columns at a time, which stay in the cache meanwhile.
 LONG = 65_536
@@ -27,12 +27,12 @@ def pieces(length: int, columns: int = LONG) -> Iterator[slice]:
         yield slice(at, min(at + columns, length))
 
 
-def _products(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+def products(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     """`left right^T` for matrices with long rows. Sums of a few columns lose half a digit of single precision each, in all directions: over a
     million columns this is 1e-9 of the product of the norms, where one long sum in single precision would lose 1e-6."""
     kind = wide(left)
     if left.shape[1] > MOST:
-        return sum(_products(left[:, piece], right[:, piece]) for piece in pieces(left.shape[1], MOST))  # type: ignore[return-value]
+        return sum(products(left[:, piece], right[:, piece]) for piece in pieces(left.shape[1], MOST))  # type: ignore[return-value]
     if left.dtype not in (torch.float32, torch.float64):
         left, right = left.to(torch.float32), right.to(torch.float32)
     even = left.shape[1] // SHORT * SHORT
@@ -58,7 +58,7 @@ def dots(pairs: Sequence[tuple[Sequence[torch.Tensor], Sequence[torch.Tensor]]])
 def rows_times(parts: Sequence[torch.Tensor], vector: Sequence[torch.Tensor]) -> torch.Tensor:
     """The product of a matrix with a vector, both given in the same parts."""
     return sum(  # type: ignore[return-value]
-        (_products(part, some[None])[:, 0] for part, some in zip(parts, vector)),
+        (products(part, some[None])[:, 0] for part, some in zip(parts, vector)),
         torch.zeros(parts[0].shape[0], dtype=wide(parts[0]), device=parts[0].device),
     )
 
@@ -84,6 +84,6 @@ def row_maxima(parts: Sequence[torch.Tensor]) -> torch.Tensor:
 def gram(parts: Sequence[torch.Tensor]) -> torch.Tensor:
     """The products of all rows with each other."""
     return sum(  # type: ignore[return-value]
-        (_products(part, part) for part in parts),
+        (products(part, part) for part in parts),
         torch.zeros(parts[0].shape[0], parts[0].shape[0], dtype=wide(parts[0]), device=parts[0].device),
     )
