@@ -2,7 +2,7 @@
 
     pip install torch cooper-optim humancompatible-train scikit-learn matplotlib
     python benchmarks/learning.py run --adult DATA --out learning.jsonl
-    python benchmarks/learning.py table learning.jsonl --picture learning.svg
+    python benchmarks/learning.py table learning.jsonl --pictures FOLDER
 
 All methods see the same batches of 128, and a batch that is taken at two points counts twice. A peer is tuned on a seed of its own with a share of
 the samples: the settings with the least `loss + 10 violation` are taken. Losses, violations and KKT residuals are those on all the data.
@@ -103,40 +103,36 @@ def run(options):
 def table(options):
     rows = [json.loads(line) for line in options.file.read_text().splitlines()]
     middle = statistics.median_low
-    print("| task | method | loss | violation | KKT residual | seeds | seconds |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    print("| task | method | loss | violation | worst | KKT residual | seeds | seconds |\n" + "| --- " * 2 + "| ---: " * 6 + "|")
     for task in dict.fromkeys(row["task"] for row in rows):
         for method in dict.fromkeys(row["method"] for row in rows if row["task"] == task):
             some = [row for row in rows if (row["task"], row["method"]) == (task, method)]
             loss, violation, kkt, seconds = (middle([row[key] for row in some]) for key in ("loss", "violation", "kkt", "seconds"))
-            print(f"| {task} | {method} | {loss:.5f} | {violation:.1e} | {kkt:.1e} | {len(some)} | {seconds:.1f} |")
-    if options.picture:
-        draw(rows, options.picture)
+            worst = max(row["violation"] for row in some)
+            print(f"| {task} | {method} | {loss:.5f} | {violation:.1e} | {worst:.1e} | {kkt:.1e} | {len(some)} | {seconds:.1f} |")
+    if options.pictures:
+        for task in dict.fromkeys(row["task"] for row in rows):
+            draw([row for row in rows if row["task"] == task], options.pictures / f"torch-{task}.svg")
 
 
 def draw(rows, path):
-    """Loss and violation against samples: medians over the seeds."""
+    """Loss and violation of one task against samples: medians over the seeds."""
     from matplotlib.figure import Figure
 
-    tasks = list(dict.fromkeys(row["task"] for row in rows))
-    figure = Figure(figsize=(4.2 * len(tasks), 6.5), layout="constrained")
-    panels = figure.subplots(2, len(tasks), squeeze=False, sharex="col")
-    lines = {}
-    for column, task in enumerate(tasks):
-        for method in dict.fromkeys(row["method"] for row in rows if row["task"] == task):
-            courses = [row["course"] for row in rows if (row["task"], row["method"]) == (task, method)]
-            marks = range(min(len(course) for course in courses))
-            samples = [statistics.median_low([course[k][0] for course in courses]) for k in marks]
-            for place, name in ((1, "loss"), (2, "violation")):
-                values = [statistics.median_low([course[k][place] for course in courses]) for k in marks]
-                panel = panels[place - 1][column]
-                width = 2.2 if method == OURS else 1.0
-                (line,) = panel.semilogy(samples, [max(value, 1e-10) for value in values], linewidth=width, label=method)
-                lines.setdefault(method, line)
-                panel.set_ylabel(name)
-        panels[0][column].set_title(task)
-        panels[1][column].set_xlabel("samples")
+    figure = Figure(figsize=(9.6, 4.4), layout="constrained")
+    panels, lines = figure.subplots(1, 2), {}
+    for method in dict.fromkeys(row["method"] for row in rows):
+        courses = [row["course"] for row in rows if row["method"] == method]
+        marks = range(min(len(course) for course in courses))
+        samples = [statistics.median_low([course[k][0] for course in courses]) for k in marks]
+        for place, name in ((1, "loss"), (2, "violation")):
+            values = [statistics.median_low([course[k][place] for course in courses]) for k in marks]
+            width = 2.2 if method == OURS else 1.0
+            (lines[method],) = panels[place - 1].semilogy(samples, [max(value, 1e-10) for value in values], linewidth=width)
+            panels[place - 1].set_title(f"{rows[0]['task']}: {name}")
+            panels[place - 1].set_xlabel("samples")
     figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=3)
-    figure.savefig(path)
+    figure.savefig(path, metadata={"Date": None})
 
 
 def main():
@@ -152,7 +148,7 @@ def main():
     running.set_defaults(action=run)
     showing = commands.add_parser("table", help="medians over the seeds, and a picture")
     showing.add_argument("file", type=Path)
-    showing.add_argument("--picture", type=Path)
+    showing.add_argument("--pictures", type=Path, help="a folder for torch-TASK.svg, one for each task")
     showing.set_defaults(action=table)
     options = parser.parse_args()
     options.action(options)

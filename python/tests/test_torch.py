@@ -3,6 +3,7 @@
 import copy
 import gc
 import math
+import shutil
 
 import numpy as np
 import pytest
@@ -372,10 +373,14 @@ def test_a_history_keeps_reports_and_draws_them(capsys):
     assert list(panels[0].lines[0].get_xdata()) == [report.samples for report in history.reports]
 
 
-def test_compiled_models_take_the_same_steps():
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_compiled_models_take_the_same_steps(backend):
+    if backend == "inductor" and not (shutil.which("g++") or shutil.which("c++") or shutil.which("clang++")):
+        pytest.skip("Inductor needs a C++ compiler, and there is none")
+
     def end(compiled):
         model = network()
-        whole = torch.compile(model, backend="aot_eager") if compiled else model
+        whole = torch.compile(model, backend=backend) if compiled else model
         optimizer = Tangor(model.parameters(), constraints=2, lower=-0.05, upper=0.05, first_batches=2)
         generator = torch.Generator().manual_seed(0)
         for _ in range(12):

@@ -8,6 +8,9 @@ use crate::exit;
 /// Why a command could not be carried out, as a sentence.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// Another process of the same fit could not go on, and says why.
+    #[error("another process could not go on")]
+    Elsewhere,
     /// No problem has this name.
     #[error("{unknown}; `tangor list` shows all of them, and {elsewhere}")]
     UnknownProblem {

@@ -19,6 +19,7 @@ mod plot;
 mod point_source;
 mod problem_source;
 mod progress;
+mod ranks;
 mod recheck;
 mod record;
 mod sampling_source;
@@ -74,10 +75,16 @@ fn conclude(outcome: Result<u8, Error>) -> ExitCode {
         // `tangor list | head`: the reader has seen enough.
         Err(Error::Screen(cause)) if cause.kind() == std::io::ErrorKind::BrokenPipe => exit::SOLVED.into(),
         Err(error) => {
-            let mut stderr = anstream::stderr();
-            let message = error.to_string();
-            let _ = writeln!(stderr, "{}error:{:#} {}", style::BAD, style::BAD, plain::lines(&message));
+            // Another process tells why.
+            if !matches!(error, Error::Elsewhere) {
+                tell(&error);
+            }
             error.exit_code().into()
         }
     }
+}
+
+fn tell(error: &Error) {
+    let message = error.to_string();
+    let _ = writeln!(anstream::stderr(), "{}error:{:#} {}", style::BAD, style::BAD, plain::lines(&message));
 }

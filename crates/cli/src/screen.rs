@@ -34,12 +34,18 @@ impl Color {
 pub struct Listener {
     screen: Screen,
     gone: bool,
+    deaf: bool,
 }
 
 impl Listener {
     /// Somebody who listens to this screen.
     pub fn new(screen: Screen) -> Self {
-        Listener { screen, gone: false }
+        Listener { screen, gone: false, deaf: false }
+    }
+
+    /// Somebody who listens to another process instead.
+    pub fn deaf(screen: Screen) -> Self {
+        Listener { screen, gone: false, deaf: true }
     }
 
     /// True once the reader has closed the pipe.
@@ -60,7 +66,7 @@ impl Listener {
 
 impl Write for Listener {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.gone {
+        if self.gone || self.deaf {
             return Ok(bytes.len());
         }
         let written = self.screen.write(bytes);
@@ -68,7 +74,7 @@ impl Write for Listener {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        if self.gone {
+        if self.gone || self.deaf {
             return Ok(());
         }
         let flushed = self.screen.flush();

@@ -14,7 +14,12 @@ pub fn is_asked_for(words: &[OsString]) -> bool {
 
 /// A line for each thing that matters in a report of a mistake.
 pub fn in_detail() -> String {
-    let features = if cfg!(feature = "ipopt") { "ipopt" } else { "none" };
+    let features = match (cfg!(feature = "ipopt"), cfg!(feature = "mpi")) {
+        (true, true) => "ipopt, mpi",
+        (true, false) => "ipopt",
+        (false, true) => "mpi",
+        (false, false) => "none",
+    };
     format!(
         "tangor {}\ncommit: {}\nfeatures: {features}\ntarget: {}\ncompiler: {}\nprocessors: {}",
         env!("CARGO_PKG_VERSION"),

@@ -1,5 +1,8 @@
+use std::ops::Range;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
-use tangor_problem::{INCREMENT, mixed};
+use tangor_problem::{Collective, INCREMENT, gather, mixed};
 
 use crate::{Encoding, Error, Features};
 
@@ -22,6 +25,8 @@ pub struct DataSet {
     pub weights: Option<Vec<f64>>,
     /// What somebody should know who reads these data for the first time.
     pub remarks: Vec<String>,
+    /// The processes that have a part of the features each; none: all are here. Labels, groups and weights of rows are here in any case.
+    pub shared: Option<Arc<dyn Collective>>,
 }
 
 impl DataSet {
@@ -34,6 +39,13 @@ impl DataSet {
     #[inline]
     pub fn weight(&self, i: usize) -> f64 {
         self.weights.as_ref().map_or(1.0, |weights| weights[i])
+    }
+
+    /// `a_i'x` of every row, those included that other processes have.
+    pub fn margins(&self, x: &[f64]) -> Vec<f64> {
+        let margins = |rows: Range<usize>| rows.map(|i| self.features.dot(i, x));
+        let Some(shared) = &self.shared else { return margins(0..self.rows()).collect() };
+        gather(&**shared, self.rows(), |rows, out| out.iter_mut().zip(margins(rows)).for_each(|(out, margin)| *out = margin))
     }
 
     /// The same rows, which count in these proportions.
@@ -60,6 +72,7 @@ impl DataSet {
             groupings: self.groupings.iter().map(members).collect(),
             weights: None,
             remarks: Vec::new(),
+            shared: None,
         };
         match &self.weights {
             None => data,

@@ -99,8 +99,8 @@ impl Evaluation {
         let classes = Classes::new(data)?;
         let mut by_class = vec![Sums::default(); classes.sizes.len()];
         let (mut loss, mut scored) = (0.0, Vec::with_capacity(data.rows()));
-        for i in 0..data.rows() {
-            let (margin, weight) = (data.features.dot(i, weights), data.weight(i));
+        for (i, margin) in data.margins(weights).into_iter().enumerate() {
+            let weight = data.weight(i);
             let p = probability(margin);
             loss += weight * loss_at(margin, data.positive[i]);
             by_class[usize::from(classes.of_row[i])].add(weight, p, f64::from(u8::from(p > threshold)));
@@ -129,11 +129,9 @@ impl Evaluation {
 
 /// The threshold that is best for a criterion with these weights on these data.
 pub fn chosen_threshold(data: &DataSet, weights: &[f64], criterion: Criterion) -> f64 {
-    let score = |i: usize| {
-        let p = probability(data.features.dot(i, weights));
-        Scored { p, positive: data.positive[i], weight: data.weight(i) }
-    };
-    best_threshold(&(0..data.rows()).map(score).collect::<Vec<_>>(), criterion)
+    let score =
+        |(i, margin): (usize, f64)| Scored { p: probability(margin), positive: data.positive[i], weight: data.weight(i) };
+    best_threshold(&data.margins(weights).into_iter().enumerate().map(score).collect::<Vec<_>>(), criterion)
 }
 
 fn groups(data: &DataSet, scored: &[Scored], threshold: f64) -> Vec<GroupQuality> {

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 /// A matrix of features: a few dense columns, then sparse ones, then a one for the intercept. Kept once, row after row.
 ///
 /// Entries are `f32`, which halves memory and is far finer than what data are measured with; sums are `f64`.
@@ -9,6 +11,9 @@ pub struct Features {
     /// Where the sparse entries of each row end.
     ends: Vec<usize>,
     sparse: Vec<Entry>,
+    /// The row that is the first one here, and the numbers in rows that another process has.
+    first: usize,
+    elsewhere: usize,
 }
 
 /// A sparse entry.
@@ -32,6 +37,16 @@ impl Features {
         self.ends.push(self.sparse.len());
     }
 
+    /// Takes in a row if it is one of those that are kept, which follow each other; of the others only the size.
+    pub(crate) fn push_own(&mut self, i: usize, own: &Range<usize>, dense: &[f32], sparse: impl IntoIterator<Item = Entry>) {
+        if own.contains(&i) {
+            self.first = own.start;
+            self.push(dense, sparse);
+        } else {
+            self.elsewhere += dense.len() + sparse.into_iter().count() + 1;
+        }
+    }
+
     /// Forgets all rows and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.dense.clear();
@@ -49,9 +64,9 @@ impl Features {
         some
     }
 
-    /// Numbers that one pass over all rows reads.
+    /// Numbers that one pass over all rows reads, on all processes together.
     pub fn entries(&self) -> usize {
-        self.dense.len() + self.sparse.len() + self.ends.len()
+        self.dense.len() + self.sparse.len() + self.ends.len() + self.elsewhere
     }
 
     /// Gives memory back that growing took too much of.
@@ -66,7 +81,7 @@ impl Features {
         self.columns = columns;
     }
 
-    /// The number of rows.
+    /// The number of rows that are here.
     pub fn rows(&self) -> usize {
         self.ends.len()
     }
@@ -96,16 +111,18 @@ impl Features {
 
     /// The dense values of a row.
     pub fn dense_row(&self, i: usize) -> &[f32] {
-        &self.dense[i * self.width..(i + 1) * self.width]
+        self.row(i).0
     }
 
     fn row(&self, i: usize) -> (&[f32], &[Entry]) {
+        let i = i - self.first;
         // Without sparse columns their ends need not be fetched.
+        let dense = &self.dense[i * self.width..(i + 1) * self.width];
         if self.sparse.is_empty() {
-            return (self.dense_row(i), &[]);
+            return (dense, &[]);
         }
         let start = if i == 0 { 0 } else { self.ends[i - 1] };
-        (self.dense_row(i), &self.sparse[start..self.ends[i]])
+        (dense, &self.sparse[start..self.ends[i]])
     }
 
     /// `a_i'x`, the intercept included.

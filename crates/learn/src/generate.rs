@@ -1,4 +1,6 @@
-use tangor_problem::{Draw, MemoryLimit, Stream};
+use std::sync::Arc;
+
+use tangor_problem::{Collective, Draw, MemoryLimit, Stream, own_members};
 
 use crate::regression::probability;
 use crate::{Column, DataSet, Encoding, Error, Features, Grouping, Kind, Labels, Scale};
@@ -6,6 +8,11 @@ use crate::{Column, DataSet, Encoding, Error, Features, Grouping, Kind, Labels, 
 /// Data made up on the spot: normal features `x1, x2, ...`, labels that follow a logistic model, and two groups `a` and `b` in a column
 /// `group`, of which `b` has higher values of `x1` and more positive labels. The same seed gives the same data.
 pub fn generate(rows: usize, columns: usize, seed: u64) -> Result<DataSet, Error> {
+    generate_shared(rows, columns, seed, None)
+}
+
+/// The same for several processes, if there are any: each keeps the features of its own rows.
+pub fn generate_shared(rows: usize, columns: usize, seed: u64, shared: Option<Arc<dyn Collective>>) -> Result<DataSet, Error> {
     if rows < 2 || columns == 0 {
         return Err(Error::Senseless(format!("data of {rows} rows and {columns} columns cannot be fitted")));
     }
@@ -15,6 +22,7 @@ pub fn generate(rows: usize, columns: usize, seed: u64) -> Result<DataSet, Error
     let weights: Vec<f64> = (0..columns).map(|j| (1.0 + j as f64).cos() / (1.0 + j as f64).sqrt()).collect();
     let mut features = Features::new(columns, columns);
     let (mut positive, mut members) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+    let own = shared.as_ref().map_or(0..rows, |shared| own_members(&**shared, rows));
     let mut row = vec![0.0; columns];
     for i in 0..rows {
         let mut stream = Stream::new(Draw(i as u64), seed);
@@ -24,7 +32,7 @@ pub fn generate(rows: usize, columns: usize, seed: u64) -> Result<DataSet, Error
         let margin: f64 = weights.iter().zip(&row).map(|(w, a)| w * f64::from(*a)).sum();
         positive.push(stream.uniform() < probability(margin - 0.5 + if in_b { 0.8 } else { 0.0 }));
         members.push(Some(u16::from(in_b)));
-        features.push(&row, []);
+        features.push_own(i, &own, &row, []);
     }
     features.shrink();
     let column = |j: usize| Column { name: format!("x{}", j + 1), kind: Kind::Number(Scale::NONE) };
@@ -37,5 +45,6 @@ pub fn generate(rows: usize, columns: usize, seed: u64) -> Result<DataSet, Error
         groupings: vec![Grouping { column: "group".to_string(), values: vec!["a".to_string(), "b".to_string()], members }],
         weights: None,
         remarks: Vec::new(),
+        shared,
     })
 }

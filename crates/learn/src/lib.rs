@@ -39,7 +39,7 @@ pub use encoding::{Column, Encoding, Kind, Scale};
 pub use error::Error;
 pub use evaluation::{Attained, Estimate, Evaluation, GroupQuality, chosen_threshold};
 pub use features::Features;
-pub use generate::generate;
+pub use generate::{generate, generate_shared};
 pub use goal::{Goal, Outcome, Part, Penalty, Requirement};
 pub use model::{FileForm, MODEL_VERSION, Model, Prediction};
 pub use quality::{Criterion, Quality};

@@ -17,13 +17,14 @@ impl Reading {
             let message = format!("a LIBSVM file has no column {name:?}: its features have numbers instead of names");
             return Err(source.unusable(&message));
         }
+        let own = self.own(if self.shared.is_some() { Rows::open(source)?.count()? } else { usize::MAX });
         let mut rows = Rows::open(source)?;
         let mut features = Features::new(0, 0);
         let (mut values, mut largest) = (Vec::new(), 0);
         while let Some(label) = rows.advance()? {
-            values.push(label);
             largest = largest.max(rows.entries.last().map_or(0, |entry| entry.column + 1));
-            features.push(&[], rows.entries.iter().copied());
+            features.push_own(values.len(), &own, &[], rows.entries.iter().copied());
+            values.push(label);
         }
         // A fit keeps some sixteen vectors of the length of its weights, whatever the number of features that occur.
         let what = || {
@@ -33,7 +34,7 @@ impl Reading {
         let labels = labels(source, &values, self.positive.as_deref())?;
         features.set_columns(largest as usize);
         features.shrink();
-        Ok(data_set(source, largest as usize, labels, features, values))
+        Ok(DataSet { shared: self.shared.clone(), ..data_set(source, largest as usize, labels, features, values) })
     }
 }
 
@@ -67,6 +68,7 @@ fn data_set(source: &Source, columns: usize, labels: Labels, features: Features,
         groupings: Vec::new(),
         weights: None,
         remarks: Vec::new(),
+        shared: None,
     }
 }
 
@@ -105,6 +107,15 @@ pub(crate) struct Rows<'a> {
 impl<'a> Rows<'a> {
     pub fn open(source: &'a Source) -> Result<Self, Error> {
         Ok(Rows { source, reader: BufReader::new(source.reader()?), text: Vec::new(), line: 0, entries: Vec::new() })
+    }
+
+    /// How many rows there are from here on.
+    fn count(mut self) -> Result<usize, Error> {
+        let mut rows = 0;
+        while self.advance()?.is_some() {
+            rows += 1;
+        }
+        Ok(rows)
     }
 
     /// The label of the next row, its features in `entries`; `None` at the end. Empty lines and comments (`#`) are skipped.

@@ -194,7 +194,12 @@ fn read_alike<'a>(
         values: values.to_vec(),
         members: Vec::new(),
     };
-    let roles =
-        Roles { labels, groupings: groups.map(grouping).collect(), weight: form.weight.as_deref(), decimal: form.decimal };
+    let roles = Roles {
+        labels,
+        groupings: groups.map(grouping).collect(),
+        weight: form.weight.as_deref(),
+        decimal: form.decimal,
+        own: 0..usize::MAX,
+    };
     read_encoded(source, Format { delimiter, header: Some(form.header) }, encoding, roles)
 }

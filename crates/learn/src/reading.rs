@@ -1,6 +1,10 @@
 //! From a table to data. A file is read several times, first to learn how to encode it, then to encode it, so that its text is never kept.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use tangor_problem::{Collective, own_members};
 
 use crate::cell::{Decimal, is_missing};
 use crate::scan::{Categories, Nature, Scan, Wish, too_many};
@@ -8,7 +12,7 @@ use crate::table::{Encoder, Table};
 use crate::{Column, DataSet, Encoding, Error, Features, Format, Grouping, Kind, Labels, Source};
 
 /// How a file is read.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Reading {
     /// The column of the label; the last one if none is given.
     pub label: Option<String>,
@@ -30,6 +34,8 @@ pub struct Reading {
     pub format: Format,
     /// How numbers are written.
     pub decimal: Decimal,
+    /// The processes that share the rows out; each keeps the features of its own.
+    pub shared: Option<Arc<dyn Collective>>,
 }
 
 /// What the first readings of a table found.
@@ -38,6 +44,7 @@ struct Found {
     labels: Labels,
     groupings: Vec<Grouping>,
     remarks: Vec<String>,
+    rows: usize,
 }
 
 /// What is to be read besides features, when their encoding is known.
@@ -47,16 +54,24 @@ pub(crate) struct Roles<'a> {
     pub groupings: Vec<Grouping>,
     pub weight: Option<&'a str>,
     pub decimal: Decimal,
+    /// The rows whose features are kept.
+    pub own: Range<usize>,
 }
 
 impl Reading {
     /// Reads a CSV file.
     pub fn csv(&self, source: impl Into<Source>) -> Result<DataSet, Error> {
         let source = source.into();
-        let Found { encoding, labels, groupings, remarks } = self.learn(&source)?;
-        let roles = Roles { labels: &labels, groupings, weight: self.weight.as_deref(), decimal: self.decimal };
+        let Found { encoding, labels, groupings, remarks, rows } = self.learn(&source)?;
+        let own = self.own(rows);
+        let roles = Roles { labels: &labels, groupings, weight: self.weight.as_deref(), decimal: self.decimal, own };
         let data = read_encoded(&source, self.format, &encoding, roles)?;
-        Ok(DataSet { remarks, ..data })
+        Ok(DataSet { remarks, shared: self.shared.clone(), ..data })
+    }
+
+    /// Which of so many rows are kept here.
+    pub(crate) fn own(&self, rows: usize) -> Range<usize> {
+        self.shared.as_ref().map_or(0..rows, |shared| own_members(&**shared, rows))
     }
 
     /// The first readings: kinds of columns, means and deviations, then categories, labels and groups.
@@ -68,7 +83,7 @@ impl Reading {
         let left_out = self.left_out(&table, label, weight)?;
         let mut scans: Vec<(usize, Scan)> = self.wishes(&table)?.into_iter().filter(|(k, _)| !left_out.contains(k)).collect();
         let mut familiar = vec![false; table.header.len()];
-        let mut rows = 0u64;
+        let mut rows = 0;
         while table.advance()? {
             rows += 1;
             if is_missing(table.field(label)) {
@@ -115,7 +130,7 @@ impl Reading {
         }
         // Numbers first; the sort keeps the order of the file among themselves.
         columns.sort_by_key(|column: &Column| matches!(column.kind, Kind::Text { .. }));
-        Ok(Found { encoding: Encoding::Columns(columns), labels, groupings, remarks })
+        Ok(Found { encoding: Encoding::Columns(columns), labels, groupings, remarks, rows })
     }
 
     /// The columns that are no features.
@@ -210,7 +225,7 @@ fn grouping(table: &Table, k: usize, categories: &Categories) -> Result<Grouping
 
 /// The last reading, with an encoding that is known.
 pub(crate) fn read_encoded(source: &Source, format: Format, encoding: &Encoding, roles: Roles) -> Result<DataSet, Error> {
-    let Roles { labels, mut groupings, weight, decimal } = roles;
+    let Roles { labels, mut groupings, weight, decimal, own } = roles;
     let mut table = Table::open(source, format)?;
     let mut encoder = Encoder::new(&table, encoding)?;
     let label = table.find(&labels.column)?;
@@ -220,7 +235,7 @@ pub(crate) fn read_encoded(source: &Source, format: Format, encoding: &Encoding,
     let (mut positive, mut weights) = (Vec::new(), Vec::new());
     while table.advance()? {
         let row = encoder.encode(&table)?;
-        features.push(&row.dense, row.sparse.iter().copied());
+        features.push_own(positive.len(), &own, &row.dense, row.sparse.iter().copied());
         positive.push(match table.field(label) {
             field if field == labels.positive => true,
             field if field == labels.negative => false,
@@ -253,6 +268,7 @@ pub(crate) fn read_encoded(source: &Source, format: Format, encoding: &Encoding,
         groupings,
         weights: None,
         remarks: Vec::new(),
+        shared: None,
     };
     if weight.is_some() { data.weighted(weights) } else { Ok(data) }
 }

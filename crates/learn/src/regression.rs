@@ -70,7 +70,8 @@ impl Regression {
         }
         let rates = Rates::new(&classes, &mut rows);
         let sums = vec![0.0; meta.n() + rates.count * (1 + meta.n())];
-        let (penalty, outcome, reduction) = (goal.penalty, goal.outcome, Reduction::default());
+        let reduction = data.shared.as_ref().map_or_else(Reduction::default, |shared| Reduction::new(Arc::clone(shared)));
+        let (penalty, outcome) = (goal.penalty, goal.outcome);
         Ok(Regression { meta: meta.name_rows(names), data, penalty, outcome, rows, rates, sums, reduction })
     }
 
@@ -108,7 +109,7 @@ impl Regression {
         members.check()?;
         let data = &self.data;
         let mut sum = [0.0];
-        self.reduction.sum(members.count(), &mut sum, |range, sum| {
+        self.reduction.sum_members(members, &mut sum, |members, range, sum| {
             sum[0] += range.map(|k| members.get(k)).map(|i| data.weight(i) * loss(data, i, x)).sum::<f64>();
         });
         let penalty = x.iter().enumerate().map(|(k, x_k)| self.penalty.factor(k, x.len()) * x_k * x_k).sum::<f64>();
@@ -118,7 +119,7 @@ impl Regression {
     fn mean_gradient(&mut self, x: &[f64], members: Members, g: &mut [f64]) -> Evaluation {
         members.check()?;
         let (data, features) = (&self.data, &self.data.features);
-        self.reduction.sum(members.count(), g, |range, sum| {
+        self.reduction.sum_members(members, g, |members, range, sum| {
             for i in range.map(|k| members.get(k)) {
                 features.add(i, data.weight(i) * excess(probability(features.dot(i, x)), data.positive[i]), sum);
             }
@@ -133,7 +134,7 @@ impl Regression {
         if !sums.is_empty() {
             members.check()?;
             let (data, outcome) = (&self.data, self.outcome);
-            self.reduction.sum(members.count(), sums, |range, sums| {
+            self.reduction.sum_members(members, sums, |members, range, sums| {
                 for i in range.map(|k| members.get(k)).filter(|&i| slots[i] != IRRELEVANT) {
                     let margin = data.features.dot(i, x);
                     sums[usize::from(slots[i])] += data.weight(i) * outcome.value(margin, probability(margin));
@@ -150,7 +151,7 @@ impl Regression {
         if !sums.is_empty() {
             members.check()?;
             let (data, outcome) = (&self.data, self.outcome);
-            self.reduction.sum(members.count(), sums, |range, sums| {
+            self.reduction.sum_members(members, sums, |members, range, sums| {
                 for i in range.map(|k| members.get(k)).filter(|&i| slots[i] != IRRELEVANT) {
                     let (slot, margin) = (usize::from(slots[i]) * n, data.features.dot(i, x));
                     let slope = data.weight(i) * outcome.slope(outcome.value(margin, probability(margin)));
@@ -168,7 +169,7 @@ impl Regression {
         members.check()?;
         let (Rates { slots, count }, n) = (&self.rates, x.len());
         let (data, features, outcome) = (&self.data, &self.data.features, self.outcome);
-        self.reduction.sum(members.count(), &mut self.sums, |range, sums| {
+        self.reduction.sum_members(members, &mut self.sums, |members, range, sums| {
             let (gradient, sums) = sums.split_at_mut(n);
             let (rates, slopes) = sums.split_at_mut(*count);
             for i in range.map(|k| members.get(k)) {

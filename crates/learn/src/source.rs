@@ -58,7 +58,14 @@ impl Source {
 
     /// What to call its data.
     pub fn name(&self) -> String {
-        self.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+        self.unpacked_path().file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    /// Its path without the ending of a packed file.
+    pub fn unpacked_path(&self) -> PathBuf {
+        let packed =
+            self.path.extension().is_some_and(|ending| ["gz", "zst"].iter().any(|known| ending.eq_ignore_ascii_case(known)));
+        if packed { self.path.with_extension("") } else { self.path.clone() }
     }
 
     /// Begins at the beginning.
@@ -67,6 +74,7 @@ impl Source {
             Some(kept) => Box::new(io::Cursor::new(Kept(Arc::clone(kept)))),
             None => Box::new(File::open(&self.path).map_err(|cause| self.unreadable(cause))?),
         };
+        let bytes = unpacked(bytes).map_err(|cause| self.unreadable(cause))?;
         Ok(if self.latin1 { Box::new(Latin1(bytes)) } else { bytes })
     }
 
@@ -114,6 +122,19 @@ impl Source {
     }
 }
 
+/// What gzip or zstd packed, which its first bytes tell; all else as it is.
+fn unpacked(mut bytes: Box<dyn Read>) -> io::Result<Box<dyn Read>> {
+    let mut first = Vec::new();
+    bytes.by_ref().take(4).read_to_end(&mut first)?;
+    let (gzip, zstd) = (first.starts_with(&[0x1f, 0x8b]), first == [0x28, 0xb5, 0x2f, 0xfd]);
+    let all = io::Cursor::new(first).chain(bytes);
+    Ok(match (gzip, zstd) {
+        (true, _) => Box::new(flate2::read::MultiGzDecoder::new(all)),
+        (_, true) => Box::new(zstd::stream::read::Decoder::new(all)?),
+        _ => Box::new(all),
+    })
+}
+
 struct Kept(Arc<Vec<u8>>);
 
 impl AsRef<[u8]> for Kept {
@@ -157,6 +178,33 @@ mod tests {
         let text = b"ab\r\n\r\ncd\nef\rgh";
         let lines = [0, 2, 4, 6, 9, 12].map(|place| source(text).line_of(place));
         assert_eq!(lines, [1, 3, 3, 3, 4, 5]);
+    }
+
+    #[test]
+    fn packed_text_is_unpacked_whatever_its_name() {
+        let text = "a,b\n1,2\n".repeat(1000);
+        let packed = |text: &str| {
+            let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            io::Write::write_all(&mut gzip, text.as_bytes()).unwrap();
+            [gzip.finish().unwrap(), zstd::encode_all(text.as_bytes(), 1).unwrap()]
+        };
+        let read = |bytes: &[u8]| {
+            let mut read = String::new();
+            source(bytes).reader().unwrap().read_to_string(&mut read).map(|_| read)
+        };
+        for bytes in packed(&text) {
+            assert!(bytes.len() < text.len() / 10);
+            assert_eq!(read(&bytes).unwrap(), text);
+            // What was cut off is no shorter table.
+            assert!(read(&bytes[..bytes.len() - 9]).is_err());
+            assert_eq!(source(&bytes).line_of(8), 3);
+        }
+        // Several packed texts after each other are one, as for gzip and zstd themselves.
+        for (first, second) in packed("a,b\n").into_iter().zip(packed("1,2\n")) {
+            assert_eq!(read(&[first, second].concat()).unwrap(), "a,b\n1,2\n");
+        }
+        let named = |name: &str| Source::from(Path::new(name)).name();
+        assert_eq!([named("x/people.csv.gz"), named("people.csv"), named("people.libsvm.zst")], ["people"; 3]);
     }
 
     #[test]

@@ -126,7 +126,9 @@ impl FiniteSum {
         let Some(term) = &self.objective else { return Err(missing(&self.meta, Function::Objective)) };
         rows.check()?;
         let mut sum = [0.0];
-        self.reduction.sum(rows.count(), &mut sum, |range, sum| sum[0] += range.map(|k| term(rows.get(k), x)).sum::<f64>());
+        self.reduction.sum_members(rows, &mut sum, |rows, range, sum| {
+            sum[0] += range.map(|k| term(rows.get(k), x)).sum::<f64>();
+        });
         Ok(sum[0] / rows.count() as f64)
     }
 
@@ -136,7 +138,7 @@ impl FiniteSum {
             Part::Exact(fill) => fill(x, out),
             Part::ByRow(add) => {
                 rows.check()?;
-                self.reduction.sum(rows.count(), out, |range, sum| range.for_each(|k| add(rows.get(k), x, sum)));
+                self.reduction.sum_members(rows, out, |rows, range, sum| range.for_each(|k| add(rows.get(k), x, sum)));
                 take_average(rows, out);
             }
         }
@@ -212,7 +214,7 @@ fn sum_terms(
     terms: &[Option<Summand>],
 ) -> Result<(), FunctionFailure> {
     let failed = Mutex::new(None);
-    let add_rows = |range: Range<usize>, mut sums: &mut [f64]| {
+    let add_rows = |rows: Members, range: Range<usize>, mut sums: &mut [f64]| {
         for &(function, add, width) in terms.iter().flatten() {
             let (sum, others) = std::mem::take(&mut sums).split_at_mut(width);
             sums = others;
@@ -227,8 +229,8 @@ fn sum_terms(
         }
     };
     sums.resize(terms.iter().flatten().map(|(.., width)| width).sum(), 0.0);
-    reduction.sum(rows.count(), sums, |range, sums| {
-        range.clone().step_by(BLOCK).for_each(|start| add_rows(start..range.end.min(start + BLOCK), sums));
+    reduction.sum_members(rows, sums, |rows, range, sums| {
+        range.clone().step_by(BLOCK).for_each(|start| add_rows(rows, start..range.end.min(start + BLOCK), sums));
     });
     match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(failure) => Err(failure),

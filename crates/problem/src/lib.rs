@@ -69,7 +69,7 @@ pub use number::Number;
 pub use pattern::Pattern;
 pub use problem::{Problem, SecondOrder};
 pub use quantile::{two_sided, two_sided_student};
-pub use reduction::{Collective, Members, Reduction, Threads};
+pub use reduction::{Collective, Members, Reduction, Threads, gather, own_members};
 pub use sampled::{Access, Accesses, Draw, SampledProblem};
 pub use stream::Stream;
 #[doc(hidden)]

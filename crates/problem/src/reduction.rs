@@ -59,6 +59,13 @@ pub trait Collective: Send + Sync + fmt::Debug {
     /// Fills a memory of several parts, each of `width` numbers, one after the other: `compute(k, part)` fills part `k`, which it finds
     /// as it was. Every part must be there on return, also those that another process computed.
     fn fill(&self, width: usize, memory: &mut [f64], compute: &(dyn Fn(usize, &mut [f64]) + Sync));
+
+    /// Which of `parts` parts this process computes, when members of a population are shared out among several processes: those of the others
+    /// are not here. `None`: all members are here.
+    fn own_parts(&self, parts: usize) -> Option<Range<usize>> {
+        let _ = parts;
+        None
+    }
 }
 
 /// The threads of the current `rayon` pool.
@@ -73,6 +80,30 @@ impl Collective for Threads {
             memory.par_chunks_mut(width).enumerate().for_each(|(k, part)| compute(k, part));
         }
     }
+}
+
+/// The members of a population that this process has.
+pub fn own_members(collective: &dyn Collective, population: usize) -> Range<usize> {
+    let (parts, terms) = cut(population);
+    match collective.own_parts(parts) {
+        None => 0..population,
+        Some(own) => (own.start * terms).min(population)..(own.end * terms).min(population),
+    }
+}
+
+/// A number for each member of a population, of which `compute` gives those of a range; each process computes those of its own members.
+pub fn gather(collective: &dyn Collective, population: usize, compute: impl Fn(Range<usize>, &mut [f64]) + Sync) -> Vec<f64> {
+    let (parts, terms) = cut(population);
+    let mut all = vec![0.0; parts * terms];
+    collective.fill(terms, &mut all, &|k, part| compute(k * terms..population.min((k + 1) * terms), part));
+    all.truncate(population);
+    all
+}
+
+/// The number of parts of a sum, and that of the terms of each but the last.
+fn cut(count: usize) -> (usize, usize) {
+    let terms = count.div_ceil(PARTS).max(TERMS);
+    (count.div_ceil(terms).max(1), terms)
 }
 
 /// Most parts that a sum is cut into, so that memory stays bounded.
@@ -117,21 +148,55 @@ impl Reduction {
 
     /// The sum of `count` terms, into `out`; `add` adds the terms of a range to a slice of the same length.
     pub fn sum(&mut self, count: usize, out: &mut [f64], add: impl Fn(Range<usize>, &mut [f64]) + Sync) {
+        let (parts, terms) = cut(count);
+        self.sum_parts(parts, out, |k| k * terms..count.min((k + 1) * terms), add);
+    }
+
+    /// The sum over members of a population, into `out`; `add` adds those of a range among the members that it is given, which are in another
+    /// order where the population is shared out.
+    pub fn sum_members(
+        &mut self,
+        members: Members<'_>,
+        out: &mut [f64],
+        add: impl Fn(Members<'_>, Range<usize>, &mut [f64]) + Sync,
+    ) {
+        let Members::Drawn { draws, population } = members else {
+            return self.sum(members.count(), out, |range, sum| add(members, range, sum));
+        };
+        let (parts, terms) = cut(population);
+        if self.collective.own_parts(parts).is_none() {
+            return self.sum(draws.len(), out, |range, sum| add(members, range, sum));
+        }
+        // A part has the members that one process has, in the order in which they were drawn.
+        let part_of = |draw: &Draw| (draw.0 as usize / terms).min(parts - 1);
+        let mut sorted = draws.to_vec();
+        sorted.sort_by_key(part_of);
+        let starts: Vec<usize> = (0..=parts).map(|k| sorted.partition_point(|draw| part_of(draw) < k)).collect();
+        let members = Members::Drawn { draws: &sorted, population };
+        self.sum_parts(parts, out, |k| starts[k]..starts[k + 1], |range, sum| add(members, range, sum));
+    }
+
+    fn sum_parts(
+        &mut self,
+        parts: usize,
+        out: &mut [f64],
+        range: impl Fn(usize) -> Range<usize> + Sync,
+        add: impl Fn(Range<usize>, &mut [f64]) + Sync,
+    ) {
+        let width = out.len();
         out.fill(0.0);
-        let (width, terms) = (out.len(), count.div_ceil(PARTS).max(TERMS));
         if out.is_empty() {
-            return add(0..count, out);
+            return add(range(0).start..range(parts - 1).end, out);
         }
-        if count <= terms {
-            return self.collective.fill(width, out, &|_, part| add(0..count, part));
+        if parts == 1 {
+            return self.collective.fill(width, out, &|_, part| add(range(0), part));
         }
-        let parts = count.div_ceil(terms);
         if self.parts.len() < parts * width {
             self.parts.resize(parts * width, 0.0);
         }
         let memory = &mut self.parts[..parts * width];
         memory.fill(0.0);
-        self.collective.fill(width, memory, &|k, part| add(k * terms..count.min((k + 1) * terms), part));
+        self.collective.fill(width, memory, &|k, part| add(range(k), part));
         for part in memory.chunks(width) {
             out.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
         }
@@ -173,13 +238,19 @@ mod tests {
         fn fill(&self, width: usize, memory: &mut [f64], compute: &(dyn Fn(usize, &mut [f64]) + Sync)) {
             let Rank(rank, ranks) = self;
             ranks.exchange.lock().unwrap().resize(memory.len(), 0.0);
-            for (k, part) in memory.chunks_mut(width).enumerate().filter(|(k, _)| k % ranks.size == *rank) {
+            let own = self.own_parts(memory.len().div_ceil(width)).unwrap();
+            for (k, part) in memory.chunks_mut(width).enumerate().filter(|(k, _)| own.contains(k)) {
                 compute(k, part);
                 ranks.exchange.lock().unwrap()[k * width..][..width].copy_from_slice(part);
             }
             ranks.all_here.wait();
             memory.copy_from_slice(&ranks.exchange.lock().unwrap()[..memory.len()]);
             ranks.all_here.wait();
+        }
+
+        fn own_parts(&self, parts: usize) -> Option<Range<usize>> {
+            let Rank(rank, ranks) = self;
+            Some(rank * parts / ranks.size..(rank + 1) * parts / ranks.size)
         }
     }
 
@@ -204,5 +275,45 @@ mod tests {
                 all.into_iter().for_each(|rank| assert_eq!(rank.join().unwrap(), alone, "{size} ranks"));
             });
         }
+    }
+
+    #[test]
+    fn members_are_summed_where_they_are() {
+        let population = 5_000;
+        let draws: Vec<Draw> = (0..700u64).map(|k| Draw(k * k * 31 % population)).collect();
+        let term = |i: usize| ((i * 7919) as f64).sin() * 1e3f64.powi((i % 7) as i32);
+        let sums = |collective: Arc<dyn Collective>| {
+            let here = own_members(&*collective, population as usize);
+            let members =
+                [Members::Drawn { draws: &draws, population: population as usize }, Members::All(population as usize)];
+            members.map(|members| {
+                let mut sums = [0.0; 2];
+                Reduction::new(Arc::clone(&collective)).sum_members(members, &mut sums, |members, range, sums| {
+                    for i in range.map(|k| members.get(k)) {
+                        assert!(here.contains(&i), "row {i} is not here");
+                        sums[i % 2] += term(i);
+                    }
+                });
+                sums.map(f64::to_bits)
+            })
+        };
+        let mut before = None;
+        for size in [1, 2, 4, 7] {
+            let ranks = Arc::new(Ranks { size, exchange: Mutex::new(Vec::new()), all_here: Barrier::new(size) });
+            std::thread::scope(|scope| {
+                let (sums, ranks) = (&sums, &ranks);
+                let all: Vec<_> =
+                    (0..size).map(|rank| scope.spawn(move || sums(Arc::new(Rank(rank, Arc::clone(ranks)))))).collect();
+                for rank in all {
+                    let found = rank.join().unwrap();
+                    assert_eq!(*before.get_or_insert(found), found, "{size} ranks");
+                }
+            });
+        }
+        // All members at once are summed as without ranks; drawn ones in another order.
+        let alone = sums(Arc::new(Threads));
+        assert_eq!(before.map(|[_, all]| all), Some(alone[1]));
+        let exact: f64 = draws.iter().map(|draw| draw.0 as usize).filter(|i| i % 2 == 0).map(term).sum();
+        assert!((f64::from_bits(before.unwrap()[0][0]) - exact).abs() < 1e-6 * exact.abs().max(1e9));
     }
 }

@@ -27,6 +27,7 @@ pub use error::Error;
 pub use judging::judge_point::{Candidate, judge_point};
 pub use judging::verdict::{Averaged, Bounded, Verdict};
 pub use run::checkpoint::Checkpoint;
+pub use run::clock::{Agreement, Ending};
 pub use run::display::Silent;
 pub use run::observer::{Event, Observer, Row, TrueResiduals, Unusual};
 pub use run::report::{EvaluationFailure, REPORT_VERSION, Report, WorstRow};

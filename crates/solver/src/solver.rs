@@ -12,7 +12,7 @@ use crate::kernel::vector::{dot, norm};
 use crate::noise::sampled_step::Noisy;
 use crate::run::Outcome;
 use crate::run::checkpoint::Beginning;
-use crate::run::clock::Clock;
+use crate::run::clock::{Agreement, Clock};
 use crate::run::escape::Next;
 use crate::run::state::State;
 use crate::steps::Steps;
@@ -80,6 +80,11 @@ impl<S: SampledProblem> Solver<S> {
         }
     }
 
+    /// Ends the run together with other processes that run the same iterations.
+    pub fn end_together(&mut self, agreement: Arc<dyn Agreement>) {
+        self.clock.share(agreement);
+    }
+
     /// Runs to the end, one row per iteration to the observer.
     pub fn run(&mut self, observer: &mut dyn Observer) -> Report {
         while self.advance(observer).is_none() {}
@@ -91,6 +96,7 @@ impl<S: SampledProblem> Solver<S> {
         if self.outcome.stop.is_some() {
             return self.outcome.stop;
         }
+        self.clock.agree();
         self.remember_beginning();
         let mut unusual = Unusual::default();
         let kernel_iterations = self.find_steps(&mut unusual);

@@ -1,5 +1,5 @@
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
@@ -15,6 +15,7 @@ use crate::fitting::task::{Task, are_few, defaults};
 use crate::fitting::{cross_validation, trade_off};
 use crate::number::counted;
 use crate::progress::Progress;
+use crate::ranks::Ranks;
 use crate::record::{self, RecordArguments};
 use crate::sampling_source::SamplingArguments;
 use crate::screen::{Color, Listener};
@@ -95,9 +96,30 @@ pub struct Fit {
     settings: SettingsArguments,
 }
 
+/// A fit before its first evaluation.
+struct Ready {
+    saved: Option<Checkpoint>,
+    task: Task,
+    settings: Settings,
+    data: Arc<DataSet>,
+    test: Option<DataSet>,
+    left_out: Vec<String>,
+    watch: Watch,
+}
+
 impl Fit {
     /// Fits the model and tells about it.
     pub fn run(mut self) -> Result<u8, Error> {
+        let ranks = Ranks::join()?;
+        // Nobody goes on alone: the others would wait.
+        let ready = ranks.together(self.prepare(&ranks))?;
+        let outcome = self.fit(&ranks, ready);
+        outcome.inspect_err(|error| ranks.leave(error))
+    }
+
+    /// Everything up to the first evaluation.
+    fn prepare(&mut self, ranks: &Ranks) -> Result<Ready, Error> {
+        self.go_with(ranks)?;
         // Short ways are settings like others; what --set says comes after them.
         self.settings.assignments.splice(0..0, self.sampling.assignments());
         let saved = self.record.saved()?;
@@ -107,7 +129,7 @@ impl Fit {
         }
         self.outputs().into_iter().flatten().try_for_each(|path| files::check(path))?;
         let seed = record::settings(&self.settings, saved.as_ref(), defaults(true))?.sampling.seed;
-        let mut data = task.data.open(&task.goal, seed)?;
+        let mut data = task.data.open(&task.goal, seed, ranks.collective())?;
         if saved.is_none() {
             task.exact = self.exact || (!self.sampling.asks_for_samples() && are_few(&data));
         }
@@ -121,16 +143,40 @@ impl Fit {
             let source = task.data.layout.source(path)?;
             Ok::<_, Error>(data.read_alike(&task.data.form(), source, task.data.layout.delimiter)?)
         });
-        let test = test.transpose()?;
-        let data = Arc::new(data);
+        let (test, data) = (test.transpose()?, Arc::new(data));
         let (_, left_out) = task.goal.requirements(&data, &Classes::new(&data)?)?;
-        let mut watch = self.watch(&settings, &task, saved.as_ref())?;
+        let watch = self.watch(&settings, &task, saved.as_ref(), ranks.is_first())?;
+        Ok(Ready { saved, task, settings, data, test, left_out, watch })
+    }
+
+    /// What several processes cannot do together is refused; only the first one prints and writes.
+    fn go_with(&mut self, ranks: &Ranks) -> Result<(), Error> {
+        let alone = [
+            ("--trade-off", self.trade_off.is_some()),
+            ("--l2 auto", self.goal.folds().is_some()),
+            ("--checkpoint", self.record.checkpoint.is_some()),
+            ("--resume", self.record.resume.is_some()),
+            ("-, standard input,", self.data.file.as_deref().is_some_and(|file| file == Path::new("-"))),
+        ];
+        match alone.iter().find(|(_, asked)| *asked && ranks.count() > 1) {
+            Some((name, _)) => return Err(Error::Setting(format!("{name} needs a single process: run it without mpirun"))),
+            None if ranks.is_first() => {}
+            None => (self.model, self.weights, self.record.trace, self.record.plot) = (None, None, None, None),
+        }
+        Ok(())
+    }
+
+    fn fit(&self, ranks: &Ranks, ready: Ready) -> Result<u8, Error> {
+        let Ready { saved, mut task, settings, data, test, left_out, mut watch } = ready;
         self.validate(&mut task, &data, &settings, &mut watch.listener)?;
         let mut solver = record::start(task.problem(&data)?, saved, settings.clone())?;
         solver.interrupt(interrupt::flag()?);
+        if let Some(agreement) = ranks.agreement() {
+            solver.end_together(agreement);
+        }
         // A first state, before any iteration, shows at once whether the file can be written.
         self.record.save(&solver, &task)?;
-        data.remarks.iter().chain(&left_out).for_each(|remark| warn(remark));
+        data.remarks.iter().chain(&left_out).filter(|_| ranks.is_first()).for_each(|remark| warn(remark));
         if !self.json {
             title(&mut watch.listener, &data)?;
         }
@@ -200,12 +246,13 @@ impl Fit {
         Ok(())
     }
 
-    fn watch(&self, settings: &Settings, task: &Task, saved: Option<&Checkpoint>) -> Result<Watch, Error> {
+    fn watch(&self, settings: &Settings, task: &Task, saved: Option<&Checkpoint>, first: bool) -> Result<Watch, Error> {
         let detail = if self.verbose { Detail::Verbose } else { Detail::Quiet };
         let files = self.record.open(&self.outputs(), &[task.data.file.as_ref(), self.test.as_ref()], saved)?;
         let table = Table::new(detail, settings.tolerance.clone(), !task.exact);
-        let progress = (!self.verbose).then(|| Progress::new(settings));
-        Ok(Watch::new(Listener::new(self.color.screen()), table, progress, files))
+        let progress = (first && !self.verbose).then(|| Progress::new(settings));
+        let listener = if first { Listener::new(self.color.screen()) } else { Listener::deaf(self.color.screen()) };
+        Ok(Watch::new(listener, table, progress, files))
     }
 
     fn model(&self, task: &Task, data: &DataSet, report: &Report, judged: &Report) -> Result<Model, Error> {

@@ -1,10 +1,12 @@
 //! The data of a fit, from the arguments.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
-use tangor_learn::{DataSet, Decimal, FileForm, Format, Goal, Reading, Source, generate};
+use tangor_learn::{DataSet, Decimal, FileForm, Format, Goal, Reading, Source, generate_shared};
+use tangor_problem::Collective;
 
 use crate::error::Error;
 use crate::files;
@@ -13,7 +15,7 @@ use crate::files;
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataArguments {
-    /// A CSV file, a LIBSVM file (.libsvm, .svm), or - for CSV from standard input; without one, data are generated
+    /// A CSV file, a LIBSVM file (.libsvm, .svm), either packed by gzip or zstd, or - for CSV from standard input; without one, data are generated
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
 
@@ -109,8 +111,8 @@ impl LayoutArguments {
 
 impl DataArguments {
     /// Reads or generates the data, with the groups that the goal needs.
-    pub fn open(&self, goal: &Goal, seed: u64) -> Result<DataSet, Error> {
-        let Some(file) = &self.file else { return Ok(generate(self.rows, self.columns, seed)?) };
+    pub fn open(&self, goal: &Goal, seed: u64, shared: Option<Arc<dyn Collective>>) -> Result<DataSet, Error> {
+        let Some(file) = &self.file else { return Ok(generate_shared(self.rows, self.columns, seed, shared)?) };
         let mut groups: Vec<String> =
             goal.constraints.iter().filter_map(|constraint| constraint.column()).map(Into::into).collect();
         groups.sort();
@@ -126,9 +128,10 @@ impl DataArguments {
             weight: self.sample_weight.clone(),
             format: Format { delimiter: self.layout.delimiter, header: self.header.map(|header| header == YesNo::Yes) },
             decimal: self.decimal(),
+            shared,
         };
         let source = self.layout.source(file)?;
-        Ok(if is_libsvm(file) { reading.libsvm(source)? } else { reading.csv(source)? })
+        Ok(if is_libsvm(&source.unpacked_path()) { reading.libsvm(source)? } else { reading.csv(source)? })
     }
 
     /// What a model of these data has to know of files.

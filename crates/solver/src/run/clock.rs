@@ -1,12 +1,31 @@
 //! Wall time and the user's interrupt, asked wherever the solver could spend long.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+/// Several processes that run the same iterations end them together: their clocks differ, so one decides for all.
+pub trait Agreement: Send + Sync + fmt::Debug {
+    /// What the deciding process says, given what this one would say: whether the time is used up, and whether the user asked for the end.
+    /// Every process asks at the same iterations.
+    fn decide(&self, own: Ending) -> Ending;
+}
+
+/// Reasons to end a run that do not come from its numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ending {
+    /// The time is used up.
+    pub late: bool,
+    /// The user asked for the end.
+    pub interrupted: bool,
+}
+
 /// When the run began, when it must end, and whether somebody asked for its end.
 #[derive(Clone, Debug)]
 pub struct Clock {
+    /// Who decides for several processes, and what was decided last.
+    agreement: Option<(Arc<dyn Agreement>, Ending)>,
     start: Instant,
     /// Seconds spent before this process resumed the run.
     before: f64,
@@ -19,12 +38,36 @@ impl Clock {
     pub fn new(limit: Option<f64>, before: f64) -> Self {
         // A limit beyond what a duration can hold is no limit.
         let limit = limit.and_then(|seconds| Duration::try_from_secs_f64((seconds - before).max(0.0)).ok());
-        Clock { start: Instant::now(), before, limit, interrupt: None }
+        Clock { start: Instant::now(), before, limit, interrupt: None, agreement: None }
     }
 
     /// Ends the run when the flag becomes true.
     pub fn watch(&mut self, flag: Arc<AtomicBool>) {
         self.interrupt = Some(flag);
+    }
+
+    /// From now on the end is decided together, whenever [`Clock::agree`] is called.
+    pub fn share(&mut self, agreement: Arc<dyn Agreement>) {
+        self.agreement = Some((agreement, Ending::default()));
+    }
+
+    /// At each iteration: decides together with the other processes, if there are any, whether to end.
+    pub fn agree(&mut self) {
+        let own = self.own();
+        if let Some((agreement, decided)) = &mut self.agreement {
+            *decided = agreement.decide(own);
+        }
+    }
+
+    fn own(&self) -> Ending {
+        Ending {
+            late: self.limit.is_some_and(|limit| self.start.elapsed() >= limit),
+            interrupted: self.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)),
+        }
+    }
+
+    fn ending(&self) -> Ending {
+        self.agreement.as_ref().map_or_else(|| self.own(), |(_, decided)| *decided)
     }
 
     /// Seconds since the run began.
@@ -34,16 +77,45 @@ impl Clock {
 
     /// Whether the time is used up.
     pub fn is_late(&self) -> bool {
-        self.limit.is_some_and(|limit| self.start.elapsed() >= limit)
+        self.ending().late
     }
 
     /// Whether the user asked for the end.
     pub fn is_interrupted(&self) -> bool {
-        self.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
+        self.ending().interrupted
     }
 
     /// Either of the two.
     pub fn is_over(&self) -> bool {
-        self.is_interrupted() || self.is_late()
+        let ending = self.ending();
+        ending.late || ending.interrupted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Another(AtomicBool);
+
+    impl Agreement for Another {
+        fn decide(&self, _own: Ending) -> Ending {
+            Ending { late: self.0.load(Ordering::Relaxed), interrupted: false }
+        }
+    }
+
+    #[test]
+    fn another_process_decides_for_this_one_at_an_iteration() {
+        let another = Arc::new(Another(AtomicBool::new(false)));
+        let mut clock = Clock::new(Some(0.0), 0.0);
+        assert!(clock.is_late() && clock.is_over());
+        clock.share(Arc::clone(&another) as Arc<dyn Agreement>);
+        clock.agree();
+        assert!(!clock.is_over());
+        another.0.store(true, Ordering::Relaxed);
+        assert!(!clock.is_over(), "nothing changes within an iteration");
+        clock.agree();
+        assert!(clock.is_late() && !clock.is_interrupted());
     }
 }

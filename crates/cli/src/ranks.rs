@@ -1,0 +1,197 @@
+//! The processes of a fit: one, or several that `mpirun` started, each with a part of the rows.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use tangor_problem::Collective;
+use tangor_solver::{Agreement, Ending};
+
+use crate::error::Error;
+
+/// What launchers of MPI programs tell of the number of processes: Open MPI, MPICH and its relatives.
+const LAUNCHERS: [&str; 2] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"];
+
+/// This process among those that fit together.
+#[derive(Debug)]
+pub struct Ranks {
+    world: Option<mpi_world::World>,
+}
+
+impl Ranks {
+    /// Joins the others, if a launcher started several.
+    pub fn join() -> Result<Self, Error> {
+        let launched = LAUNCHERS.iter().find_map(|name| std::env::var(name).ok()?.parse::<usize>().ok());
+        Ok(Ranks { world: launched.map(mpi_world::World::join).transpose()?.flatten() })
+    }
+
+    /// Whether this process prints and writes.
+    pub fn is_first(&self) -> bool {
+        self.world.as_ref().is_none_or(|world| world.place().rank == 0)
+    }
+
+    /// How many processes there are.
+    pub fn count(&self) -> usize {
+        self.world.as_ref().map_or(1, |world| world.place().size)
+    }
+
+    /// Who computes sums over rows; none without a launcher.
+    pub fn collective(&self) -> Option<Arc<dyn Collective>> {
+        self.world.as_ref().map(|world| Arc::new(world.place()) as Arc<dyn Collective>)
+    }
+
+    /// Who decides when to end; none without a launcher.
+    pub fn agreement(&self) -> Option<Arc<dyn Agreement>> {
+        self.world.as_ref().map(|world| Arc::new(world.place()) as Arc<dyn Agreement>)
+    }
+
+    /// Ends the others as well, when this process cannot go on in the middle of a run, and they would wait for it.
+    pub fn leave(&self, error: &Error) {
+        if let (Some(world), true) = (&self.world, self.count() > 1) {
+            crate::tell(error);
+            world.abort(error.exit_code());
+        }
+    }
+
+    /// Goes on if all processes can: the first one that cannot says why, and the others end in silence.
+    pub fn together<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
+        let Some(place) = self.world.as_ref().map(mpi_world::World::place) else { return outcome };
+        let mut failed = vec![0.0; place.size];
+        let own = f64::from(u8::from(outcome.is_err()));
+        place.fill(1, &mut failed, &|_, part| part[0] = own);
+        match failed.iter().position(|failed| *failed != 0.0) {
+            Some(first) if first != place.rank => Err(Error::Elsewhere),
+            _ => outcome,
+        }
+    }
+}
+
+/// Which process this is.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    rank: usize,
+    size: usize,
+}
+
+impl Place {
+    /// The parts of a sum that a process computes: as many as the others, and one after the other.
+    fn parts_of(&self, rank: usize, parts: usize) -> Range<usize> {
+        rank * parts / self.size..(rank + 1) * parts / self.size
+    }
+}
+
+impl Collective for Place {
+    fn fill(&self, width: usize, memory: &mut [f64], compute: &(dyn Fn(usize, &mut [f64]) + Sync)) {
+        let parts = memory.len().div_ceil(width.max(1));
+        let own = self.parts_of(self.rank, parts);
+        let (start, end) = (own.start * width, (own.end * width).min(memory.len()));
+        tangor_problem::Threads.fill(width, &mut memory[start..end], &|k, part| compute(own.start + k, part));
+        let ends: Vec<usize> = (0..self.size).map(|rank| (self.parts_of(rank, parts).end * width).min(memory.len())).collect();
+        mpi_world::exchange(memory, start..end, &ends);
+    }
+
+    fn own_parts(&self, parts: usize) -> Option<Range<usize>> {
+        Some(self.parts_of(self.rank, parts))
+    }
+}
+
+impl Agreement for Place {
+    fn decide(&self, own: Ending) -> Ending {
+        let [late, interrupted] = mpi_world::first_says([own.late, own.interrupted]);
+        Ending { late, interrupted }
+    }
+}
+
+#[cfg(feature = "mpi")]
+mod mpi_world {
+    use std::ops::Range;
+
+    use mpi::Threading;
+    use mpi::datatype::PartitionMut;
+    use mpi::environment::Universe;
+    use mpi::topology::SimpleCommunicator;
+    use mpi::traits::{Communicator, CommunicatorCollectives, Root};
+
+    use super::{Error, Place};
+
+    /// MPI, from here to the end of the fit.
+    pub struct World {
+        universe: Universe,
+    }
+
+    impl std::fmt::Debug for World {
+        fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            self.place().fmt(out)
+        }
+    }
+
+    impl World {
+        pub fn join(_launched: usize) -> Result<Option<Self>, Error> {
+            // Sums may be computed on a thread of their own, one at a time.
+            match mpi::initialize_with_threading(Threading::Serialized) {
+                Some((universe, _)) => Ok(Some(World { universe })),
+                None => Err(Error::Setting("MPI could not be started".to_string())),
+            }
+        }
+
+        pub fn place(&self) -> Place {
+            let world = self.universe.world();
+            Place { rank: world.rank() as usize, size: world.size() as usize }
+        }
+
+        pub fn abort(&self, code: u8) {
+            self.universe.world().abort(code.into());
+        }
+    }
+
+    /// All processes have all of the memory, of which each computed a part; `ends` says where those of the processes end.
+    pub fn exchange(memory: &mut [f64], own: Range<usize>, ends: &[usize]) {
+        let computed = memory[own].to_vec();
+        let starts = || std::iter::once(&0).chain(ends);
+        let places: Vec<i32> = starts().take(ends.len()).map(|start| *start as i32).collect();
+        let counts: Vec<i32> = ends.iter().zip(starts()).map(|(end, start)| (end - start) as i32).collect();
+        let mut all = PartitionMut::new(memory, counts, &places[..]);
+        SimpleCommunicator::world().all_gather_varcount_into(&computed[..], &mut all);
+    }
+
+    /// What the first process says.
+    pub fn first_says(own: [bool; 2]) -> [bool; 2] {
+        let mut said = own;
+        SimpleCommunicator::world().process_at_rank(0).broadcast_into(&mut said[..]);
+        said
+    }
+}
+
+#[cfg(not(feature = "mpi"))]
+mod mpi_world {
+    use std::ops::Range;
+
+    use super::{Error, Place};
+
+    /// Without MPI there is none.
+    #[derive(Debug)]
+    pub enum World {}
+
+    impl World {
+        pub fn join(launched: usize) -> Result<Option<Self>, Error> {
+            match launched {
+                0 | 1 => Ok(None),
+                _ => Err(Error::Setting(
+                    "this program was built without MPI, so several processes would all do the same: build it with --features mpi"
+                        .to_string(),
+                )),
+            }
+        }
+
+        pub fn place(&self) -> Place {
+            match *self {}
+        }
+
+        pub fn abort(&self, _code: u8) {}
+    }
+
+    pub fn exchange(_memory: &mut [f64], _own: Range<usize>, _ends: &[usize]) {}
+
+    pub fn first_says(own: [bool; 2]) -> [bool; 2] {
+        own
+    }
+}
