@@ -236,7 +236,7 @@ mod tests {
 
     impl Collective for Rank {
         fn fill(&self, width: usize, memory: &mut [f64], compute: &(dyn Fn(usize, &mut [f64]) + Sync)) {
-            let Rank(rank, ranks) = self;
+            let Rank(_, ranks) = self;
             ranks.exchange.lock().unwrap().resize(memory.len(), 0.0);
             let own = self.own_parts(memory.len().div_ceil(width)).unwrap();
             for (k, part) in memory.chunks_mut(width).enumerate().filter(|(k, _)| own.contains(k)) {

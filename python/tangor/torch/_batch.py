@@ -77,14 +77,10 @@ class Evaluator:
         self.eps = max(precision.coarsest, torch.finfo(self.flat.dtype).eps)
         return told
 
-    def along(self, batch: Batch, s: torch.Tensor) -> float:
-        """The product of its gradient with a vector; NaN if something in the batch is not finite. NaN and infinity stay such in the products of all
-        rows, which need not be exact for that."""
-        vector = self.flat.cut(s, batch.parts)
-        exact = rows_times([part[:1] for part in batch.parts], vector)
-        rough = torch.stack([torch.mv(part, some) for part, some in zip(batch.parts, vector)]).sum(dim=0)
-        numbers = self.flat.engine.host(torch.cat([exact, rough.to(exact.dtype)]))
-        return float(numbers[0]) if batch.has_values() and np.isfinite(numbers).all() else math.nan
+    def along(self, batch: Batch, s: torch.Tensor) -> np.ndarray | None:
+        """The products of its rows with a vector; none if something in the batch is not finite, since NaN and infinity stay such in products."""
+        products = self.flat.engine.host(rows_times(batch.parts, self.flat.cut(s, batch.parts)))
+        return products if batch.has_values() and bool(np.isfinite(products).all()) else None
 
     def is_finite(self, batch: Batch) -> bool:
         """Whether all of a batch is finite."""

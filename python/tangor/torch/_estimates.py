@@ -39,26 +39,23 @@ class Seen:
 
 @dataclass
 class Left:
-    """What is kept of a batch at the point that a step leaves: its constraints beside their estimate, the product of its gradient with the step,
-    the gradient of its Lagrangian, and of some columns all rows."""
+    """What is kept of a batch at the point that a step leaves: its constraints beside their estimate, the products of its rows with the step, the
+    gradient of its Lagrangian, and of some columns, if they are wanted, all rows."""
 
     c: np.ndarray
     estimate: np.ndarray
     size: float
-    along: float
+    along: np.ndarray
     lagrangian: torch.Tensor
-    some: torch.Tensor
+    some: torch.Tensor | None
 
 
 @dataclass
 class Change:
-    """How a batch changed along a step `s`: squares of the norms of the changes of the Jacobian and of the Lagrangian's gradient `dl`, `dl^T s`,
-    and of some columns all rows. That of the Jacobian comes from these columns."""
+    """How a batch changed along a step `s`: the square of the norm of the change of the Lagrangian's gradient `dl`, and `dl^T s`."""
 
-    jacobian: float
     lagrangian: float
     along: float
-    some: torch.Tensor
 
 
 class Estimates:
@@ -107,9 +104,11 @@ class Estimates:
             self._found = (widths, places)
         return torch.cat([part.index_select(1, place) for part, place in zip(batch.parts, self._found[1])], dim=1)
 
-    def remember(self, left: Left, here: Batch, change: Change, moved: float) -> None:
+    def remember(self, left: Left, here: Batch, moved: float) -> None:
         """For the comparison with the next batch."""
-        self.seen = Seen(left.some + change.some, change.some, here.c.copy(), here.c - left.c, moved, here.size)
+        if left.some is not None:
+            now = self.some(here)
+            self.seen = Seen(now, now - left.some, here.c.copy(), here.c - left.c, moved, here.size)
 
     def compare(self, there: Batch, past: tuple[torch.Tensor, np.ndarray]) -> None:
         """A new batch beside the one that was seen at both ends of the last step: how far do two batches differ? `past` are its columns and
@@ -135,9 +134,10 @@ class Estimates:
         compare(self.jacobian, spread[1:].sum(), drifts[1:].sum(), squares[1:].sum())
         compare(self.constraints, c_spread @ c_spread, c_drift @ c_drift, there.c @ there.c)
 
-    def leave(self, batch: Batch, y: np.ndarray, along: float, lagrangian: torch.Tensor) -> Left:
+    def leave(self, batch: Batch, y: np.ndarray, along: np.ndarray, lagrangian: torch.Tensor, wanted: bool) -> Left:
         """Takes a batch out of the estimates at the point that a step leaves, `estimate <- (1 - a) (estimate - new)`, so that its rows need
-        not stay. `y` are multipliers, `along` is the product of its gradient with the step, and `lagrangian` is memory."""
+        not stay. `y` are multipliers, `along` are the products of its rows with the step, `lagrangian` is memory, and
+        some columns are `wanted` for a comparison."""
         kept = [1.0 - worth.momentum(batch.size) for worth in self.worths()]
         factors = self.flat.tensor([kept[0]] + [kept[2]] * len(y))[:, None]
         coefficients, cut, parts = self.flat.tensor(np.concatenate([[1.0], y])), self.flat.cut, batch.parts
@@ -147,7 +147,7 @@ class Estimates:
                 rows = part[:, piece]
                 torch.mv(rows.T, coefficients, out=combined[piece])
                 estimate[:, piece].sub_(rows).mul_(factors)
-        left = Left(batch.c, self.c, batch.size, along, lagrangian, self.some(batch))
+        left = Left(batch.c, self.c, batch.size, along, lagrangian, self.some(batch) if wanted else None)
         self.c = kept[1] * (self.c - batch.c)
         return left
 
@@ -164,8 +164,5 @@ class Estimates:
         self.c = self.c + batch.c
         for worth, momentum in zip(self.worths(), a):
             worth.advance(momentum, batch.size, moved)
-        some = self.some(batch) - left.some
-        jacobian = self.factor * some[1:].square().sum(dtype=wide(some)).reshape(1)
-        sums = dots([([left.lagrangian], [left.lagrangian]), ([left.lagrangian], [s])])
-        numbers = self.flat.engine.host(torch.cat([jacobian, sums]))
-        return Change(float(numbers[0]), float(numbers[1]), float(numbers[2]), some)
+        numbers = self.flat.engine.host(dots([([left.lagrangian], [left.lagrangian]), ([left.lagrangian], [s])]))
+        return Change(float(numbers[0]), float(numbers[1]))

@@ -145,7 +145,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         self._flat.read(self._base)
         direction = self._find_direction()
         along = self._evaluator.along(there, direction.s)
-        if math.isfinite(along):
+        if along is not None:
             if past is not None:
                 self._estimates.compare(there, past)
             self._move(evaluate, random, there, along, direction, share)
@@ -235,7 +235,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         evaluate: Callable[[], Batch],
         random: RandomState,
         there: Batch,
-        along: float,
+        along: np.ndarray,
         direction: Direction,
         share: float,
     ) -> None:
@@ -243,7 +243,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         progress, y = self._progress, direction.multipliers
         self._estimates.seen = None
         eta = min(progress.stepsize(), self._sensible_move(direction) / max(direction.length, 1e-300)) * share
-        left = self._estimates.leave(there, y, along, self._lagrangian)
+        left = self._estimates.leave(there, y, along, self._lagrangian, self._is_probe(progress.iteration + 1))
         # Its rows are long: they go before the next ones come.
         there.parts.clear()
         for attempt in range(MOST_ATTEMPTS + 2):
@@ -255,20 +255,20 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
             random.restore()
             here = evaluate()
             ahead = self._evaluator.along(here, direction.s)
-            if math.isfinite(ahead):
-                residual = self._residual(here, left)
-                if attempt >= MOST_ATTEMPTS or self._descends(ahead - left.along, left, direction, eta, residual):
+            if ahead is not None:
+                residual, bends = self._residual(here, left), ahead - left.along
+                if attempt >= MOST_ATTEMPTS or self._descends(float(bends[0]), left, direction, eta, residual):
                     break
                 progress.shorten(0.25 * eta / share)
             here.parts.clear()
             eta *= 0.25
-        if not math.isfinite(ahead):
+        if ahead is None:
             raise RuntimeError(
                 "the closure gave numbers and then, at the same parameters and with the same random numbers, a NaN or an infinity: it must "
                 "give the same again"
             )
         progress.eta = eta
-        self._accept(here, left, direction, residual)
+        self._accept(here, left, bends, direction, residual)
 
     def _residual(self, here: Batch, left: Left) -> float:
         """`|h|` at the end of a step, as its batch has it."""
@@ -291,20 +291,20 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         rounding *= eta * abs(direction.slope) + rho * (float(np.linalg.norm(left.estimate)) + h)
         return bool(change <= -0.5 * eta * (1.0 - DESCENT_TAU) * direction.square + 2.0 * noise + rounding)
 
-    def _accept(self, here: Batch, left: Left, direction: Direction, residual: float) -> None:
+    def _accept(self, here: Batch, left: Left, bends: np.ndarray, direction: Direction, residual: float) -> None:
         progress, estimates = self._progress, self._estimates
         moved = progress.eta * direction.length
         change = estimates.arrive(left, here, moved, direction.multipliers, direction.s)
         if moved > 0.0:
-            self._learn(left, change, direction, moved)
+            self._learn(left, change, bends, direction, moved)
             self._trust(direction, residual)
         progress.iteration += 1
         progress.moved = moved
         progress.loss = here.loss
-        if moved > 0.0 and self._is_probe(progress.iteration):
-            estimates.remember(left, here, change, moved)
+        if moved > 0.0:
+            estimates.remember(left, here, moved)
 
-    def _learn(self, left: Left, change: Change, direction: Direction, moved: float) -> None:
+    def _learn(self, left: Left, change: Change, bends: np.ndarray, direction: Direction, moved: float) -> None:
         """Lipschitz constants and metric, from the change of the batch along the step."""
         gradient, _, jacobian = self._estimates.worths()
         weights = float(direction.multipliers @ direction.multipliers)
@@ -312,7 +312,8 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         curvature = math.sqrt(max(change.lagrangian - noise, (change.along / direction.length) ** 2))
         weighted = self._progress.eta * direction.weighted
         ratio = curvature / weighted if weighted > 0.0 else math.inf
-        self._progress.follow(math.sqrt(change.jacobian) / moved, ratio)
+        # How the constraints of the batch curve along the step, `|dJ s|`: twice what their linearisation misses.
+        self._progress.follow(float(np.linalg.norm(bends[1:])) / (moved * direction.length), ratio)
         self._metric.learn(left.lagrangian, moved**2)
 
     def _trust(self, direction: Direction, residual: float) -> None:
