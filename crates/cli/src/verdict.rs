@@ -51,7 +51,16 @@ pub fn sentence(verdict: &Verdict, tolerance: &Tolerance) -> String {
             (false, false) => above.push(name),
         }
     }
-    let judged = format!("Judged on {samples}, with {confidence} confidence in each bound:");
+    // Of a whole population nothing is assumed: its bounds are its residuals.
+    let sampled = residuals(verdict, tolerance).iter().any(|one| one.residual.upper > one.residual.value);
+    let assumed = if sampled { " (if batches of samples are nearly Gaussian)" } else { "" };
+    let judged = format!("Judged on {samples}, with {confidence} confidence in each bound{assumed}:");
+    if verdict.few_events {
+        return format!(
+            "{judged} but an average of constraints rests on too few events to be relied on. A sample may not contain what happens \
+             rarely: more samples (sampling.judge.samples) or a range of the samples (sampling.judge.range) may tell."
+        );
+    }
     match (above.is_empty(), hidden.is_empty()) {
         (true, true) => format!("{judged} all three residuals are within their tolerances."),
         (true, false) => {
@@ -82,7 +91,7 @@ mod tests {
 
     #[test]
     fn sentences_tell_noise_from_failure() {
-        let bounded = |value, upper| Bounded { value, upper };
+        let bounded = |value, upper| Bounded { value, lower: 0.0, upper };
         let tolerance = Tolerance { stationarity: 1e-2, feasibility: 1e-2, complementarity: 1e-2, infeasible: 1e-6 };
         let mut verdict = Verdict {
             stationarity: bounded(1e-3, 5e-3),
@@ -92,9 +101,13 @@ mod tests {
             samples: 2000,
             ..Verdict::default()
         };
-        let start = "Judged on 2000 fresh samples, with 95% confidence in each bound: ";
+        let start =
+            "Judged on 2000 fresh samples, with 95% confidence in each bound (if batches of samples are nearly Gaussian): ";
         let told = |verdict: &Verdict| sentence(verdict, &tolerance).strip_prefix(start).unwrap_or_default().to_string();
         assert_eq!(told(&verdict), "all three residuals are within their tolerances.");
+        verdict.few_events = true;
+        assert!(told(&verdict).starts_with("but an average of constraints rests on too few events"), "{}", told(&verdict));
+        verdict.few_events = false;
         verdict.feasibility = bounded(9e-3, 2e-2);
         assert_eq!(told(&verdict), "noise hides whether feasibility is within the tolerance; more samples may tell.");
         verdict.stationarity = bounded(f64::NAN, f64::NAN);

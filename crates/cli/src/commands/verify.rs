@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Deserialize;
 use tangor_problem::{MemoryLimit, Meta, Noise, Problem, SampledProblem};
-use tangor_solver::{Bounded, Candidate, Point, Report, Sampling, Verdict, judge_point};
+use tangor_solver::{Candidate, Point, Report, Sampling, Verdict, judge_point};
 
 use crate::error::Error;
 use crate::noise_source::{described, disturbed};
@@ -199,12 +199,21 @@ fn judge_on_samples(
     verdict::print(out, &fresh, tolerance)?;
     let mut answer = Answer { samples: sampling.judge.samples as u64, ..Answer::default() };
     verdict::residuals(&fresh, tolerance).iter().for_each(|judged| answer.add(judged));
+    if fresh.few_events {
+        answer.hidden.push(
+            "an average of its constraints rests on too few events: a sample may not contain what happens rarely".to_string(),
+        );
+        answer.needed = answer.needed.max(FOR_EVENTS * answer.samples as f64);
+    }
     match &report.verdict {
         Some(claimed) => answer.wrong.extend(contradictions(report, claimed, &fresh)),
         None => answer.wrong.push("the result has no verdict on its point".to_string()),
     }
     Ok(answer)
 }
+
+/// How many times more samples may contain enough of what happens rarely.
+const FOR_EVENTS: f64 = 10.0;
 
 /// What was found about a result.
 #[derive(Default)]
@@ -226,7 +235,7 @@ impl Answer {
         if residual.upper <= tolerance {
             return;
         }
-        let least = lower(residual);
+        let least = residual.lower;
         // What is not a number is above.
         if least > tolerance || least.is_nan() {
             let (least, tolerance) = (scientific(least, 2), short(tolerance));
@@ -236,7 +245,7 @@ impl Answer {
         // The noise of an average falls with the root of the number of samples.
         let (noise, room) = (residual.upper - residual.value, (tolerance - residual.value).abs());
         self.needed = self.needed.max(self.samples as f64 * (noise / room).powi(2) * 1.1);
-        let between = format!("{} and {}", scientific(least.max(0.0), 2), scientific(residual.upper, 2));
+        let between = format!("{} and {}", scientific(least, 2), scientific(residual.upper, 2));
         self.hidden.push(format!("its {name} is between {between}, and the tolerance is {}", short(tolerance)));
     }
 
@@ -329,7 +338,7 @@ fn contradictions(report: &Report, claimed: &Verdict, fresh: &Verdict) -> Vec<St
             let (one, other) = (scientific(residual, 6), scientific(claimed.value, 6));
             found.push(format!("the result says that its {name} is {one}, but its verdict says {other}"));
         }
-        let least = lower(fresh);
+        let least = fresh.lower;
         let agrees = claimed.upper + ROUNDING >= least;
         if !agrees {
             let (claim, least) = (scientific(claimed.upper, 2), scientific(least, 2));
@@ -337,9 +346,4 @@ fn contradictions(report: &Report, claimed: &Verdict, fresh: &Verdict) -> Vec<St
         }
     }
     found
-}
-
-/// The bound is as far below a residual as above.
-fn lower(residual: Bounded) -> f64 {
-    2.0 * residual.value - residual.upper
 }

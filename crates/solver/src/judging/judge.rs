@@ -10,7 +10,7 @@ use tangor_problem::{Access, Counted, Draw, Outputs, Problem, SampledProblem, Wa
 use crate::form::iterate::Iterate;
 use crate::form::oracle::{Trouble, check, trouble};
 use crate::form::quantity::Quantity;
-use crate::judging::confidence;
+use crate::judging::confidence::{self, Factors, slope_noise};
 use crate::judging::events::Events;
 use crate::judging::multipliers::SIGMAS;
 use crate::judging::sample_mean::SampleMean;
@@ -84,8 +84,8 @@ impl Judge {
 impl<S: SampledProblem> Solver<S> {
     /// Judges the current point on fresh samples. That Clarabel was asked is an event of the iteration. None: the time was over before
     /// all samples were taken.
-    pub(crate) fn judge(&mut self, sizes: [usize; 3], unusual: &mut Unusual) -> Result<Option<Verdict>, Trouble> {
-        self.with_judge(|solver, work| solver.judge_with(work, sizes, unusual)).unwrap_or(Ok(None))
+    pub(crate) fn judge(&mut self, sizes: [usize; 3], last: bool, unusual: &mut Unusual) -> Result<Option<Verdict>, Trouble> {
+        self.with_judge(|solver, work| solver.judge_with(work, (sizes, last), unusual)).unwrap_or(Ok(None))
     }
 
     /// Does something with the judge's memory, at the current point. None: this is no noisy run.
@@ -98,7 +98,12 @@ impl<S: SampledProblem> Solver<S> {
         Some(result)
     }
 
-    fn judge_with(&mut self, work: &mut Judge, sizes: [usize; 3], unusual: &mut Unusual) -> Result<Option<Verdict>, Trouble> {
+    fn judge_with(
+        &mut self,
+        work: &mut Judge,
+        (sizes, last): ([usize; 3], bool),
+        unusual: &mut Unusual,
+    ) -> Result<Option<Verdict>, Trouble> {
         let settings = self.settings.sampling.judge.clone();
         let batches = settings.batches;
         let first = batches / 2;
@@ -123,12 +128,13 @@ impl<S: SampledProblem> Solver<S> {
         } else {
             judged.looks += 1;
         }
-        let risk = confidence::risk_of_look(settings.confidence, judged.looks);
-        let k = confidence::factor(risk, batches - first);
+        let risk = confidence::risk_of_look(settings.confidence, judged.looks, last);
+        let factor = Factors::new(risk, batches - first);
         let rare = work.noise_of_constraints(settings.range, risk);
         let [_, values, jacobian] = &work.means;
-        let noise = rare.unwrap_or(k * values.standard_error());
-        let jacobian_noise = k * jacobian.standard_error();
+        let noise = |factor: f64| rare.unwrap_or(factor * values.standard_error());
+        let (above, below, both) = (noise(factor.above), noise(factor.around), noise(factor.both));
+        let jacobian_noise = factor.both * jacobian.standard_error();
         let scale = self.oracle.standard.objective_scale;
         let stationarity = norm(&work.errors.mean) / scale;
         let slope = norm(&jacobian.mean);
@@ -140,17 +146,14 @@ impl<S: SampledProblem> Solver<S> {
         let residuals = self.judging.kkt.residuals;
         let inequalities =
             self.oracle.standard.slack_rows.iter().map(|&row| self.judging.kkt.y[row].powi(2)).sum::<f64>().sqrt();
-        let upper = |value: f64, noise: f64| Bounded { value, upper: value + noise };
+        let error = work.errors.standard_error() / scale;
+        let infeasible = slope_noise(slope, residuals.feasibility, both, jacobian_noise);
         let spread = confidence::factor(risk, batches) * work.objective.standard_error();
         Ok(Some(Verdict {
-            stationarity: upper(stationarity, k * work.errors.standard_error() / scale),
-            feasibility: upper(residuals.feasibility, noise),
-            complementarity: upper(residuals.complementarity, inequalities * noise),
-            // |J^T v| with the noise of J, that of v, and where both meet.
-            infeasible: upper(
-                residuals.infeasible,
-                slope * noise + residuals.feasibility * jacobian_noise + noise * jacobian_noise,
-            ),
+            stationarity: Bounded::new(stationarity, factor.above * error, factor.around * error),
+            feasibility: Bounded::new(residuals.feasibility, above, below),
+            complementarity: Bounded::new(residuals.complementarity, inequalities * above, inequalities * below),
+            infeasible: Bounded::new(residuals.infeasible, infeasible, infeasible),
             objective: work.can_tell.then(|| Averaged { value: work.objective.mean[0], error: spread }),
             confidence: settings.confidence,
             few_events: sampled_constraints && work.events.are_few(sizes[1]),

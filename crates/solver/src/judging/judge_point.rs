@@ -4,7 +4,7 @@ use tangor_problem::{Access, Accesses, Counted, Draw, KktPoint, KktResiduals, Me
 
 use crate::form::oracle::{check, trouble};
 use crate::form::quantity::Quantity;
-use crate::judging::confidence;
+use crate::judging::confidence::{Factors, slope_noise};
 use crate::judging::events::Events;
 use crate::judging::sample_mean::SampleMean;
 use crate::kernel::vector::norm;
@@ -48,21 +48,20 @@ pub fn judge_point<S: SampledProblem>(problem: S, candidate: Candidate, sampling
         events.add(&sampler.batch[1]);
         jacobian.add(&sampler.batch[2]);
     }
-    let k = confidence::factor(1.0 - sampling.judge.confidence, batches);
-    let noise = k * values.standard_error();
+    let factor = Factors::new(1.0 - sampling.judge.confidence, batches);
+    let (error, noise) = (errors.standard_error(), values.standard_error());
     let means = [gradient.mean, values.mean, jacobian.mean.clone()];
     let residuals = KktResiduals::new(&meta, candidate.with(&means)).map_err(wrong)?;
     let is_inequality = |i: &usize| meta.c_lower[*i] < meta.c_upper[*i];
     let inequalities: Vec<f64> = (0..meta.m()).filter(is_inequality).map(|i| candidate.row_multipliers[i]).collect();
-    let upper = |value: f64, noise: f64| Bounded { value, upper: value + noise };
+    let bounded = |value: f64, error: f64| Bounded::new(value, factor.above * error, factor.around * error);
+    let jacobian_noise = factor.both * jacobian.standard_error();
+    let infeasible = slope_noise(norm(&jacobian.mean), residuals.feasibility, factor.both * noise, jacobian_noise);
     Ok(Verdict {
-        stationarity: upper(residuals.stationarity, k * errors.standard_error()),
-        feasibility: upper(residuals.feasibility, noise),
-        complementarity: upper(residuals.complementarity, norm(&inequalities) * noise),
-        infeasible: upper(
-            residuals.infeasible_stationarity,
-            norm(&jacobian.mean) * noise + (residuals.feasibility + noise) * k * jacobian.standard_error(),
-        ),
+        stationarity: bounded(residuals.stationarity, error),
+        feasibility: bounded(residuals.feasibility, noise),
+        complementarity: bounded(residuals.complementarity, norm(&inequalities) * noise),
+        infeasible: Bounded::new(residuals.infeasible_stationarity, infeasible, infeasible),
         objective: None,
         confidence: sampling.judge.confidence,
         few_events: events_matter && events.are_few(size * batches),

@@ -30,7 +30,7 @@ impl<S: SampledProblem> Solver<S> {
             judged.due = self.state.progress.iteration;
         }
         self.beginning.keep(&self.outcome.best);
-        let verdict = match self.judge(sizes, unusual) {
+        let verdict = match self.judge(sizes, last, unusual) {
             Ok(Some(verdict)) => verdict,
             // The step that comes next ends the run.
             Ok(None) => return None,

@@ -5,13 +5,25 @@ use serde::{Deserialize, Serialize};
 use crate::Tolerance;
 use crate::judging::residuals::Residuals;
 
-/// A residual, and what it does not exceed with the confidence of the verdict.
+/// A residual, and the bounds that it keeps, each with the confidence of the verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bounded {
     /// The residual of the averages over fresh samples.
     pub value: f64,
+    /// The lower confidence bound; 0 where nothing was said of it.
+    #[serde(default)]
+    pub lower: f64,
     /// The upper confidence bound.
     pub upper: f64,
+}
+
+impl Bounded {
+    /// A residual whose true value is above by no more than `above`, and below by no more than `below`.
+    pub(crate) fn new(value: f64, above: f64, below: f64) -> Self {
+        // A residual is never negative; one that is no number has no bound either.
+        let lower = if value - below < 0.0 { 0.0 } else { value - below };
+        Bounded { value, lower, upper: value + above }
+    }
 }
 
 /// An average over fresh samples, and how far off it may be with the confidence of the verdict.
@@ -86,9 +98,9 @@ impl Verdict {
 
     /// Whether the point is infeasible stationary, the violation being no mere noise.
     pub fn is_infeasible_stationary(&self, tolerance: &Tolerance) -> bool {
-        let Bounded { value, upper } = self.feasibility;
-        let certain = Residuals { feasibility: 2.0 * value - upper, ..self.upper() };
-        !self.few_events && tolerance.is_infeasible_stationary(&certain)
+        let violation = self.feasibility.lower;
+        let is_stationary = self.infeasible.upper <= tolerance.infeasible * violation.min(1.0);
+        !self.few_events && violation > tolerance.feasibility && is_stationary
     }
 
     /// The worst bound relative to its tolerance, and how much of that is noise.
