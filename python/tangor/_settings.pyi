@@ -39,8 +39,8 @@ class Limits(Section):
     """When to give up."""
 
     escapes: int
-    """Starts from random points near by before a stationary point of the violation is called infeasible, each farther away
-    than the one before; 0 (the paper) calls it so at once.
+    """Starts from random points before a stationary point of the violation is called infeasible: three around it, each farther
+    away than the one before, then around the start of the run; 0 (the paper) calls it so at once. Default: 8.
     """
 
     iterations: int

@@ -172,7 +172,12 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     fn keep_best_of_exact(&mut self, unusual: &mut Unusual) {
-        let (residuals, tolerance) = (self.judging.kkt.residuals, &self.settings.tolerance);
+        let residuals = self.judging.kkt.residuals;
+        if self.has_broken_down() && self.outcome.stop.is_none() {
+            // The next start is what is left to do; of this point nothing is known.
+            return self.state.progress.escapes.stuck(residuals.feasibility);
+        }
+        let tolerance = &self.settings.tolerance;
         let (solved, stuck) = (tolerance.is_kkt(&residuals), tolerance.is_infeasible_stationary(&residuals));
         let solved = solved || self.outcome.stop == Some(Stop::Unbounded);
         let escapes = &mut self.state.progress.escapes;

@@ -66,8 +66,45 @@ fn what_is_infeasible_is_still_called_so() {
             report.message
         );
         assert!(report.x[0].abs() < 1e-5 && (report.feasibility - 1.0).abs() < 1e-9);
-        assert!(report.unusual.contains(&(Event::Elsewhere, 3)), "it tried three other starts");
+        assert!(report.unusual.contains(&(Event::Elsewhere, 8)), "it tried eight other starts");
     }
+}
+
+#[test]
+fn a_squared_equality_is_left_with_a_multiplier() {
+    // min x + y subject to (x^2 + y^2 - 1)^2 = 0: on the circle the gradient of the row is zero, just beside it a multiplier exists.
+    let circle = |x: &[f64]| x[0] * x[0] + x[1] * x[1] - 1.0;
+    let build = || {
+        ClosureProblem::builder(Meta::new("squared", vec![1.0, 2.0]).equalities(&[0.0]))
+            .objective(|x| x[0] + x[1])
+            .gradient(|_, g| g.fill(1.0))
+            .constraints(move |x, c| c[0] = circle(x).powi(2))
+            .jacobian(move |x, values| (0..2).for_each(|i| values[i] = 4.0 * circle(x) * x[i]))
+            .build()
+            .unwrap()
+    };
+    let report = honest(build);
+    assert_eq!(report.point, Point::EpsKkt, "{}", report.message);
+    // Within the tolerance of 1e-6 the circle is off by up to 1e-3.
+    assert!((report.objective + 2f64.sqrt()).abs() < 1e-3, "{}", report.objective);
+    assert!(report.unusual.iter().any(|(event, _)| *event == Event::AtRest), "{:?}", report.unusual);
+}
+
+#[test]
+fn the_least_violation_is_judged_in_the_units_of_the_user() {
+    // e^x = 0 with a gradient of 4e4 at the start, which scales the row down, and x = 2: least where e^2x + x - 2 = 0.
+    let build = || {
+        ClosureProblem::builder(Meta::new("units", vec![10.6]).no_objective().equalities(&[0.0, 2.0]))
+            .constraints(|x, c| c.copy_from_slice(&[x[0].exp(), x[0]]))
+            .jacobian(|x, values| values.copy_from_slice(&[x[0].exp(), 1.0]))
+            .build()
+            .unwrap()
+    };
+    let report = honest(build);
+    assert_eq!(report.point, Point::EpsInfeasibleStationary, "{}", report.message);
+    let x = report.x[0];
+    assert!(((2.0 * x).exp() + x - 2.0).abs() < 1e-5, "{x}");
+    assert!(report.unusual.iter().any(|(event, _)| *event == Event::Unscaled), "{:?}", report.unusual);
 }
 
 /// Only an objective, given with its derivative, with a value where `f` is finite.

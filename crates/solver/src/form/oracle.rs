@@ -190,6 +190,20 @@ impl<S: SampledProblem> Oracle<S> {
         done
     }
 
+    /// All rows in the user's unit from now on; the functions are evaluated at the iterate once more.
+    pub fn unscale_rows(&mut self, iterate: &mut Iterate) -> Result<(), Trouble> {
+        self.standard.unscale_rows();
+        self.values(iterate, true)?;
+        self.derivatives(iterate)
+    }
+
+    /// Scales rows that are not by their derivatives at an iterate, whose values were the last to be taken.
+    pub fn scale_rows(&mut self, iterate: &mut Iterate) {
+        self.standard.scale_rows(&iterate.jacobian.a);
+        self.residual(iterate, true);
+        self.put_derivatives(iterate);
+    }
+
     /// Scales by the derivatives at the start and the units of the variables, and puts what was evaluated there into the new scale.
     pub fn scale(&mut self, iterate: &mut Iterate, units: &[f64]) {
         self.standard.scale(&iterate.g[..iterate.n()], &iterate.jacobian.a, units);

@@ -103,7 +103,6 @@ impl Standard {
 
     /// Scales rows and objective, given their derivatives at the start and the units of the variables: none is larger than 100 then.
     pub fn scale(&mut self, g: &[f64], jacobian: &Matrix, units: &[f64]) {
-        let factor = |most: f64| (100.0 / most).clamp(1e-8, 1.0);
         let largest = |entries: &mut dyn Iterator<Item = (usize, f64)>| {
             entries.map(|(i, value)| (units[i] * value).abs()).fold(0.0f64, f64::max)
         };
@@ -111,6 +110,29 @@ impl Standard {
         let rows: Vec<f64> = (0..jacobian.m).map(|row| factor(largest(&mut in_row(row)))).collect();
         let objective = factor(largest(&mut g.iter().copied().enumerate()));
         self.rescale(objective, &rows, units);
+    }
+
+    /// Scales rows that are not, given their derivatives: none is larger than 100 then.
+    pub fn scale_rows(&mut self, jacobian: &Matrix) {
+        let largest = |row: usize| jacobian.row_values(row).iter().fold(0.0f64, |most, a| most.max(a.abs()));
+        for (row, scale) in self.row_scale.iter_mut().enumerate() {
+            *scale = factor(largest(row));
+        }
+        for (k, &row) in self.slack_rows.iter().enumerate() {
+            let slack = self.columns.len() + k;
+            self.lower[slack] *= self.row_scale[row];
+            self.upper[slack] *= self.row_scale[row];
+        }
+    }
+
+    /// All rows in the user's unit from now on; iterates then need their values anew.
+    pub fn unscale_rows(&mut self) {
+        for (k, &row) in self.slack_rows.iter().enumerate() {
+            let slack = self.columns.len() + k;
+            self.lower[slack] /= self.row_scale[row];
+            self.upper[slack] /= self.row_scale[row];
+        }
+        self.row_scale.fill(1.0);
     }
 
     /// Sets the scale; only once, before the run.
@@ -188,6 +210,11 @@ impl Standard {
             }
         }
     }
+}
+
+/// The scale of a row or of the objective whose largest derivative this is.
+fn factor(most: f64) -> f64 {
+    (100.0 / most).clamp(1e-8, 1.0)
 }
 
 /// The values of the user's Jacobian in kept rows and columns of fixed variables.

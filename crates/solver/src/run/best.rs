@@ -73,6 +73,13 @@ impl Best {
         self.values = Some(Values { objective: at.user.objective, f, h, residuals: kkt.residuals });
     }
 
+    /// Rows have the user's units from now on: so has the violation that others are compared with.
+    pub fn unscale(&mut self) {
+        if let Some(values) = &mut self.values {
+            values.h = values.residuals.feasibility;
+        }
+    }
+
     /// Other multipliers for the same point, the residual of the constraints being the same.
     pub fn refit<S: SampledProblem>(&mut self, at: &Iterate, kkt: &Kkt, oracle: &Oracle<S>) {
         self.take(&at.user, kkt, oracle);

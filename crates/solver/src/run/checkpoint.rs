@@ -19,7 +19,7 @@ use crate::solver::Solver;
 use crate::{Error, Settings};
 
 /// The version of the checkpoint's form.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// The state of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -1,8 +1,8 @@
 //! A way out of a point where the violation is stationary, before the run calls it infeasible.
 //!
 //! A saddle of the violation, or a place where a constraint's gradient vanishes, looks stationary to first order although feasible points
-//! are near. So the run starts again from random points around it, each time farther away, and only when none of these starts leads to
-//! a smaller violation is the claim made.
+//! are near. So the run starts again from random points around it, each time farther away, then around the place where it began, and only
+//! when none of these starts leads to a smaller violation is the claim made.
 
 use serde::{Deserialize, Serialize};
 use tangor_problem::SampledProblem;
@@ -12,8 +12,11 @@ use crate::solver::Solver;
 use crate::steps::lipschitz::Estimates;
 use crate::{Event, Stop, Unusual};
 
-/// How far a new start lies from the point, relative to `1 + |z_i|`, attempt by attempt; later ones are as far as the last.
+/// How far a new start lies from the point, relative to `1 + |z_i|`, attempt by attempt.
 const RADII: [f64; 3] = [1e-2, 1e-1, 1.0];
+
+/// How far later ones lie from where the run began: the user's start is seldom a bad one, and the way from there need not be the same twice.
+const RADII_OF_START: [f64; 3] = [1e-2, 1e-1, 1.0];
 
 /// A violation is smaller if it is so by this share.
 const CLEARLY: f64 = 1e-3;
@@ -33,6 +36,8 @@ pub struct Escapes {
     pub starts: u32,
     /// The least violation at which the run was stuck, while it looks for a way out.
     violation: Option<f64>,
+    /// Whether rows have the user's units until the next start, which has its own.
+    unscaled: bool,
 }
 
 impl Escapes {
@@ -75,9 +80,15 @@ pub enum Next {
 }
 
 impl<S: SampledProblem> Solver<S> {
-    /// Whether the violation is stationary here and another start may still lead out of it.
+    /// Whether the violation is stationary here, or nothing can be computed any more, and another start may still lead out of it.
     pub(crate) fn looks_for_a_way_out(&self) -> bool {
-        self.settings.tolerance.is_infeasible_stationary(&self.judging.kkt.residuals) && self.may_start_elsewhere()
+        let is_stuck = self.settings.tolerance.is_infeasible_stationary(&self.judging.kkt.residuals);
+        (is_stuck || self.has_broken_down()) && self.may_start_elsewhere()
+    }
+
+    /// Whether multipliers or the merit parameter are beyond all numbers.
+    pub(crate) fn has_broken_down(&self) -> bool {
+        !self.judging.kkt.residuals.stationarity.is_finite() || !self.state.progress.rho.is_finite()
     }
 
     /// Whether the constraints are violated and another start may still be tried.
@@ -107,6 +118,17 @@ impl<S: SampledProblem> Solver<S> {
                 unusual.insert(Event::Forgotten);
                 Next::Again
             }
+            // The violation may be at its least in the scale inside, and not in the user's, in which it is judged.
+            Err(Stop::StepTooSmall) if self.may_unscale() => match self.oracle.unscale_rows(&mut self.state.current) {
+                Ok(()) => {
+                    unusual.insert(Event::Unscaled);
+                    self.state.progress.escapes.unscaled = true;
+                    self.outcome.best.unscale();
+                    self.begin_anew();
+                    Next::Again
+                }
+                Err(trouble) => Next::Ended(self.fail(trouble)),
+            },
             // With nothing left to forget at a violated point, another start may lead on.
             Err(Stop::StepTooSmall) if self.may_start_elsewhere() => {
                 self.state.progress.escapes.stuck(self.judging.kkt.residuals.feasibility);
@@ -120,7 +142,12 @@ impl<S: SampledProblem> Solver<S> {
     /// is forgotten, `rho` too: a new start is a new run.
     pub(crate) fn start_elsewhere(&mut self, unusual: &mut Unusual) -> Result<f64, Stop> {
         let escapes = &mut self.state.progress.escapes;
-        let mut radius = RADII[(escapes.in_vain as usize).min(RADII.len() - 1)];
+        let attempt = escapes.in_vain as usize;
+        let from_start = attempt >= RADII.len();
+        let mut radius = match from_start {
+            false => RADII[attempt],
+            true => RADII_OF_START[(attempt - RADII.len()).min(RADII_OF_START.len() - 1)],
+        };
         let seed = self.settings.sampling.seed.wrapping_add(u64::from(escapes.starts));
         escapes.in_vain += 1;
         escapes.starts += 1;
@@ -128,7 +155,7 @@ impl<S: SampledProblem> Solver<S> {
         let mut defined = false;
         for _ in 0..MOST_TRIALS {
             self.check_clock()?;
-            self.scatter(radius, seed);
+            self.scatter_inside(from_start, radius, seed);
             defined = self.evaluate_trial(unusual)? && self.evaluate_derivatives(unusual)?;
             if defined {
                 break;
@@ -138,13 +165,50 @@ impl<S: SampledProblem> Solver<S> {
         if !defined {
             return Err(Stop::StepTooSmall);
         }
+        if std::mem::take(&mut self.state.progress.escapes.unscaled) {
+            self.oracle.scale_rows(&mut self.trial);
+        }
+        self.begin_anew();
+        Ok(0.0)
+    }
+
+    /// Forgets what was learnt, `rho` too.
+    fn begin_anew(&mut self) {
         self.state.progress.rho = self.settings.merit.rho0;
         if !self.forget() {
             self.state.progress.lipschitz = Estimates::new(self.settings.stepsize.lipschitz, self.state.progress.rho);
         }
         self.steps.normal.y.fill(0.0);
         self.steps.tangent.lambda.fill(0.0);
-        Ok(0.0)
+    }
+
+    /// Whether the constraints are violated in other units than the user's.
+    fn may_unscale(&self) -> bool {
+        let violated = self.judging.kkt.residuals.feasibility > self.settings.tolerance.feasibility;
+        self.noisy.is_none() && violated && self.oracle.standard.row_scale.iter().any(|scale| *scale != 1.0)
+    }
+
+    /// Moves the trial to a random point around the current one, or around the point where the run began. What would leave the bounds is
+    /// reflected: in a corner, half of all variables would stay where they are.
+    fn scatter_inside(&mut self, from_start: bool, radius: f64, seed: u64) {
+        let (standard, z) = (&self.oracle.standard, &self.state.current.z);
+        for (i, trial) in self.trial.z.iter_mut().enumerate() {
+            let is_slack = i >= standard.n();
+            let centre = match from_start && !is_slack {
+                true => standard.start[standard.columns[i]] / standard.units[i],
+                false => z[i],
+            };
+            let moved = centre + radius * (1.0 + centre.abs()) * uniform(seed, i as u64);
+            let (lower, upper) = (standard.lower[i], standard.upper[i]);
+            let inside = if moved < lower {
+                2.0 * lower - moved
+            } else if moved > upper {
+                2.0 * upper - moved
+            } else {
+                moved
+            };
+            *trial = inside.max(lower).min(upper);
+        }
     }
 
     /// Moves the trial to a random point around the current one, inside the bounds.

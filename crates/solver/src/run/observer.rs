@@ -105,6 +105,10 @@ pub enum Event {
     Forgotten,
     /// The violation was stationary; the run started again from a random point near by.
     Elsewhere,
+    /// The violation was at its least as it is scaled inside, but not as it is judged: from then on rows have the user's units.
+    Unscaled,
+    /// An equality whose gradient has all but vanished holds well within the tolerance, and was not repaired any further.
+    AtRest,
     /// The merit parameter was far larger than what any recent step needed, and fell.
     Lowered,
     /// Evaluated once more at the point that is reported, the functions gave other values than before: they are not deterministic. The
@@ -120,7 +124,7 @@ pub enum Event {
 
 impl Event {
     /// All of them, in the order of their bits.
-    pub const ALL: [Event; 14] = [
+    pub const ALL: [Event; 16] = [
         Event::RankDeficient,
         Event::Fallback,
         Event::Inexact,
@@ -130,6 +134,8 @@ impl Event {
         Event::Cone,
         Event::Forgotten,
         Event::Elsewhere,
+        Event::Unscaled,
+        Event::AtRest,
         Event::Lowered,
         Event::Unrepeatable,
         Event::Rounded,
@@ -150,6 +156,8 @@ impl fmt::Display for Event {
             Event::Cone => "cone program",
             Event::Forgotten => "metric forgotten",
             Event::Elsewhere => "started elsewhere",
+            Event::Unscaled => "rows unscaled",
+            Event::AtRest => "row at rest",
             Event::Lowered => "rho lowered",
             Event::Unrepeatable => "values not repeatable",
             Event::Rounded => "judged by gradients",

@@ -7,6 +7,10 @@ use crate::run::report::{REPORT_VERSION, Report, WorstRow};
 use crate::solver::Solver;
 use crate::{Event, Point, Stop, Tolerance, Verdict};
 
+/// A gradient that is so small relative to the terms that it is the sum of cannot be made smaller by looking at values: what a step gains goes
+/// with its square.
+const LOST_IN_ROUNDING: f64 = 1e-10;
+
 impl Tolerance {
     pub(crate) fn is_kkt(&self, residuals: &Residuals) -> bool {
         residuals.stationarity <= self.stationarity
@@ -15,10 +19,12 @@ impl Tolerance {
     }
 
     /// Stricter than the paper's Definition 2 when the violation is small: otherwise a slow approach to a feasible point would pass. And
-    /// the gradient must be small relative to the terms that it is the sum of: otherwise any row with small coefficients would pass.
+    /// the gradient must be small relative to the terms that it is the sum of: otherwise any row with small coefficients would pass, and
+    /// rows with large ones never.
     pub(crate) fn is_infeasible_stationary(&self, residuals: &Residuals) -> bool {
         residuals.feasibility > self.feasibility
-            && residuals.infeasible <= self.infeasible * residuals.feasibility.min(1.0)
+            && (residuals.infeasible <= self.infeasible * residuals.feasibility.min(1.0)
+                || residuals.relative_infeasible <= LOST_IN_ROUNDING)
             && residuals.relative_infeasible <= self.infeasible.sqrt()
     }
 

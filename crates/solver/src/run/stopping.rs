@@ -27,7 +27,7 @@ impl<S: SampledProblem> Solver<S> {
             // A step that was broken off says nothing of numbers: what ended it comes first.
             (self.clock.is_interrupted(), Stop::User),
             (self.clock.is_late(), Stop::WallTime),
-            (!residuals.stationarity.is_finite() || !self.state.progress.rho.is_finite(), Stop::NumericalTrouble),
+            (self.has_broken_down() && !self.looks_for_a_way_out(), Stop::NumericalTrouble),
             (self.state.progress.iteration >= limits.iterations, Stop::Iterations),
             (limits.evaluations.is_some_and(|most| self.oracle.counts().total() >= most), Stop::Evaluations),
             (self.samples_are_spent(), Stop::Samples),

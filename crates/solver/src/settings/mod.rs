@@ -64,8 +64,8 @@ impl Default for Tolerance {
 #[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Starts from random points near by before a stationary point of the violation is called infeasible, each farther away than the one
-    /// before; 0 (the paper) calls it so at once.
+    /// Starts from random points before a stationary point of the violation is called infeasible: three around it, each farther away than
+    /// the one before, then around the start of the run; 0 (the paper) calls it so at once. Default: 8.
     pub escapes: u32,
     /// Most iterations. Default: 3000, the order of what a first-order method needs.
     pub iterations: u64,
@@ -88,7 +88,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Limits {
-            escapes: 3,
+            escapes: 8,
             iterations: 3000,
             seconds: None,
             evaluations: None,

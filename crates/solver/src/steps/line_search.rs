@@ -280,7 +280,7 @@ mod tests {
             let (mut eta, mut recorded, mut judged_by_gradients) = (0.0, false, false);
             let stop = solver.advance(&mut |row: &Row, _: &[f64]| {
                 eta = row.eta;
-                recorded = row.unusual.contains(Event::Lowered) || row.unusual.contains(Event::Elsewhere);
+                recorded = [Event::Lowered, Event::Elsewhere, Event::Unscaled].iter().any(|event| row.unusual.contains(*event));
                 judged_by_gradients = row.unusual.contains(Event::Rounded);
                 ControlFlow::Continue(())
             });

@@ -22,6 +22,12 @@ use crate::{Event, NormalVariant, Row, Settings, Theta, Unusual};
 /// A share of the residual that is not worth a compromise with the objective.
 const NEXT_TO_NOTHING: f64 = 1e-8;
 
+/// How well a row must hold to be left alone, relative to the tolerance.
+const HOLDS_WELL: f64 = 1e-2;
+
+/// A gradient of a row has vanished when it is this small relative to the largest that it has had.
+const VANISHING: f64 = 1e-3;
+
 /// How much longer than the point a step by second derivatives may be.
 const FAR: f64 = 100.0;
 
@@ -67,6 +73,7 @@ impl<S: SampledProblem> Solver<S> {
     pub(crate) fn find_steps(&mut self, unusual: &mut Unusual) -> u32 {
         let standard = &self.oracle.standard;
         self.steps.bounds.around(&self.state.current.z, &standard.lower, &standard.upper);
+        self.leave_vanishing_rows(unusual);
         self.refresh_hessian(unusual);
         self.state.metric.fill(&self.state.current);
         let only_repairs = self.only_repairs();
@@ -100,6 +107,24 @@ impl<S: SampledProblem> Solver<S> {
             self.steps.tangent.s.copy_from_slice(&self.steps.normal.u);
         }
         both
+    }
+
+    /// An equality whose gradient has all but vanished, as that of `(x - 1)^2 = 0` does, is left as it is once it holds well within the tolerance.
+    /// To repair it further would take its gradient away altogether, and with it the multiplier that the objective needs there.
+    fn leave_vanishing_rows(&mut self, unusual: &mut Unusual) {
+        let most = HOLDS_WELL * self.settings.tolerance.feasibility;
+        let possible = self.noisy.is_none() && self.settings.normal.variant == NormalVariant::Majorised && !self.only_repairs();
+        let (current, standard, sizes) = (&self.state.current, &self.oracle.standard, &self.state.row_sizes);
+        for (row, at_rest) in self.steps.normal.at_rest().iter_mut().enumerate() {
+            let scale = standard.row_scale[row];
+            *at_rest = possible
+                && current.h[row].abs() <= most * scale
+                && norm(current.jacobian.a.row_values(row)) < VANISHING * scale * sizes[row]
+                && standard.slack_rows.binary_search(&row).is_err();
+            if *at_rest {
+                unusual.insert(Event::AtRest);
+            }
+        }
     }
 
     /// The tangent step; a Hessian that is indefinite along the constraints gets more of the identity until it is not.

@@ -43,6 +43,16 @@ impl Unbounded {
 struct LeastSquaresRows {
     wanted: Vec<f64>,
     softness: Vec<f64>,
+    /// Rows that are left as they are.
+    at_rest: Vec<bool>,
+}
+
+impl LeastSquaresRows {
+    /// `|share h + r|` over the rows that are to be repaired.
+    fn left(&self, h: &[f64], target: &[f64], share: f64) -> f64 {
+        let rows = h.iter().zip(target).zip(&self.at_rest).filter(|(_, at_rest)| !**at_rest);
+        rows.map(|((h, r), _)| (share * h + r).powi(2)).sum::<f64>().sqrt()
+    }
 }
 
 /// What a normal step reckons with.
@@ -73,7 +83,7 @@ impl NormalStep {
             cap: 1.0,
             y: vec![0.0; m],
             unbounded: None,
-            work: LeastSquaresRows { wanted: vec![0.0; m], softness: vec![0.0; m] },
+            work: LeastSquaresRows { wanted: vec![0.0; m], softness: vec![0.0; m], at_rest: vec![false; m] },
             mapping,
         }
     }
@@ -89,12 +99,13 @@ impl NormalStep {
         unusual: &mut Unusual,
     ) -> u32 {
         let at = local.at;
-        let size = norm(&at.h);
         self.theta = 1.0;
         self.cap = 1.0;
+        // Without any target, all is left.
+        self.target.fill(0.0);
+        let size = self.work.left(&at.h, &self.target, 1.0);
         if size == 0.0 {
             self.u.fill(0.0);
-            self.target.fill(0.0);
             return 0;
         }
         if let Some(work) = &mut self.mapping {
@@ -119,8 +130,8 @@ impl NormalStep {
             least_squares(local, (1.0, &at.h), softness, &mut self.work, &mut self.y, &mut self.u, projection, unusual);
         at.jacobian.apply(&self.u, &mut self.target);
         // A step that removes the whole residual is a solution of the paper's variants, too, if its null-space part is as they ask.
-        let left = |target: &[f64]| at.h.iter().zip(target).map(|(h, r)| (h + r) * (h + r)).sum::<f64>().sqrt();
-        if !majorised && (left(&self.target) > ATTAINED * size || !self.is_allowed(local, settings, projection, unusual)) {
+        let is_left = self.work.left(&at.h, &self.target, 1.0) > ATTAINED * size;
+        if !majorised && (is_left || !self.is_allowed(local, settings, projection, unusual)) {
             unusual.insert(Event::Cone);
             if cone::normal_step(local, settings, &mut self.u) {
                 at.jacobian.apply(&self.u, &mut self.target);
@@ -128,7 +139,7 @@ impl NormalStep {
                 unusual.insert(Event::Inexact);
             }
         }
-        self.theta = 1.0 - left(&self.target) / size;
+        self.theta = 1.0 - self.work.left(&at.h, &self.target, 1.0) / size;
         if self.theta < 0.0 {
             // Only a subproblem that was not solved can do harm: standing still is better.
             self.u.fill(0.0);
@@ -170,12 +181,17 @@ impl NormalStep {
         let projected =
             least_squares(local, (share, h), softest(local), &mut self.work, &mut self.y, &mut self.u, projection, unusual);
         local.at.jacobian.apply(&self.u, &mut self.target);
-        let left = h.iter().zip(&self.target).map(|(h, r)| (share * h + r).powi(2)).sum::<f64>().sqrt();
+        let left = self.work.left(h, &self.target, share);
         let attained = left <= ATTAINED * share * norm(h);
         if attained {
             self.theta = share;
         }
         (attained, projected)
+    }
+
+    /// The rows that are to be left as they are, to be set before each step.
+    pub fn at_rest(&mut self) -> &mut [bool] {
+        &mut self.work.at_rest
     }
 
     /// The rows of the last subproblem: target and softness.
@@ -216,8 +232,8 @@ fn least_squares(
     projection: &mut Projection,
     unusual: &mut Unusual,
 ) -> Projected {
-    for (wanted, h) in work.wanted.iter_mut().zip(h) {
-        *wanted = -share * h;
+    for ((wanted, h), at_rest) in work.wanted.iter_mut().zip(h).zip(&work.at_rest) {
+        *wanted = if *at_rest { 0.0 } else { -share * h };
     }
     work.softness.fill(softness);
     let subproblem = Subproblem {

@@ -13,7 +13,7 @@ pub enum Family {
     Bounds,
     /// Units of variables and rows that differ by up to 1e8.
     Scaled,
-    /// The first row is squared: its gradient vanishes wherever it holds, and there are no multipliers but by luck.
+    /// The first row is squared: its gradient vanishes wherever it holds, and there are multipliers only where it does not quite.
     Squared,
     /// More inequalities meet in the best point than there are variables.
     Degenerate,
