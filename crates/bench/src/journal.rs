@@ -7,6 +7,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use tangor_solver::write_whole_file;
 
 use crate::Error;
 use crate::record::Record;
@@ -96,7 +97,7 @@ pub fn write_rows(path: &Path, rows: &[impl Serialize]) -> Result<(), Error> {
         writer.serialize(row).map_err(encoding)?;
     }
     let bytes = writer.into_inner().map_err(|cause| Error::Encoding(cause.to_string()))?;
-    std::fs::write(path, without_formulas(&bytes).map_err(encoding)?).map_err(|cause| Error::unwritable(path, cause))
+    write_whole_file(path, &without_formulas(&bytes).map_err(encoding)?).map_err(|cause| Error::unwritable(path, cause))
 }
 
 /// A table without formulas: names come from files of strangers. Numbers may be negative.

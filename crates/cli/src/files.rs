@@ -7,48 +7,35 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::style::UNUSUAL;
 
-/// Opens a file for writing without touching what is in it.
-pub fn open(path: &Path) -> Result<File, Error> {
-    let opened = OpenOptions::new().write(true).create(true).truncate(false).open(path);
-    opened.map_err(|cause| Error::Unwritable { path: path.to_owned(), cause })
-}
-
 /// Makes sure that a file can be written later on, and leaves everything as it was.
 pub fn check(path: &Path) -> Result<(), Error> {
-    let existed = path.exists();
-    open(path)?;
-    if !existed {
-        // What cannot be taken away is empty, and will be filled.
-        let _ = std::fs::remove_file(path);
-    }
-    Ok(())
+    let existing = std::fs::symlink_metadata(path).ok().filter(|data| !data.is_symlink());
+    let possible = match existing {
+        Some(_) => OpenOptions::new().write(true).open(path).map(|_| ()),
+        None if is_device(path) => OpenOptions::new().write(true).open(path).map(|_| ()),
+        // A link would be replaced, so that what it leads to does not matter.
+        None => tempfile::tempfile_in(folder(path)).map(|_| ()),
+    };
+    possible.map_err(|cause| Error::Unwritable { path: path.to_owned(), cause })
 }
 
-/// Puts bytes into a file, all of them or none; the permissions of a file that is there are kept.
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Puts bytes into a file, all of them or none; into a pipe or a terminal as they come.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let existing = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|data| data.permissions());
-    let mut builder = tempfile::Builder::new();
-    if let Some(permissions) = existing.or_else(usual_permissions) {
-        builder.permissions(permissions);
-    }
-    let written = builder.tempfile_in(folder).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.persist(path).map_err(|error| error.error)
-    });
-    written.map(|_| ()).map_err(|cause| Error::Unwritable { path: path.to_owned(), cause })
+    let is_file = std::fs::metadata(path).map_or(true, |data| data.is_file() || data.is_dir());
+    let written = match is_file && !is_device(path) {
+        true => tangor_solver::write_whole_file(path, bytes),
+        false => OpenOptions::new().write(true).open(path).and_then(|mut file| file.write_all(bytes)),
+    };
+    written.map_err(|cause| Error::Unwritable { path: path.to_owned(), cause })
 }
 
-/// Those of any new file: the process takes away what it must.
-#[cfg(unix)]
-fn usual_permissions() -> Option<std::fs::Permissions> {
-    use std::os::unix::fs::PermissionsExt;
-    Some(std::fs::Permissions::from_mode(0o666))
-}
-
-#[cfg(not(unix))]
-fn usual_permissions() -> Option<std::fs::Permissions> {
-    None
+/// Whether a path is one of the system's names for something that is open already: it is written to, never replaced.
+fn is_device(path: &Path) -> bool {
+    path.starts_with("/dev/") || path.starts_with("/proc/")
 }
 
 /// Tells at once that a file cannot be written, while the run goes on.
@@ -108,8 +95,7 @@ impl Identity {
         if let Ok(whole) = path.canonicalize() {
             return Identity::Path(whole);
         }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        match (folder.canonicalize(), path.file_name()) {
+        match (folder(path).canonicalize(), path.file_name()) {
             (Ok(folder), Some(name)) => Identity::Path(folder.join(name)),
             _ => Identity::Path(path.to_owned()),
         }

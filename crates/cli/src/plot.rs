@@ -1,7 +1,5 @@
 //! A picture of a run: residuals, objective, merit parameter and stepsize against iterations.
 
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use tangor_bench::Course;
@@ -17,7 +15,6 @@ const MOST_POINTS: usize = 4096;
 /// Collects a run and draws it at its end.
 pub struct Plot {
     path: PathBuf,
-    file: File,
     rows: Course<Row>,
 }
 
@@ -27,7 +24,8 @@ impl Plot {
         if files::extension(path) != "svg" {
             return Err(Error::Extension { path: path.to_owned(), expected: ".svg" });
         }
-        Ok(Plot { path: path.to_owned(), file: files::open(path)?, rows: Course::new(MOST_POINTS) })
+        files::check(path)?;
+        Ok(Plot { path: path.to_owned(), rows: Course::new(MOST_POINTS) })
     }
 
     /// Remembers a row.
@@ -36,10 +34,8 @@ impl Plot {
     }
 
     /// Draws the picture.
-    pub fn finish(mut self, report: &Report) -> Result<(), Error> {
-        let picture = figure(&self.rows.points(), report).draw();
-        let written = self.file.set_len(0).and_then(|()| self.file.write_all(picture.as_bytes()));
-        written.map_err(|cause| Error::Unwritable { path: self.path, cause })
+    pub fn finish(self, report: &Report) -> Result<(), Error> {
+        files::write(&self.path, figure(&self.rows.points(), report).draw().as_bytes())
     }
 }
 

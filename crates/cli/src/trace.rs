@@ -30,10 +30,26 @@ enum Format {
 /// Bytes that are kept in memory while the file takes none: a disk may be full for a while.
 const MOST_KEPT: usize = 1 << 24;
 
+/// What lines go to.
+trait Target: Write {
+    /// Takes away all but so many bytes, and goes on after them. A pipe cannot be cut and has nothing to be cut.
+    fn cut(&mut self, length: u64) -> io::Result<()>;
+}
+
+impl Target for File {
+    fn cut(&mut self, length: u64) -> io::Result<()> {
+        if !self.metadata()?.is_file() {
+            return Ok(());
+        }
+        self.set_len(length)?;
+        self.seek(SeekFrom::Start(length)).map(|_| ())
+    }
+}
+
 /// Writes rows into a file. A failure does not end the run: the lines are kept for a while and tried again.
 pub struct Trace {
     path: PathBuf,
-    file: File,
+    file: Box<dyn Target>,
     format: Format,
     buffer: Vec<u8>,
     written: Instant,
@@ -59,14 +75,18 @@ impl Trace {
             None => Ok(0),
         };
         let length = length.map_err(|message| Error::Trace { path: path.to_owned(), message })?;
+        let mut trace = Trace::over(path, Box::new(file), format, length);
+        trace.cut().map_err(unwritable)?;
+        Ok(trace)
+    }
+
+    /// A trace of which so many bytes are there already.
+    fn over(path: &Path, file: Box<dyn Target>, format: Format, length: u64) -> Self {
         let mut buffer = Vec::with_capacity(BYTES);
         if format == Format::Csv && length == 0 {
             buffer.extend_from_slice(CSV_HEADER.as_bytes());
         }
-        let mut trace =
-            Trace { path: path.to_owned(), file, format, buffer, written: Instant::now(), length, failure: None, ended: false };
-        trace.cut().map_err(unwritable)?;
-        Ok(trace)
+        Trace { path: path.to_owned(), file, format, buffer, written: Instant::now(), length, failure: None, ended: false }
     }
 
     /// Adds a row.
@@ -120,13 +140,9 @@ impl Trace {
         self.failure.map(|cause| Error::Unwritable { path, cause })
     }
 
-    /// Takes away what does not belong to whole lines. A pipe cannot be cut and has nothing to be cut.
+    /// Takes away what does not belong to whole lines.
     fn cut(&mut self) -> io::Result<()> {
-        if !self.file.metadata()?.is_file() {
-            return Ok(());
-        }
-        self.file.set_len(self.length)?;
-        self.file.seek(SeekFrom::Start(self.length)).map(|_| ())
+        self.file.cut(self.length)
     }
 }
 
@@ -213,4 +229,90 @@ fn csv_line(out: &mut Vec<u8>, row: &Row) -> io::Result<()> {
     line.write_field(row.unusual.iter().map(|event| event.to_string()).collect::<Vec<_>>().join("; "))?;
     line.write_record(None::<&[u8]>)?;
     line.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use tangor_collection::find;
+    use tangor_solver::{Settings, Solver};
+
+    use super::*;
+
+    /// A disk on which every n-th call fails, a write after half of its bytes.
+    struct Failing {
+        bytes: Arc<Mutex<Vec<u8>>>,
+        calls: usize,
+        every: usize,
+    }
+
+    impl Failing {
+        fn fails(&mut self) -> bool {
+            self.calls += 1;
+            self.calls.is_multiple_of(self.every)
+        }
+    }
+
+    fn disk_full() -> io::Error {
+        io::Error::new(io::ErrorKind::StorageFull, "no space left")
+    }
+
+    impl Write for Failing {
+        fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+            let fails = self.fails();
+            let some = if fails { buffer.len() / 2 } else { buffer.len().min(1000) };
+            self.bytes.lock().unwrap().extend_from_slice(&buffer[..some]);
+            if fails { Err(disk_full()) } else { Ok(some) }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Target for Failing {
+        fn cut(&mut self, length: u64) -> io::Result<()> {
+            if self.fails() {
+                return Err(disk_full());
+            }
+            self.bytes.lock().unwrap().truncate(length as usize);
+            Ok(())
+        }
+    }
+
+    fn rows() -> Vec<Row> {
+        let (mut rows, entry) = (Vec::new(), find("HS71").unwrap());
+        Solver::new((entry.build)(), Settings::default()).unwrap().run(&mut |row: &Row, _: &[f64]| {
+            rows.push(*row);
+            std::ops::ControlFlow::Continue(())
+        });
+        rows
+    }
+
+    #[test]
+    fn on_a_disk_where_every_nth_call_fails_lines_have_neither_gaps_nor_repeats() {
+        let rows = rows();
+        for format in [Format::Csv, Format::JsonLines] {
+            let mut all_written = 0;
+            for every in 1..=12 {
+                let bytes = Arc::new(Mutex::new(Vec::new()));
+                let file = Box::new(Failing { bytes: bytes.clone(), calls: 0, every });
+                let mut trace = Trace::over(Path::new("trace"), file, format, 0);
+                for row in &rows {
+                    trace.row(row);
+                    trace.flush();
+                }
+                let told = trace.finish();
+                let text = String::from_utf8(bytes.lock().unwrap().clone()).unwrap();
+                let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+                let numbers: Vec<u64> = lines.filter_map(|line| number(format, line.as_bytes())).collect();
+                assert!(numbers.iter().copied().eq(0..numbers.len() as u64), "every {every}-th call fails: {numbers:?}");
+                let is_whole = numbers.len() == rows.len() && text.ends_with('\n');
+                assert!(is_whole || told.is_some(), "every {every}-th call fails, and nobody is told");
+                all_written += usize::from(told.is_none());
+            }
+            assert!(all_written > 0, "some of these disks can be written to");
+        }
+    }
 }

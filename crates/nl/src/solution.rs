@@ -1,8 +1,6 @@
 //! `.sol` files, in which a solver answers.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
 
 use crate::header::Header;
 use crate::model::{Suffix, Target};
@@ -57,29 +55,6 @@ impl Solution {
         }
         Ok(())
     }
-
-    /// Writes the file whole or not at all: under another name first, which is then changed.
-    pub fn save(&self, header: &Header, path: &Path) -> io::Result<()> {
-        let hidden = hidden(path);
-        let outcome = self.save_as(header, &hidden).and_then(|()| fs::rename(&hidden, path));
-        if outcome.is_err() {
-            // What is left of a failed attempt helps nobody; the first failure is the one to tell.
-            let _ = fs::remove_file(&hidden);
-        }
-        outcome
-    }
-
-    fn save_as(&self, header: &Header, path: &Path) -> io::Result<()> {
-        let mut out = BufWriter::new(File::create(path)?);
-        self.write(header, &mut out)?;
-        out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
-    }
-}
-
-// In the same folder, since a file cannot be renamed into another file system.
-fn hidden(path: &Path) -> PathBuf {
-    let name = path.file_name().map_or_else(Default::default, |name| name.to_string_lossy());
-    path.with_file_name(format!(".{name}.{}", std::process::id()))
 }
 
 fn write_suffix(suffix: &Suffix, out: &mut impl Write) -> io::Result<()> {

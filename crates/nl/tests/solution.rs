@@ -98,20 +98,3 @@ fn what_is_wrong_is_said() {
         "a.sol:12: a suffix has five numbers: its kind, its length, and three about names"
     );
 }
-
-#[test]
-fn a_file_is_written_whole_or_not_at_all() {
-    let folder = std::env::temp_dir().join(format!("tangor-nl-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let path = folder.join("a.sol");
-    std::fs::write(&path, "before").unwrap();
-    solution().save(&header(&[1, 1, 0]), &path).unwrap();
-    assert!(std::fs::read_to_string(&path).unwrap().starts_with("Tangor: solved."));
-    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "nothing else is left");
-    // A folder cannot be replaced by a file: the attempt leaves nothing behind.
-    let taken = folder.join("taken.sol");
-    std::fs::create_dir(&taken).unwrap();
-    assert!(solution().save(&header(&[1, 1, 0]), &taken).is_err());
-    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
-    std::fs::remove_dir_all(&folder).unwrap();
-}

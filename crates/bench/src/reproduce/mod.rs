@@ -7,7 +7,7 @@ mod variance;
 use std::path::PathBuf;
 
 use tangor_open::Finder;
-use tangor_solver::{Point, Settings, Stop};
+use tangor_solver::{Point, Settings, Stop, write_whole_file};
 
 use crate::Error;
 use crate::campaign::{Campaign, Plan};
@@ -154,7 +154,7 @@ impl Laboratory<'_> {
 
     fn write(&self, name: &str, text: &str) -> Result<PathBuf, Error> {
         let path = self.folder.join(name);
-        std::fs::write(&path, text).map_err(|cause| Error::unwritable(&path, cause))?;
+        write_whole_file(&path, text.as_bytes()).map_err(|cause| Error::unwritable(&path, cause))?;
         Ok(path)
     }
 

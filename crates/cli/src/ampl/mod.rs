@@ -20,7 +20,7 @@ use crate::solution::Shown;
 use crate::summary::Summary;
 use crate::table::{Detail, Table};
 use crate::watch::Watch;
-use crate::{exit, interrupt, plain};
+use crate::{exit, files, interrupt, plain};
 use keywords::Keywords;
 pub use verify::verify;
 
@@ -88,7 +88,7 @@ fn solve(file: &Path, answer: bool, words: &[String]) -> Result<u8, Error> {
     match outcome {
         Ok((header, solution)) => {
             if answer {
-                solution.save(&header, &path).map_err(|cause| Error::Unwritable { path, cause })?;
+                save(&solution, &header, &path)?;
             }
             Ok(exit::SOLVED)
         }
@@ -97,11 +97,18 @@ fn solve(file: &Path, answer: bool, words: &[String]) -> Result<u8, Error> {
             if let (true, Some(header)) = (answer, header_of(&file)) {
                 let message = format!("{VERSION}: {error}");
                 let solution = Solution { message, code: answer::FAILED, ..Solution::default() };
-                solution.save(&header, &path).map_err(|cause| Error::Unwritable { path, cause })?;
+                save(&solution, &header, &path)?;
             }
             Err(error)
         }
     }
+}
+
+/// Writes an answer whole or not at all.
+fn save(solution: &Solution, header: &Header, path: &Path) -> Result<(), Error> {
+    let mut bytes = Vec::new();
+    solution.write(header, &mut bytes).map_err(|cause| Error::Unwritable { path: path.to_owned(), cause })?;
+    files::write(path, &bytes)
 }
 
 // `model` and `model.nl` mean the same files. A name may have dots in it.

@@ -16,7 +16,7 @@ use super::subproblems::Subproblems;
 use crate::error::Error;
 use crate::sampling_source::EstimatorArgument;
 use crate::screen::Color;
-use crate::{duration, exit, interrupt};
+use crate::{duration, exit, files, interrupt};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -322,7 +322,7 @@ impl Compare {
             std::fs::create_dir_all(folder).map_err(|cause| Error::Unwritable { path: folder.clone(), cause })?;
             for (name, text) in files(&comparison) {
                 let path = folder.join(name);
-                std::fs::write(&path, text).map_err(|cause| Error::Unwritable { path: path.clone(), cause })?;
+                files::write(&path, text.as_bytes())?;
                 writeln!(out, "wrote {}", path.display())?;
             }
         }

@@ -6,7 +6,7 @@ use tangor_bench::complexity::{FEWEST_VALUES, SEEDS, Study, TAU, VALUES};
 
 use crate::error::Error;
 use crate::screen::Color;
-use crate::{exit, interrupt};
+use crate::{exit, files, interrupt};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -65,7 +65,7 @@ impl Complexity {
         std::fs::create_dir_all(&self.out).map_err(|cause| Error::Unwritable { path: self.out.clone(), cause })?;
         for (name, text) in outcome.files()? {
             let path = self.out.join(name);
-            std::fs::write(&path, text).map_err(|cause| Error::Unwritable { path: path.clone(), cause })?;
+            files::write(&path, text.as_bytes())?;
             writeln!(out, "wrote {}", path.display())?;
         }
         Ok(if outcome.missing > 0 { exit::STOPPED } else { exit::SOLVED })

@@ -6,8 +6,8 @@ use tangor_bench::compare::read;
 use tangor_bench::growth::Growth;
 
 use crate::error::Error;
-use crate::exit;
 use crate::screen::Color;
+use crate::{exit, files};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,7 +49,7 @@ impl Growing {
         let mut out = self.color.screen();
         write!(out, "{}", growth.summary())?;
         if let Some(path) = &self.out {
-            std::fs::write(path, growth.figure().draw()).map_err(|cause| Error::Unwritable { path: path.clone(), cause })?;
+            files::write(path, growth.figure().draw().as_bytes())?;
             writeln!(out, "wrote {}", path.display())?;
         }
         Ok(exit::SOLVED)

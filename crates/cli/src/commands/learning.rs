@@ -8,7 +8,7 @@ use tangor_learn::tasks::Task;
 
 use crate::error::Error;
 use crate::screen::Color;
-use crate::{exit, interrupt};
+use crate::{exit, files, interrupt};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -90,7 +90,7 @@ impl Learning {
         std::fs::create_dir_all(&self.out).map_err(|cause| Error::Unwritable { path: self.out.clone(), cause })?;
         for (name, text) in outcome.files() {
             let path = self.out.join(name);
-            std::fs::write(&path, text).map_err(|cause| Error::Unwritable { path: path.clone(), cause })?;
+            files::write(&path, text.as_bytes())?;
             writeln!(out, "wrote {}", path.display())?;
         }
         Ok(if outcome.missing > 0 { exit::STOPPED } else { exit::SOLVED })

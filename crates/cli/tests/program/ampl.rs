@@ -8,7 +8,7 @@ use crate::{code, run, stderr, stdout, tangor};
 mod binary;
 
 /// minimise x0 x3 (x0 + x1 + x2) + x2 with the constraints of HS71
-const HS71: &str = "g3 1 1 0\t# problem hs71\n 4 2 1 0 1\n 2 1\n 0 0\n 4 4 4\n 0 0 0 1\n 0 0 0 0 0\n 8 4\n 0 0\n 0 0 0 0 0\n\
+pub const HS71: &str = "g3 1 1 0\t# problem hs71\n 4 2 1 0 1\n 2 1\n 0 0\n 4 4 4\n 0 0 0 1\n 0 0 0 0 0\n 8 4\n 0 0\n 0 0 0 0 0\n\
 C0\no2\no2\no2\nv0\nv1\nv2\nv3\nC1\no54\n4\no5\nv0\nn2\no5\nv1\nn2\no5\nv2\nn2\no5\nv3\nn2\nO0 0\no0\no2\no2\nv0\nv3\no54\n3\nv0\nv1\nv2\nv2\n\
 x4\n0 1\n1 5\n2 5\n3 1\nr\n2 25\n4 40\nb\n0 1 5\n0 1 5\n0 1 5\n0 1 5\nk3\n2\n4\n6\n\
 J0 4\n0 0\n1 0\n2 0\n3 0\nJ1 4\n0 0\n1 0\n2 0\n3 0\nG0 4\n0 0\n1 0\n2 0\n3 0\n";

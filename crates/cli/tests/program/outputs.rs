@@ -73,6 +73,87 @@ fn a_trace_that_cannot_be_written_ends_in_a_whole_line() {
     serde_json::from_slice::<serde_json::Value>(&output.stdout).expect("a whole result");
 }
 
+/// All files of a folder with their contents, in order.
+fn contents(folder: &Path) -> Vec<(std::ffi::OsString, Vec<u8>)> {
+    let files = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"));
+    let mut all: Vec<_> = files.map(|file| (file.file_name(), fs::read(file.path()).unwrap_or_default())).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn whatever_cannot_be_written_leaves_the_old_file_and_nothing_beside_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| text(&folder.path().join(name)).to_string();
+    for name in ["model.json", "table.csv", "plot.svg", "state", "trace.csv", "rows.csv", "answer.sol"] {
+        fs::write(file(name), "old").expect("an older file");
+    }
+    fs::write(file("answer.nl"), crate::ampl::HS71).expect("a model");
+    let fit = ["fit", "--rows", "300", "--max-iterations", "50"];
+    let before = contents(folder.path());
+    for arguments in [
+        [&fit[..], &["--model", &file("model.json")]].concat(),
+        [&fit[..], &["--plot", &file("plot.svg")]].concat(),
+        vec!["solve", "HS71", "--quiet", "--plot", &file("plot.svg")],
+        vec!["solve", "HS71", "--quiet", "--checkpoint", &file("state")],
+        vec![&file("answer.nl"), "-AMPL"],
+    ] {
+        let output = on_a_small_disk(0, &arguments);
+        assert_ne!(code(&output), 0, "{arguments:?}");
+        assert!(stderr(&output).contains("File too large"), "{arguments:?}: {}", stderr(&output));
+        let after = contents(folder.path());
+        for (old, new) in before.iter().zip(&after) {
+            assert_eq!(old, new, "{arguments:?} left {:?}", new.0);
+        }
+        assert_eq!(before.len(), after.len(), "{arguments:?} left something: {:?}", after.last());
+    }
+    // A campaign keeps its rows in a journal beside its table, which is empty here.
+    let output = on_a_small_disk(0, &["bench", "run", "HS71", "--out", &file("rows.csv")]);
+    assert!(code(&output) != 0 && stderr(&output).contains("File too large"), "{}", stderr(&output));
+    assert_eq!((fs::read(file("rows.csv")).ok(), fs::read(file("rows.jsonl")).ok()), (Some(b"old".to_vec()), Some(Vec::new())));
+}
+
+#[test]
+fn a_result_that_cannot_be_printed_is_an_error() {
+    for arguments in [&["solve", "HS71", "--json"][..], &["solve", "HS71"], &["list"], &["fit", "--rows", "200", "--json"]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+        let output = crate::tangor(arguments).stdout(full).output().expect("the program can be started");
+        assert_eq!(code(&output), 1, "{arguments:?}");
+        assert!(stderr(&output).contains("the output cannot be written: No space left"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn links_are_replaced_and_never_followed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let precious = folder.path().join("precious");
+    for (option, name) in [("--plot", "a.svg"), ("--checkpoint", "a.state")] {
+        for begun in [true, false] {
+            let link = folder.path().join(name);
+            let _ = fs::remove_file(&link);
+            let _ = fs::remove_file(&precious);
+            if begun {
+                fs::write(&precious, "precious").expect("a file");
+            }
+            std::os::unix::fs::symlink(&precious, &link).expect("a link");
+            let output = run(&["solve", "HS71", "--quiet", option, text(&link)]);
+            assert_eq!(code(&output), 0, "{}", stderr(&output));
+            assert_eq!(fs::read(&precious).ok(), begun.then(|| b"precious".to_vec()), "{option} followed a link");
+            assert!(fs::symlink_metadata(&link).expect("an output").is_file());
+        }
+    }
+}
+
+#[test]
+fn a_pipe_or_a_device_is_written_to_and_never_replaced() {
+    let output = run(&["fit", "--rows", "300", "--max-iterations", "50", "--model", "/dev/stdout"]);
+    assert!(stdout(&output).contains("\"weights\"") || stdout(&output).starts_with('{'), "{}", stdout(&output));
+    let before = fs::symlink_metadata("/dev/null").expect("Unix has it").file_type();
+    run(&["fit", "--rows", "300", "--max-iterations", "50", "--model", "/dev/null"]);
+    run(&["solve", "HS71", "--quiet", "--checkpoint", "/dev/null"]);
+    assert_eq!(fs::symlink_metadata("/dev/null").expect("Unix has it").file_type(), before);
+}
+
 #[test]
 fn a_trace_is_continued_without_gaps_and_repeats() {
     let folder = tempfile::tempdir().expect("a folder");

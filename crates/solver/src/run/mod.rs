@@ -17,8 +17,7 @@ pub(crate) mod state;
 pub(crate) mod status;
 mod stopping;
 mod warm_start;
-#[cfg(feature = "checkpoint")]
-mod whole_file;
+pub(crate) mod whole_file;
 
 use crate::{EvaluationFailure, Stop};
 

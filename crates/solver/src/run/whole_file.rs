@@ -21,14 +21,16 @@ pub enum Step {
 /// Puts bytes into a file: a failure or a kill at any moment leaves the old content or the new one. What is written first goes by the
 /// same name with `.part` at its end, which a failure takes away again and only a kill can leave behind, until the next time.
 ///
-/// The permissions of a file that is there are kept; a link is replaced and never followed; what is no file at all is refused.
+/// The permissions of a file that is there are kept; a link is replaced and never followed; what is no file at all is refused, and so is a
+/// link to such a thing, as `/dev/stdout` is one.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_in_steps(path, bytes, &mut |_| Ok(()))
 }
 
 fn write_in_steps(path: &Path, bytes: &[u8], before: &mut dyn FnMut(Step) -> io::Result<()>) -> io::Result<()> {
     let existing = fs::symlink_metadata(path).ok();
-    if existing.as_ref().is_some_and(|data| !data.is_file() && !data.is_symlink()) {
+    let is_link = existing.as_ref().is_some_and(fs::Metadata::is_symlink);
+    if !is_ordinary(existing.as_ref()) || (is_link && !is_ordinary(fs::metadata(path).ok().as_ref())) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not an ordinary file"));
     }
     let permissions = existing.filter(fs::Metadata::is_file).map(|data| data.permissions());
@@ -41,6 +43,11 @@ fn write_in_steps(path: &Path, bytes: &[u8], before: &mut dyn FnMut(Step) -> io:
         // What cannot be taken away now is in the way of the next attempt, which begins with taking it away.
         let _ = fs::remove_file(&part);
     })
+}
+
+/// Whether there is nothing yet, a file, or a link.
+fn is_ordinary(existing: Option<&fs::Metadata>) -> bool {
+    existing.is_none_or(|data| data.is_file() || data.is_symlink())
 }
 
 fn part(path: &Path) -> PathBuf {
@@ -129,6 +136,32 @@ mod tests {
         }
     }
 
+    /// A disk on which every n-th step fails, whatever file it is done for: what was written before is whole at every moment, and as soon
+    /// as a write goes through, what is there is new.
+    #[test]
+    fn on_a_disk_where_every_nth_step_fails_files_are_old_or_new() {
+        let folder = tempfile::tempdir().unwrap();
+        for n in 1..=9 {
+            let path = folder.path().join(format!("state{n}"));
+            let (mut steps, mut kept, mut written) = (0, None, 0);
+            for round in 0..60u8 {
+                let bytes = vec![round; CHUNK + 1];
+                let result = write_in_steps(&path, &bytes, &mut |_| {
+                    steps += 1;
+                    if steps % n == 0 { Err(disk_full()) } else { Ok(()) }
+                });
+                if result.is_ok() {
+                    kept = Some(bytes);
+                    written += 1;
+                }
+                assert_eq!(fs::read(&path).ok(), kept, "every {n}-th step fails, round {round}");
+                assert!(!part(&path).exists());
+            }
+            // Create, two chunks, sync, rename, and the permissions of what is there: up to five steps never go through.
+            assert_eq!(written > 0, n > 5, "{written} of 60 with every {n}-th failing");
+        }
+    }
+
     #[cfg(unix)]
     #[test]
     fn permissions_are_kept_and_links_not_followed() {
@@ -147,6 +180,10 @@ mod tests {
         assert_eq!(fs::read(&target).unwrap(), b"precious");
         assert!(fs::symlink_metadata(&path).unwrap().is_file());
         assert_eq!(fs::read(&path).unwrap(), b"newer");
-        assert_eq!(write(folder.path(), b"x").unwrap_err().to_string(), "it is not an ordinary file");
+        fs::remove_file(&path).unwrap();
+        symlink("/dev/null", &path).unwrap();
+        for not_a_file in [folder.path(), &path, Path::new("/dev/null")] {
+            assert_eq!(write(not_a_file, b"x").unwrap_err().to_string(), "it is not an ordinary file");
+        }
     }
 }
