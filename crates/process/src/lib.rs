@@ -26,6 +26,8 @@ mod child;
 mod error;
 mod group;
 mod introduction;
+#[cfg(unix)]
+mod mark;
 mod message;
 mod oracle;
 mod patience;

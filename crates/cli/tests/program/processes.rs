@@ -11,13 +11,15 @@ use serde_json::json;
 use crate::{code, refusal, run, run_json, stderr, stdout, tangor};
 
 /// A shell script as an oracle for `minimise (x - 3)^2`: it answers so many requests, then it does what it is told. It writes its number
-/// and that of a child of its own into files.
+/// and that of a child of its own into files, and that of another one which leaves its group and its parent, as daemons do.
 fn oracle(folder: &Path, answers: u32, then: &str) -> String {
     let script = folder.join("oracle.sh");
     // Every answer is 0: at x0 = 3 that is the truth for value and gradient.
     let text = format!(
         r#"cd '{folder}'
 sleep 600 & echo $! > child.pid
+setsid sh -c 'echo $$ > daemon.pid; exec sleep 600' >/dev/null 2>&1 </dev/null &
+while [ ! -s daemon.pid ]; do sleep 0.01; done
 echo $$ > oracle.pid
 read line
 echo '{{"tangor":1,"name":"slow","n":1,"x0":[4],"objective":"value"}}'
@@ -53,8 +55,8 @@ fn wait_until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-fn both_are_gone(folder: &Path) {
-    for name in ["oracle.pid", "child.pid"] {
+fn all_are_gone(folder: &Path) {
+    for name in ["oracle.pid", "child.pid", "daemon.pid"] {
         let id = pid(folder, name).expect("a number");
         wait_until(&format!("{name} {id} is to be gone"), || !is_alive(&id));
     }
@@ -93,14 +95,14 @@ fn ctrl_c_and_the_time_limit_hold_while_an_oracle_hangs() {
             assert_eq!(code(&output), 4, "{way} after {answers}: {}", stderr(&output));
             let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a whole report");
             assert_eq!(report["stop"], "user");
-            both_are_gone(folder.path());
+            all_are_gone(folder.path());
         }
         let folder = tempfile::tempdir().expect("a folder");
         let output = ended(hanging(folder.path(), answers, &["--time-limit", "1s"]), soon);
         assert_eq!(code(&output), 3, "{}", stderr(&output));
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a whole report");
         assert_eq!(report["stop"], "wall_time");
-        both_are_gone(folder.path());
+        all_are_gone(folder.path());
     }
 }
 
@@ -129,7 +131,7 @@ fn a_run_that_is_killed_takes_its_oracle_along() {
         let mut child = hanging(folder.path(), 2, &[]);
         signal(&child, way);
         child.wait().expect("the program ends");
-        both_are_gone(folder.path());
+        all_are_gone(folder.path());
     }
     // A second Ctrl-C while the run still ends in order: here it waits for a command that reads its output.
     let folder = tempfile::tempdir().expect("a folder");
@@ -139,7 +141,7 @@ fn a_run_that_is_killed_takes_its_oracle_along() {
     signal(&child, "-TERM");
     signal(&child, "-CONT");
     child.wait().expect("the program ends");
-    both_are_gone(folder.path());
+    all_are_gone(folder.path());
 }
 
 #[test]
@@ -152,7 +154,7 @@ fn what_an_oracle_leaves_behind_is_stopped() {
         assert_eq!(code(&output), 5, "{then}: {}", stdout(&output));
         // Its child still holds the pipe for answers, but there is nobody left to answer.
         assert!(begin.elapsed() < Duration::from_secs(30), "it took {:?}", begin.elapsed());
-        both_are_gone(folder.path());
+        all_are_gone(folder.path());
     }
 }
 
