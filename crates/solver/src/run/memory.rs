@@ -33,7 +33,12 @@ pub fn check(meta: &Meta, settings: &Settings) -> Result<(), TooLarge> {
     let judge = &settings.sampling.judge;
     limit.check(jacobian + NUMBER * judge.samples as u128, || format!("sampling.judge.samples={}", judge.samples))?;
     for estimation in [&settings.sampling.gradient, &settings.sampling.constraints, &settings.sampling.jacobian] {
-        if let Batch::Constant { size } = estimation.batch {
+        let largest = match estimation.batch {
+            Batch::Constant { size } => size,
+            Batch::Geometric { size, largest, .. } => size.max(largest),
+            Batch::Paper { largest } => largest,
+        };
+        for size in [largest, estimation.first_batch.unwrap_or(0)] {
             limit.check(jacobian + NUMBER * size as u128, || format!("a batch of {size} samples"))?;
         }
     }
@@ -68,6 +73,12 @@ mod tests {
         assert!(refused(&meta, &settings).starts_with("sampling.judge.samples=100000000 would need 994 MB"));
         settings.sampling.judge.samples = 1000;
         settings.sampling.gradient.batch = Batch::Constant { size: 1 << 40 };
+        assert!(refused(&meta, &settings).starts_with("a batch of 1099511627776 samples would need 8.8 TB"));
+        settings.sampling.gradient.batch = Batch::Constant { size: 1 };
+        settings.sampling.jacobian.first_batch = Some(1 << 40);
+        assert!(refused(&meta, &settings).starts_with("a batch of 1099511627776 samples would need 8.8 TB"));
+        settings.sampling.jacobian.first_batch = None;
+        settings.sampling.constraints.batch = Batch::Geometric { size: 1, growth: 2.0, largest: 1 << 40 };
         assert!(refused(&meta, &settings).starts_with("a batch of 1099511627776 samples would need 8.8 TB"));
     }
 }
