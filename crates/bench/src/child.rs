@@ -10,6 +10,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use wait_timeout::ChildExt;
+
 use crate::Error;
 use crate::record::{Ending, Record};
 use crate::task::Task;
@@ -80,20 +82,14 @@ pub fn run(program: &Program, task: &Task) -> Result<Record, Error> {
 
 /// Waits for the end of the child, and ends it at the limit. `None`: it had to be ended.
 fn wait(child: &mut Child, started: Instant, limit: Duration) -> io::Result<Option<ExitStatus>> {
-    let mut pause = Duration::from_millis(1);
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        let left = limit.saturating_sub(started.elapsed());
-        if left.is_zero() {
-            child.kill()?;
-            child.wait()?;
-            return Ok(None);
-        }
-        thread::sleep(pause.min(left));
-        pause = (pause * 2).min(Duration::from_millis(20));
+    // A month is no limit for those who set one that the system's clocks cannot hold.
+    let left = limit.saturating_sub(started.elapsed()).min(Duration::from_secs(30 * 24 * 3600));
+    if let Some(status) = child.wait_timeout(left)? {
+        return Ok(Some(status));
     }
+    child.kill()?;
+    child.wait()?;
+    Ok(None)
 }
 
 /// Reads on another thread, so that a child that writes much is never stopped by a full pipe.

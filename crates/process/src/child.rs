@@ -79,6 +79,7 @@ impl Worker {
         matches!(self.child.try_wait(), Ok(Some(_)))
     }
 
+    // By looking again and again: a library that is part of other programs does not take a signal handler for itself.
     fn wait(&mut self, grace: Duration) -> Option<Ending> {
         let start = Instant::now();
         let mut pause = Duration::from_micros(100);
