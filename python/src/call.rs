@@ -2,7 +2,7 @@
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::memory::Lender;
 
@@ -43,6 +43,18 @@ impl Call {
             None => self.function.bind(x.py()).call1((x, draws)),
             Some(_) => self.function.bind(x.py()).call1(self.arguments(x.py(), &[x, draws])?),
         }
+    }
+
+    /// The function at several points, in threads of `tangor._threads.Threads`: the sequence of what it gives.
+    pub fn in_threads<'py>(
+        &self,
+        threads: &Py<PyAny>,
+        points: &Bound<'py, PyList>,
+        rows: usize,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = points.py();
+        let args = self.args.as_ref().map_or_else(|| PyTuple::empty(py), |args| args.bind(py).clone());
+        threads.bind(py).call_method1("at_points", (&self.function, args, points, self.out.then_some(rows)))
     }
 
     /// The function at `x`, whose values `take` puts into `values` unless the function wrote them there itself.

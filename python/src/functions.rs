@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use numpy::{Complex64, PyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use tangor_problem::{Evaluation, Meta, Problem};
 
-use crate::differences::{Scheme, Stencil};
+use crate::call::Call;
+use crate::estimate::Probed;
 use crate::shared::{Callee, Shared};
-use crate::statement::{Block, Estimation, Kind, Slope, Statement};
+use crate::statement::{Block, Kind, Slope, Statement};
 use crate::values;
 
 const OBJECTIVE: &str = "the objective";
@@ -110,19 +110,12 @@ impl Functions {
             Some((value, Slope::Estimated(estimation))) => {
                 self.look_at(x);
                 let known = self.last.objective;
-                let shared = self.shared.clone();
-                let mut evaluate = |point: &Point<'_, '_>, out: &mut [f64]| -> PyResult<()> {
-                    shared.count(Callee::Objective);
-                    match point {
-                        Point::Real(x) => {
-                            out[0] = shared.lender.show(py, x, |x| values::number(&value.at(x.as_any())?, OBJECTIVE))?
-                        }
-                        Point::Complex(x) => out[0] = values::number(&value.at(x)?.getattr("imag")?, OBJECTIVE)?,
-                    }
+                let take = |result: &Bound<'_, PyAny>, out: &mut [f64]| {
+                    out[0] = values::number(result, OBJECTIVE)?;
                     Ok(())
                 };
-                let centre = known.map(|known| vec![known]);
-                estimate(py, (&statement.meta, x), estimation, (1, centre), &mut evaluate, |column, _, slope| g[column] = slope)
+                let probed = self.probed(value, Callee::Objective, 1, &take);
+                probed.slopes(py, x, estimation, known.map(|known| vec![known]), |column, _, slope| g[column] = slope)
             }
             _ => {
                 self.look_at(x);
@@ -135,6 +128,18 @@ impl Functions {
                 }
             }
         }
+    }
+
+    /// A function whose slopes are estimated.
+    fn probed<'a>(
+        &'a self,
+        call: &'a Call,
+        callee: Callee,
+        rows: usize,
+        take: &'a dyn Fn(&Bound<'_, PyAny>, &mut [f64]) -> PyResult<()>,
+    ) -> Probed<'a> {
+        let threads = self.statement.threads.as_ref();
+        Probed { meta: &self.statement.meta, call, callee, rows, take, shared: &self.shared, threads }
     }
 
     fn rows(&mut self, py: Python<'_>, x: &[f64], c: &mut [f64]) -> PyResult<()> {
@@ -171,37 +176,19 @@ impl Functions {
                     })?;
                 }
                 Kind::Nonlinear { value, slope: Slope::Estimated(estimation) } => {
-                    let shared = self.shared.clone();
-                    let mut evaluate = |point: &Point<'_, '_>, out: &mut [f64]| -> PyResult<()> {
-                        shared.count(Callee::Constraints);
-                        match point {
-                            Point::Real(x) => {
-                                value.fill(py, &shared.lender, x, out, |result, out| take_rows(block, result, out))
-                            }
-                            Point::Complex(x) => {
-                                let numpy = py.import("numpy")?;
-                                take_rows(block, &numpy.call_method1("imag", (value.at(x)?,))?, out)
-                            }
-                        }
-                    };
                     out.fill(0.0);
                     let n = x.len();
-                    estimate(
-                        py,
-                        (&statement.meta, x),
-                        estimation,
-                        (block.rows.len(), None),
-                        &mut evaluate,
-                        |column, row, slope| match &block.pattern {
-                            None => out[row * n + column] = slope,
-                            Some(pattern) => {
-                                let columns = &pattern.columns[pattern.start[row]..pattern.start[row + 1]];
-                                if let Ok(place) = columns.binary_search(&column) {
-                                    out[pattern.start[row] + place] = slope;
-                                }
+                    let take = |result: &Bound<'_, PyAny>, out: &mut [f64]| take_rows(block, result, out);
+                    let probed = self.probed(value, Callee::Constraints, block.rows.len(), &take);
+                    probed.slopes(py, x, estimation, None, |column, row, slope| match &block.pattern {
+                        None => out[row * n + column] = slope,
+                        Some(pattern) => {
+                            let columns = &pattern.columns[pattern.start[row]..pattern.start[row + 1]];
+                            if let Ok(place) = columns.binary_search(&column) {
+                                out[pattern.start[row] + place] = slope;
                             }
-                        },
-                    )?;
+                        }
+                    })?;
                 }
                 Kind::Nonlinear { slope: Slope::Together, .. } => {
                     return Err(PyTypeError::new_err("a constraint cannot give value and Jacobian together"));
@@ -217,63 +204,6 @@ impl Functions {
         }
         Ok(())
     }
-}
-
-/// A point at which a function is called for differences.
-enum Point<'a, 'py> {
-    Real(&'a [f64]),
-    Complex(&'a Bound<'py, PyAny>),
-}
-
-/// Calls `put(column, row, slope)` for each column and row; columns of a group are moved together.
-fn estimate(
-    py: Python<'_>,
-    (meta, x): (&Meta, &[f64]),
-    estimation: &Estimation,
-    (rows, centre): (usize, Option<Vec<f64>>),
-    evaluate: &mut dyn FnMut(&Point<'_, '_>, &mut [f64]) -> PyResult<()>,
-    mut put: impl FnMut(usize, usize, f64),
-) -> PyResult<()> {
-    let stencil = |i: usize| Stencil::new(estimation.scheme, x[i], (meta.x_lower[i], meta.x_upper[i]), estimation.step(i));
-    let mut probe = x.to_vec();
-    let mut centre = centre;
-    let mut at = [vec![0.0; rows], vec![0.0; rows]];
-    for group in &estimation.groups {
-        let moved: Vec<(usize, Stencil)> = group.iter().filter_map(|&i| Some((i, stencil(i)?))).collect();
-        if moved.is_empty() {
-            group.iter().for_each(|&column| (0..rows).for_each(|row| put(column, row, 0.0)));
-            continue;
-        }
-        if estimation.scheme == Scheme::ComplexStep {
-            let mut point: Vec<Complex64> = x.iter().map(|&x| Complex64::new(x, 0.0)).collect();
-            moved.iter().for_each(|(i, stencil)| point[*i].im = stencil.points[0]);
-            let complex = PyArray1::from_vec(py, point);
-            evaluate(&Point::Complex(complex.as_any()), &mut at[0])?;
-        } else {
-            if centre.is_none() && moved.iter().any(|(_, stencil)| stencil.weights[0] != 0.0) {
-                let mut values = vec![0.0; rows];
-                evaluate(&Point::Real(x), &mut values)?;
-                centre = Some(values);
-            }
-            let sides = if estimation.scheme == Scheme::TwoPoint { 1 } else { 2 };
-            for (side, values) in at.iter_mut().enumerate().take(sides) {
-                moved.iter().for_each(|(i, stencil)| probe[*i] = stencil.points[side]);
-                evaluate(&Point::Real(&probe), values)?;
-            }
-            moved.iter().for_each(|(i, _)| probe[*i] = x[*i]);
-        }
-        for &column in group {
-            let known = moved.iter().find(|(i, _)| *i == column).map(|(_, stencil)| stencil.weights);
-            let [w, a, b] = known.unwrap_or_default();
-            for row in 0..rows {
-                // What has no weight may be undefined.
-                let part = |weight: f64, value: f64| if weight == 0.0 { 0.0 } else { weight * value };
-                let middle = centre.as_ref().map_or(0.0, |centre| part(w, centre[row]));
-                put(column, row, middle + part(a, at[0][row]) + part(b, at[1][row]));
-            }
-        }
-    }
-    Ok(())
 }
 
 fn take_rows(block: &Block, result: &Bound<'_, PyAny>, out: &mut [f64]) -> PyResult<()> {

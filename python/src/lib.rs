@@ -4,6 +4,7 @@
 mod call;
 mod check;
 mod differences;
+mod estimate;
 mod files;
 mod functions;
 mod memory;

@@ -3,7 +3,7 @@
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tangor_solver::Row;
+use tangor_solver::{Row, TrueResiduals};
 
 /// The most rows of a trace; a longer run keeps every second, fourth, ... one.
 const LONGEST_TRACE: usize = 20_000;
@@ -126,7 +126,8 @@ impl Trace {
     /// Keeps a row.
     pub fn add(&mut self, row: &Row, x: &[f64]) {
         let stride = self.stride.max(1);
-        if self.seen.is_multiple_of(stride) {
+        // Judgements are rare, and all of them are kept until the rows are thinned out.
+        if self.seen.is_multiple_of(stride) || row.judged.is_some() {
             self.rows.push(*row);
             if x.len() == 2 {
                 self.path.extend_from_slice(x);
@@ -162,6 +163,15 @@ impl Trace {
         columns.set_item("samples", whole(|row| row.samples.total()))?;
         columns.set_item("seconds", real(|row| row.seconds))?;
         columns.set_item("unusual", self.rows.iter().map(|row| row.unusual.to_string()).collect::<Vec<_>>())?;
+        // Of a noisy run: what fresh samples said, where they were asked.
+        if self.rows.iter().any(|row| row.judged.is_some()) {
+            let judged = |of: fn(&TrueResiduals) -> f64| {
+                PyArray1::from_iter(py, self.rows.iter().map(move |row| row.judged.as_ref().map_or(f64::NAN, of)))
+            };
+            columns.set_item("judged_stationarity", judged(|residuals| residuals.stationarity))?;
+            columns.set_item("judged_feasibility", judged(|residuals| residuals.feasibility))?;
+            columns.set_item("judged_complementarity", judged(|residuals| residuals.complementarity))?;
+        }
         if !self.path.is_empty() {
             columns.set_item("x0", PyArray1::from_iter(py, self.path.iter().step_by(2).copied()))?;
             columns.set_item("x1", PyArray1::from_iter(py, self.path.iter().skip(1).step_by(2).copied()))?;

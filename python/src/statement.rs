@@ -22,6 +22,8 @@ pub struct Statement {
     pub blocks: Vec<Block>,
     /// One function for all: `evaluate(x) -> (f, g, c, J)`.
     pub evaluate: Option<Call>,
+    /// Threads in which functions may be called, as `tangor._threads.Threads`; none: in that of the run alone.
+    pub threads: Option<Py<PyAny>>,
 }
 
 /// The objective.
@@ -106,7 +108,8 @@ impl Statement {
             }
         };
         let evaluate = wanted(data, "evaluate")?.extract::<Option<GivenCall>>()?.map(|given| Call::new(given, py));
-        let mut statement = Statement { meta, objective, blocks: Vec::new(), evaluate };
+        let threads = wanted(data, "threads")?.extract::<Option<Py<PyAny>>>()?;
+        let mut statement = Statement { meta, objective, blocks: Vec::new(), evaluate, threads };
         for block in wanted(data, "blocks")?.try_iter()? {
             statement.add(block?.cast_into::<PyDict>()?)?;
         }

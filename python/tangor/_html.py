@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ._result import objective
+
 MOST_SHOWN = 12
 
 
@@ -14,7 +16,7 @@ def html(result: Any) -> str:
     """A table of what matters."""
     colour = "#1a7f37" if result.success else "#9a6700"
     rows = [
-        ("objective", f"{result.fun:.10g}"),
+        ("objective", objective(result).replace("+-", "&plusmn;")),
         *((name, residual(result, name)) for name in ("stationarity", "feasibility", "complementarity")),
         ("iterations", f"{result.nit}"),
         ("evaluations", f"{result.nfev} of the objective, {result.njev} of its gradient"),

@@ -11,6 +11,7 @@ from ._problem import Problem, statement
 from ._progress import watching
 from ._result import Result
 from ._solver import finish
+from ._threads import read_threads
 
 
 def minimize(
@@ -26,6 +27,7 @@ def minimize(
     *,
     settings: Any = None,
     progress: bool = False,
+    threads: int | None = None,
     **keywords: Any,
 ) -> Result:
     """Minimises a function under constraints.
@@ -56,6 +58,9 @@ def minimize(
         All settings of the solver. Keywords do as well: `minimize(..., limits={"seconds": 10})`.
     progress : bool
         Shows a bar (tqdm), in a terminal or a notebook.
+    threads : int
+        Differences may call the functions from so many threads at once: worth it for functions that release the interpreter's lock, with
+        the same bits as without. Without it all functions are called from the thread that called `minimize`. A Problem has its own.
 
     Returns
     -------
@@ -71,13 +76,15 @@ def minimize(
     """
     tree, others = _options.read(settings, options, keywords, tol)
     if isinstance(fun, Problem):
+        if threads is not None:
+            raise TypeError("a Problem says itself from how many threads its functions may be called: tangor.Problem(..., threads=...)")
         return _minimize_problem(fun, x0, (args, jac, bounds, constraints), callback, (tree, others), progress)
-    problem, sizes = _read(fun, x0, args, jac, bounds, constraints, others)
+    problem, sizes = _read(fun, x0, args, jac, bounds, constraints, others, threads)
     return _run(problem, sizes, bounds is not None, callback, (tree, others), progress)
 
 
 def _read(
-    fun: Any, x0: Any, args: Any, jac: Any, bounds: Any, constraints: Any, others: dict[str, Any]
+    fun: Any, x0: Any, args: Any, jac: Any, bounds: Any, constraints: Any, others: dict[str, Any], threads: Any
 ) -> tuple[Problem, list[int]]:
     if not callable(fun):
         raise TypeError(f"fun is a {type(fun).__name__}, which cannot be called")
@@ -95,7 +102,7 @@ def _read(
     objective = {"value": _inputs.a_call(fun, args), "slope": slope, "steps": _inputs.read_steps(steps, start.size)}
     name = getattr(fun, "__name__", "problem")
     given = statement("problem" if name == "<lambda>" else name, start, limits, objective, blocks)
-    return Problem._of(_tangor.Model(given)), blocks.sizes()
+    return Problem._of(_tangor.Model({**given, "threads": read_threads(threads)})), blocks.sizes()
 
 
 def _minimize_problem(

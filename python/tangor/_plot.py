@@ -31,9 +31,14 @@ def draw_residuals(axes: Any, result: Any) -> None:
         values = np.asarray(trace[name])
         # What is zero has no place on a logarithmic axis.
         axes.semilogy(trace["iteration"], np.where(values > 0, values, np.nan), label=name, linewidth=1.2)
+    for k, name in enumerate(RESIDUALS):
+        judged = trace.get(f"judged_{name}")
+        if judged is not None:
+            label = "judged on fresh samples" if k == 0 else None
+            axes.semilogy(trace["iteration"], np.where(judged > 0, judged, np.nan), "o", color=f"C{k}", fillstyle="none", label=label)
     axes.axhline(result.settings["tolerance"]["stationarity"], color="grey", linewidth=0.8, linestyle=":")
     axes.set_xlabel("iteration")
-    axes.set_title("residuals", fontsize=10)
+    axes.set_title("residuals, estimated" if result.get("verdict") else "residuals", fontsize=10)
     axes.legend(fontsize=8)
 
 

@@ -11,6 +11,7 @@ from scipy.sparse import coo_array, csr_array
 
 from . import _inputs, _tangor
 from ._described import Described
+from ._threads import read_threads
 
 
 class Problem(Described):
@@ -35,6 +36,9 @@ class Problem(Described):
         Where the Jacobian may have entries. Without it they are taken from the Jacobian at the start and at one point nearby.
     maximise : bool
         True: the objective is to be as large as possible. Functions, values and the result are your own, no sign is turned.
+    threads : int
+        Differences may call the functions from so many threads at once, with the same bits as without. Without it all functions are
+        called from the thread of the run alone.
     variable_names, row_names : sequences of str
         For messages and reports.
 
@@ -61,6 +65,7 @@ class Problem(Described):
         c_upper: Any = np.inf,
         sparsity: Any = None,
         maximise: bool = False,
+        threads: int | None = None,
         name: str = "problem",
         variable_names: Sequence[str] = (),
         row_names: Sequence[str] = (),
@@ -83,7 +88,7 @@ class Problem(Described):
                 raise TypeError(f"f is a {type(f).__name__}, which cannot be called")
             objective = {"value": _inputs.a_call(f), "slope": _inputs.read_slope(grad, (), "grad"), "steps": []}
         given = statement(name, start, (lower, upper), objective, blocks, has_objective, evaluate, variable_names, row_names)
-        self._take(_tangor.Model({**given, "maximise": bool(maximise)}))
+        self._take(_tangor.Model({**given, "maximise": bool(maximise), "threads": read_threads(threads)}))
 
     def f(self, x: Any) -> float:
         """The objective; 0 when there is none."""
@@ -171,6 +176,7 @@ def statement(
         "linear_rows": blocks.linear,
         "has_objective": has_objective,
         "maximise": False,
+        "threads": None,
         "objective": objective,
         "evaluate": None if evaluate is None else _inputs.a_call(evaluate),
         "blocks": blocks.blocks,

@@ -41,8 +41,8 @@ class Result(OptimizeResult):
         The most violated constraints by name, worst first.
     trace
         The iterations as columns; `result.to_frame()` makes a pandas.DataFrame of them.
-    verdict
-        The residuals with confidence bounds, of a noisy run.
+    verdict, fun_error
+        Of a noisy run: the residuals with confidence bounds, and how far `fun` may be off; None where it is exact or unknown.
     """
 
     def __repr__(self) -> str:
@@ -82,6 +82,13 @@ def _rebuild(kind: type, state: dict[str, Any]) -> Any:
     return kind(state)
 
 
+def error_of(verdict: dict[str, Any] | None) -> float | None:
+    """How far the objective of a noisy run may be off, with the confidence of its verdict; None where it is exact or unknown."""
+    judged = verdict.get("objective") if verdict else None
+    error = None if judged is None else judged["error"]
+    return None if error is None else float(error)
+
+
 def make(report: dict[str, Any], sizes: list[int], with_bounds: bool) -> Result:
     """From the extension's report. `sizes` are the rows of each constraint that was given."""
     rest = json.loads(report.pop("rest"))
@@ -108,6 +115,7 @@ def make(report: dict[str, Any], sizes: list[int], with_bounds: bool) -> Result:
         evaluations=evaluations,
         samples=rest["samples"],
         verdict=rest["verdict"],
+        fun_error=error_of(rest["verdict"]),
         violated=rest["worst_rows"],
         unusual={name: count for name, count in rest["unusual"]},
         failure=None if failure is None else failure["message"],
@@ -118,13 +126,19 @@ def make(report: dict[str, Any], sizes: list[int], with_bounds: bool) -> Result:
     return result
 
 
+def objective(result: Any) -> str:
+    """With its error bar, if it has one."""
+    error = result.get("fun_error")
+    return f"{result.fun:.10g} +- {error:.2g}" if error else f"{result.fun:.10g}"
+
+
 def summary(result: Result) -> str:
     """For people."""
     if "stop" not in result:
         return OptimizeResult.__repr__(result)
     lines = [
         f"{result.problem}: {result.message}",
-        f"  objective       {result.fun:.10g}",
+        f"  objective       {objective(result)}",
         f"  x               {np.array2string(result.x, threshold=8, precision=6, max_line_width=110)}",
     ]
     verdict = result.get("verdict")

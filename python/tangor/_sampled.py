@@ -16,6 +16,7 @@ from ._problem import statement
 from ._progress import watching
 from ._result import Result
 from ._solver import finish
+from ._threads import Threads, read_threads
 
 #: Samples of all functions together, where nobody says how many.
 USUAL_SAMPLES = 1_000_000
@@ -49,6 +50,9 @@ class SampledProblem(Described):
         The functions are averages over a population of so many members; draws are 0 ... members - 1. Without it draws have no end.
     exact : names out of "gradient", "constraints", "jacobian"
         Functions without noise; draws do not matter to them.
+    threads : int
+        The functions may be called from so many threads at once; without it they are called from the thread of the run alone. `sample`
+        gets its draws one by one, the others portions of 8 draws, so that any number of threads gives the same bits.
     bounds, c_lower, c_upper, sparsity, name, variable_names, row_names
         As for `tangor.Problem`.
 
@@ -74,6 +78,7 @@ class SampledProblem(Described):
         objective: Callable[..., Any] | None = None,
         members: int | None = None,
         exact: Sequence[str] = (),
+        threads: int | None = None,
         bounds: Any = None,
         c_lower: Any = -np.inf,
         c_upper: Any = np.inf,
@@ -82,8 +87,9 @@ class SampledProblem(Described):
         variable_names: Sequence[str] = (),
         row_names: Sequence[str] = (),
     ) -> None:
-        if sample is not None:
-            evaluate = one_by_one(sample) if evaluate is None else evaluate
+        pool = read_threads(threads)
+        if sample is not None and evaluate is None:
+            evaluate, pool = one_by_one(sample, pool), None
         if evaluate is None and gradient is None and constraints is None:
             raise TypeError("a function is missing: give evaluate, sample, or gradient (with constraints and jacobian)")
         if (constraints is None) != (jacobian is None):
@@ -111,7 +117,9 @@ class SampledProblem(Described):
         given = statement(name, start, (lower, upper), None, blocks, has_objective, None, variable_names, row_names)
 
         def call(function: Any) -> Any:
-            return None if function is None else (function, (), False)
+            if function is None:
+                return None
+            return (function if pool is None else pool.averaging(function), (), False)
 
         given.update(
             pattern=pattern, evaluate=call(evaluate), objective=call(objective), gradient=call(gradient),
@@ -160,13 +168,21 @@ def read_exact(exact: Any) -> tuple[str, ...]:
     return names
 
 
-def one_by_one(sample: Callable[..., Any]) -> Callable[..., Any]:
+def one_by_one(sample: Callable[..., Any], threads: Threads | None) -> Callable[..., Any]:
     """The average over draws of a function that takes one at a time, each with a generator that it seeds."""
+
+    def alone(x: np.ndarray, draw: Any) -> Any:
+        return sample(x, np.random.default_rng(int(draw)))
+
+    def answers(x: np.ndarray, draws: np.ndarray) -> Any:
+        if threads is None:
+            return (alone(x, draw) for draw in draws)
+        # An array for each, since a function may write into what it gets.
+        return threads.map(lambda draw: alone(x.copy(), draw), draws)
 
     def evaluate(x: np.ndarray, draws: np.ndarray) -> tuple[Any, Any, Any]:
         sums: list[Any] = [None, None, None]
-        for draw in draws if draws.size else np.zeros(1, dtype=np.uint64):
-            parts = sample(x, np.random.default_rng(int(draw)))
+        for parts in answers(x, draws if draws.size else np.zeros(1, dtype=np.uint64)):
             if not (isinstance(parts, tuple) and len(parts) == 3):
                 raise TypeError("sample(x, rng) must give a tuple of three: gradient, constraints and Jacobian")
             for k, part in enumerate(parts):
@@ -196,6 +212,7 @@ def minimize_sampled(
     settings: Any = None,
     members: int | None = None,
     exact: Sequence[str] = (),
+    threads: int | None = None,
     bounds: Any = None,
     c_lower: Any = -np.inf,
     c_upper: Any = np.inf,
@@ -206,7 +223,7 @@ def minimize_sampled(
     Parameters
     ----------
     problem : SampledProblem, an object with its attributes, or a function `evaluate(x, draws)`
-        With a function, `x0`, `members`, `exact`, `bounds`, `c_lower` and `c_upper` are taken from here.
+        With a function, `x0`, `members`, `exact`, `threads`, `bounds`, `c_lower` and `c_upper` are taken from here.
     samples : int
         The budget: samples of all functions together; default 1,000,000. A sample seen at two points counts twice.
     seconds : float
@@ -233,7 +250,8 @@ def minimize_sampled(
     >>> bool(abs(result.x[0] - 1.5) < 1e-3), result.tolerance["chosen"]
     (True, 'all members are judged: 1e-4')
     """
-    problem = as_sampled(problem, x0, members, exact, bounds, c_lower, c_upper)
+    rest = {"members": members, "exact": exact, "threads": threads, "bounds": bounds, "c_lower": c_lower, "c_upper": c_upper}
+    problem = as_sampled(problem, x0, rest)
     tree, others = _options.read(settings, options, keywords, tol)
     budget = tree.get("limits", {}).get("samples") or int(samples or USUAL_SAMPLES)
     size = read_batch(batch, problem.members)
@@ -264,14 +282,13 @@ def minimize_sampled(
     return result
 
 
-def as_sampled(problem: Any, x0: Any, members: Any, exact: Any, bounds: Any, c_lower: Any, c_upper: Any) -> SampledProblem:
+def as_sampled(problem: Any, x0: Any, rest: dict[str, Any]) -> SampledProblem:
     """A problem from a function or from an object that has the same attributes."""
     if isinstance(problem, SampledProblem):
         return problem
     if hasattr(problem, "evaluate") or hasattr(problem, "gradient") or hasattr(problem, "sample"):
         names = ("evaluate", "gradient", "constraints", "jacobian", "sample", "objective", "sparsity", "name", "variable_names", "row_names")
         found = {name: getattr(problem, name) for name in names if getattr(problem, name, None) is not None}
-        rest = {"members": members, "exact": exact, "bounds": bounds, "c_lower": c_lower, "c_upper": c_upper}
         found.update({name: getattr(problem, name, value) for name, value in rest.items()})
         start = x0 if x0 is not None else getattr(problem, "x0", None)
         if start is None:
@@ -280,7 +297,7 @@ def as_sampled(problem: Any, x0: Any, members: Any, exact: Any, bounds: Any, c_l
     if callable(problem):
         if x0 is None:
             raise TypeError("x0, where to start, is missing")
-        return SampledProblem(x0, problem, members=members, exact=exact, bounds=bounds, c_lower=c_lower, c_upper=c_upper)
+        return SampledProblem(x0, problem, **rest)
     raise TypeError(f"the problem is a {type(problem).__name__}, but must be a SampledProblem, an object like it or a function")
 
 

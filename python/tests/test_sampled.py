@@ -112,6 +112,31 @@ def test_functions_and_objects_are_problems_too():
     assert np.isfinite(result.fun)
 
 
+def test_the_objective_has_an_error_bar():
+    def objective(x, draws):
+        return float(0.5 * (x - CENTRE) @ (x - CENTRE) + 0.1 * noise(draws) @ x)
+
+    problem = circle(objective=objective)
+    result = tangor.minimize_sampled(problem, samples=40_000)
+    exact = 0.5 * (result.x - CENTRE) @ (result.x - CENTRE)
+    assert 0 < result.fun_error < 0.05 and abs(result.fun - exact) <= result.fun_error
+    assert f"+- {result.fun_error:.2g}" in str(result) and "&plusmn;" in result._repr_html_()
+    fresh = tangor.verify(result, samples=4000)["objective"]
+    assert abs(fresh["value"] - exact) <= fresh["error"]
+    # Without values of the objective there is nothing to tell.
+    unknown = tangor.minimize_sampled(circle(), samples=5000)
+    assert unknown.fun_error is None and np.isnan(unknown.fun)
+
+
+def test_judgements_are_marked_on_the_estimates():
+    result = tangor.minimize_sampled(circle(), samples=40_000)
+    judged = result.trace["judged_stationarity"]
+    assert np.isfinite(judged).any() and np.isnan(judged).any()
+    assert judged[np.isfinite(judged)][-1] == result.stationarity
+    axes = result.plot().axes[0]
+    assert axes.get_title() == "residuals, estimated" and "judged on fresh samples" in [text.get_text() for text in axes.get_legend().texts]
+
+
 def test_derivatives_are_checked_with_fixed_draws():
     def objective(x, draws):
         return float(0.5 * (x - CENTRE) @ (x - CENTRE) + 0.1 * noise(draws) @ x)
