@@ -3,12 +3,12 @@
 mod arcs;
 mod blocks;
 mod hessian;
+mod parallel;
 mod program;
 
 pub use hessian::{Hessian, HessianWorkspace};
 
 use crate::graph::{Graph, NodeId};
-use crate::instruction::execute;
 use blocks::Blocks;
 use program::Program;
 
@@ -20,6 +20,8 @@ use program::Program;
 ///
 /// Time and memory, for reading and for each evaluation, are proportional to the size of the formulas plus the number of derivatives,
 /// for functions of few variables each as well as for one function of very many. Evaluations allocate nothing.
+///
+/// The values and derivatives of many functions are computed in several threads (those of rayon) where that pays, with the same bits.
 ///
 /// ```
 /// use tangor_expression::{Binary, Functions, Graph, Unary};
@@ -134,9 +136,11 @@ impl Functions {
 
     /// Memory for evaluations. Threads need one each.
     pub fn workspace(&self) -> Workspace {
+        let large = (0..self.program.outputs.len()).any(|section| self.program.is_large(section));
+        let sweeps = if large { parallel::SWEEPS } else { 1 };
         Workspace {
             memory: self.program.memory(),
-            adjoint: vec![0.0; self.blocks.widest],
+            adjoint: vec![0.0; self.blocks.widest * sweeps],
             known: vec![Known::Nothing; self.program.segments.len()],
         }
     }
@@ -164,7 +168,8 @@ impl Functions {
         assert_eq!(values.len(), self.gradient_len(section), "there must be room for every derivative");
         self.prepare(point, work);
         self.advance(section, Known::Slopes, work);
-        self.blocks.gradients::<false>(section, &work.memory, &mut work.adjoint, values);
+        let adjoint = self.adjoint(section, &mut work.adjoint);
+        self.blocks.gradients::<false>(section, &work.memory, adjoint, values);
     }
 
     /// For each derivative of [`Functions::gradients`] the sum of the sizes of the terms that it is a sum of: its rounding error is a
@@ -176,7 +181,14 @@ impl Functions {
         assert_eq!(values.len(), self.gradient_len(section), "there must be room for every derivative");
         self.prepare(point, work);
         self.advance(section, Known::Slopes, work);
-        self.blocks.gradients::<true>(section, &work.memory, &mut work.adjoint, values);
+        let adjoint = self.adjoint(section, &mut work.adjoint);
+        self.blocks.gradients::<true>(section, &work.memory, adjoint, values);
+    }
+
+    // Room for the sweeps of a section: for several at once if they are many.
+    fn adjoint<'a>(&self, section: usize, adjoint: &'a mut [f64]) -> &'a mut [f64] {
+        let length = if self.program.is_large(section) { adjoint.len() } else { self.blocks.widest };
+        &mut adjoint[..length]
     }
 
     // A new point: nothing is known there.
@@ -192,9 +204,7 @@ impl Functions {
     fn advance(&self, section: usize, to: Known, work: &mut Workspace) {
         for segment in [0, 1 + section] {
             if work.known[segment] < Known::Values && to >= Known::Values {
-                let range = self.program.segments[segment].instructions.clone();
-                let first = self.program.inputs + range.start;
-                execute(&self.program.instructions[range], first, &mut work.memory);
+                self.program.values(segment, &mut work.memory);
                 work.known[segment] = Known::Values;
             }
         }

@@ -27,8 +27,24 @@ pub(crate) enum Instruction {
 #[inline]
 pub(crate) fn execute(instructions: &[Instruction], first: usize, registers: &mut [f64]) {
     for (next, instruction) in (first..).zip(instructions) {
-        let at = |register: u32| registers[register as usize];
-        registers[next] = match *instruction {
+        registers[next] = instruction.result(|register| registers[register as usize]);
+    }
+}
+
+/// Runs instructions whose results go to `own`, the registers from `first` on; of all other registers they need only those of `before`.
+pub(crate) fn execute_apart(instructions: &[Instruction], before: &[f64], first: usize, own: &mut [f64]) {
+    for (next, instruction) in instructions.iter().enumerate() {
+        own[next] = instruction.result(|register| match before.get(register as usize) {
+            Some(value) => *value,
+            None => own[register as usize - first],
+        });
+    }
+}
+
+impl Instruction {
+    #[inline(always)]
+    fn result(&self, at: impl Fn(u32) -> f64) -> f64 {
+        match *self {
             Instruction::Constant(value) => value,
             Instruction::Add(a, b) => at(a) + at(b),
             Instruction::Subtract(a, b) => at(a) - at(b),
@@ -41,7 +57,7 @@ pub(crate) fn execute(instructions: &[Instruction], first: usize, registers: &mu
             Instruction::Unary(operation, a) => operation.apply(at(a)),
             Instruction::Binary(operation, a, b) => operation.apply(at(a), at(b)),
             Instruction::Select(condition, a, b) => at(if at(condition) != 0.0 { a } else { b }),
-        };
+        }
     }
 }
 

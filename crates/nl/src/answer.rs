@@ -245,7 +245,39 @@ impl<'a> Records<'a> {
             solution.objective = if length >= 4 { cursor.integer("an objective")?.max(0) as usize } else { 0 };
             solution.code = if length >= 8 { cursor.integer("a result")? } else { -1 };
         }
-        // Binary suffixes stay unread: multipliers of bounds are then found from the gradient.
+        while let Some((start, length)) = self.record()? {
+            solution.suffixes.push(self.suffix(start, length)?);
+        }
         Ok(solution)
+    }
+
+    // A mark, four numbers (kind, values, length of the name, length of a table of meanings), the name, the table, and indices with values.
+    fn suffix(&self, start: usize, length: usize) -> Reading<Suffix> {
+        const MARK: &[u8] = b"\nSuffix\n";
+        let wrong = || Complaint::at(start, format!("a record of {length} bytes was found where a suffix was expected"));
+        if !self.bytes[start..start + length].starts_with(MARK) {
+            return Err(wrong());
+        }
+        let mut cursor = self.cursor(start + MARK.len());
+        let mut head = [0; 4];
+        for number in &mut head {
+            *number = cursor.integer("a number of a suffix")?;
+        }
+        let [kind, count, name, table] = head;
+        let (target, real) = target(kind);
+        let each = if real { 12 } else { 8 };
+        let fits = [count, name, table].iter().all(|number| (0..=length as i64).contains(number));
+        if !fits || (MARK.len() + 16) as i64 + name + table + each * count != length as i64 {
+            return Err(wrong());
+        }
+        let from = cursor.at();
+        let letters = self.bytes[from..from + name as usize].split(|&byte| byte == 0).next().unwrap_or_default();
+        let mut cursor = self.cursor(from + (name + table) as usize);
+        let mut values = Vec::new();
+        for _ in 0..count {
+            let index = cursor.count("the index of a value")?;
+            values.push((index, if real { cursor.real("a value")? } else { cursor.integer("a value")? as f64 }));
+        }
+        Ok(Suffix { target, name: String::from_utf8_lossy(letters).into_owned(), real, values })
     }
 }

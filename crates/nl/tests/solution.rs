@@ -71,10 +71,35 @@ fn binary_answers_are_read() {
         record([0.5, -1.0].into_iter().flat_map(real).collect());
         record([1.0, 2.0, 3.0].into_iter().flat_map(real).collect());
         record([0, 2].into_iter().flat_map(integer).collect());
+        // As AMPL's library writes them: mark, kind, values, length of the name with its zero, length of the table of meanings.
+        let head = |kind, table| [b"\nSuffix\n".to_vec(), [kind, 1, 7, table].into_iter().flat_map(integer).collect()].concat();
+        record([head(4, 0), b"zL_out\0".to_vec(), integer(2).to_vec(), real(0.25).to_vec()].concat());
+        record([head(1, 6), b"status\01 one\n".to_vec(), integer(1).to_vec(), integer(3).to_vec()].concat());
         let read = Solution::parse(&bytes, "b.sol", &header(&[1, 1, 0])).unwrap();
         assert_eq!(read.message, "solved");
+        assert_eq!(read.suffix(Target::Variables, "zL_out", 3), Some(vec![0.0, 0.0, 0.25]));
+        assert_eq!(read.suffix(Target::Constraints, "status", 2), Some(vec![0.0, 3.0]));
         assert_eq!((read.multipliers, read.x, read.code), (vec![0.5, -1.0], vec![1.0, 2.0, 3.0], 2));
+        // Cut off within its last suffix, or with one that promises more than it has.
+        bytes.truncate(bytes.len() - 5);
+        assert!(Solution::parse(&bytes, "b.sol", &header(&[1, 1, 0])).is_err());
     }
+    let mut forged = vec![];
+    for content in [
+        &b"binary"[..],
+        b"solved",
+        b"",
+        &[0; 16],
+        &[0; 24],
+        &[0; 8],
+        b"\nSuffix\n\x04\0\0\0\xff\xff\xff\x7f\x01\0\0\0\0\0\0\0a",
+    ] {
+        forged.extend((content.len() as i32).to_le_bytes());
+        forged.extend(content);
+        forged.extend((content.len() as i32).to_le_bytes());
+    }
+    let refused = Solution::parse(&forged, "b.sol", &header(&[])).unwrap_err().to_string();
+    assert!(refused.contains("where a suffix was expected"), "{refused}");
 }
 
 #[test]

@@ -86,10 +86,26 @@ impl Blocks {
         }
     }
 
-    /// Writes the gradients of the outputs of a section one after the other; or, with `SIZES`, the sums of their terms' sizes.
+    /// Writes the gradients of the outputs of a section one after the other; or, with `SIZES`, the sums of their terms' sizes. With room for the
+    /// adjoints of several sweeps, so many go on at once.
     pub fn gradients<const SIZES: bool>(&self, section: usize, memory: &[f64], adjoint: &mut [f64], values: &mut [f64]) {
+        self.sweep_all::<SIZES>(&self.rows[section], memory, adjoint, values);
+    }
+
+    fn sweep_all<const SIZES: bool>(&self, blocks: &[Block], memory: &[f64], adjoint: &mut [f64], values: &mut [f64]) {
+        let sweeps = adjoint.len() / self.widest.max(1);
+        if sweeps > 1 && blocks.len() > 1 {
+            let (few, others) = blocks.split_at(blocks.len() / 2);
+            let (own, rest) = adjoint.split_at_mut(sweeps / 2 * self.widest);
+            let (first, second) = values.split_at_mut(few.iter().map(|block| block.columns.len()).sum());
+            rayon::join(
+                || self.sweep_all::<SIZES>(few, memory, own, first),
+                || self.sweep_all::<SIZES>(others, memory, rest, second),
+            );
+            return;
+        }
         let mut rest = values;
-        for block in &self.rows[section] {
+        for block in blocks {
             self.sweep::<SIZES>(block, memory, adjoint);
             let (row, after) = rest.split_at_mut(block.columns.len());
             row.copy_from_slice(&adjoint[..block.columns.len()]);

@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use super::arcs::{Factor, arcs, first, operands};
+use super::parallel;
 use crate::graph::{Graph, NodeId};
 use crate::hash::Table;
-use crate::instruction::{Instruction, Layout, NONE};
+use crate::instruction::{Instruction, Layout, NONE, execute, execute_apart};
 
 /// First derivatives that are computed at every point.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +23,8 @@ struct SlopeTask {
 pub(super) struct Segment {
     pub instructions: Range<usize>,
     slopes: Range<usize>,
+    /// Instructions at its end that fall into parts which do not need each other; none in a small segment.
+    parts: Vec<Range<usize>>,
 }
 
 /// The memory holds the registers (inputs, then the result of each instruction), the slopes, and then whatever
@@ -46,22 +49,17 @@ pub(super) struct Program {
 impl Program {
     pub fn new(graph: &Graph, variables: usize, inputs: usize, sections: &[Vec<NodeId>]) -> Self {
         let mut layout = Layout::new(graph, inputs);
-        let mut ends = vec![0];
         layout.schedule(shared(graph, &layout, sections));
-        ends.push(layout.order.len());
-        for section in sections {
-            layout.schedule(section.clone());
-            ends.push(layout.order.len());
-        }
+        let mut segments = vec![Segment { instructions: 0..layout.order.len(), ..Segment::default() }];
+        segments.extend(sections.iter().map(|section| segment(graph, &mut layout, section)));
         let instructions: Vec<_> = layout.order.iter().filter_map(|&id| layout.instruction(id)).collect();
         let outputs = sections.iter().map(|section| section.iter().map(|&id| layout.at(id)).collect()).collect();
-        let segment = |ends: &[usize]| Segment { instructions: ends[0]..ends[1], slopes: 0..0 };
         let length = inputs + instructions.len();
         let mut program = Program {
             inputs,
             slope_place: vec![NONE; instructions.len()],
             instructions,
-            segments: ends.windows(2).map(segment).collect(),
+            segments,
             outputs,
             depends: (0..length).map(|register| register < variables).collect(),
             tasks: Vec::new(),
@@ -147,18 +145,67 @@ impl Program {
         memory
     }
 
+    /// Computes the values of a segment.
+    pub fn values(&self, segment: usize, memory: &mut [f64]) {
+        let Segment { instructions, parts, .. } = &self.segments[segment];
+        let apart = parts.first().map_or(instructions.end, |part| part.start);
+        execute(&self.instructions[instructions.start..apart], self.inputs + instructions.start, memory);
+        let (before, after) = memory.split_at_mut(self.inputs + apart);
+        let before = &*before;
+        parallel::over(parts, 1, after, &|part| part.start - apart, &|parts, own| {
+            let part = parts[0].clone();
+            execute_apart(&self.instructions[part.clone()], before, self.inputs + part.start, own);
+        });
+    }
+
     /// Computes the slopes of a segment whose values are there.
     pub fn slopes(&self, segment: usize, memory: &mut [f64]) {
-        for task in &self.tasks[self.segments[segment].slopes.clone()] {
-            let i = task.instruction as usize;
-            let result = memory[self.inputs + i];
-            let [fx, fy] = first(&self.instructions[i], result, |register| memory[register as usize], task.depends);
-            memory[task.place as usize] = fx;
-            if task.both {
-                memory[task.place as usize + 1] = fy;
+        let (registers, slopes) = memory.split_at_mut(self.inputs + self.instructions.len());
+        let registers = &*registers;
+        let Segment { slopes: tasks, parts, .. } = &self.segments[segment];
+        let tasks = &self.tasks[tasks.clone()];
+        let portion = if parts.is_empty() { tasks.len().max(1) } else { TASKS };
+        parallel::over(tasks, portion, slopes, &|task| task.place as usize - registers.len(), &|tasks, own| {
+            let first_place = tasks[0].place as usize;
+            for task in tasks {
+                let i = task.instruction as usize;
+                let result = registers[self.inputs + i];
+                let [fx, fy] = first(&self.instructions[i], result, |register| registers[register as usize], task.depends);
+                let place = task.place as usize - first_place;
+                own[place] = fx;
+                if task.both {
+                    own[place + 1] = fy;
+                }
             }
-        }
+        });
     }
+
+    /// Whether the work of a section is worth several threads.
+    pub fn is_large(&self, section: usize) -> bool {
+        !self.segments[1 + section].parts.is_empty()
+    }
+}
+
+/// Slopes that one thread takes at once.
+const TASKS: usize = 2048;
+
+// What a section needs besides what is there. A large one falls into parts: first what several parts need, then each part.
+fn segment(graph: &Graph, layout: &mut Layout, section: &[NodeId]) -> Segment {
+    let start = layout.order.len();
+    let mut parts = Vec::new();
+    if section.len() >= parallel::PARTS && graph.len() >= parallel::PAYS {
+        let outputs: Vec<Vec<NodeId>> =
+            section.chunks(section.len().div_ceil(parallel::PARTS)).map(<[NodeId]>::to_vec).collect();
+        layout.schedule(shared(graph, layout, &outputs));
+        for outputs in outputs {
+            let first = layout.order.len();
+            layout.schedule(outputs);
+            parts.push(first..layout.order.len());
+        }
+    } else {
+        layout.schedule(section.to_vec());
+    }
+    Segment { instructions: start..layout.order.len(), slopes: 0..0, parts }
 }
 
 // The nodes that more than one section needs.
