@@ -63,19 +63,26 @@ fn tolerance(report: &Report) -> f64 {
     report.settings.tolerance.feasibility
 }
 
+/// What is this near to its bound, relative to it, is there.
+pub const AT_BOUND: f64 = 1e-6;
+
 struct Bounds<'a> {
     lower: &'a [f64],
     upper: &'a [f64],
 }
 
 impl Bounds<'_> {
-    /// Active means within the tolerance, which is relative for large bounds.
+    /// Active means at the bound, or within the tolerance of it and pushed by it; both are relative for large bounds. With the large tolerance
+    /// of a noisy run much is near its bound that is not held by it.
     fn active(&self, values: &[f64], multipliers: &[f64], tolerance: f64, name: impl Fn(usize) -> String) -> Vec<Active> {
-        let near = |value: f64, bound: f64| bound.abs() < INFINITE && (value - bound).abs() <= tolerance * bound.abs().max(1.0);
+        let within = |value: f64, bound: f64, tolerance: f64| {
+            bound.abs() < INFINITE && (value - bound).abs() <= tolerance * bound.abs().max(1.0)
+        };
         let bounds = self.lower.iter().zip(self.upper);
         let values = values.iter().zip(multipliers);
         let held = bounds.zip(values).enumerate().filter_map(|(i, ((&lower, &upper), (&value, &multiplier)))| {
-            let (side, bound) = match (near(value, lower), near(value, upper)) {
+            let tolerance = if multiplier == 0.0 && lower < upper { tolerance.min(AT_BOUND) } else { tolerance };
+            let (side, bound) = match (within(value, lower, tolerance), within(value, upper, tolerance)) {
                 (true, _) | (_, true) if lower == upper => (Side::Equality, lower),
                 (true, _) => (Side::Lower, lower),
                 (_, true) => (Side::Upper, upper),
@@ -111,5 +118,12 @@ mod tests {
             assert_eq!(found, expected, "{value} in [{lower}, {upper}]");
             assert!(active.iter().all(|active| active.multiplier == 7.0 && active.value == value));
         }
+    }
+
+    #[test]
+    fn what_is_only_near_holds_nothing() {
+        let bounds = Bounds { lower: &[0.0; 3], upper: &[60.0; 3] };
+        let active = bounds.active(&[36.6, 59.0, 60.0], &[0.0, 0.5, 0.0], 0.5, |i| i.to_string());
+        assert_eq!(active.iter().map(|active| active.name.as_str()).collect::<Vec<_>>(), ["1", "2"]);
     }
 }

@@ -54,6 +54,16 @@ pub fn of(report: &Report) -> Vec<String> {
         advice
             .push(format!("A multiplier is {}: at this point there may be none (the constraints are", scientific(largest, 0)));
         advice.push("degenerate there), and then stationarity and complementarity cannot both become small.".to_string());
+        // Fritz John: the gradient of the objective may have the weight zero; multipliers of size one are then those of a run divided by the largest.
+        let (weight, tolerance) = (1.0 / largest, &report.settings.tolerance);
+        let (stationarity, complementarity) = (weight * report.stationarity, weight * report.complementarity);
+        if stationarity <= tolerance.stationarity && complementarity <= tolerance.complementarity {
+            let worst = scientific(stationarity.max(complementarity), 0);
+            advice.push(format!(
+                "It is a Fritz John point: with the objective weighted by {} all residuals are within the tolerances ({worst} at most).",
+                scientific(weight, 0)
+            ));
+        }
     }
     if let [(name, value, tolerance)] = above(report)[..]
         && value <= 100.0 * tolerance

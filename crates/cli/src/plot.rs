@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tangor_bench::Course;
 use tangor_figure::{Dot, Line, LineFigure, LinePanel, Scale};
-use tangor_solver::{Report, Row};
+use tangor_solver::{Report, Row, TrueResiduals};
 
 use crate::error::Error;
 use crate::{duration, files, number, plain};
@@ -92,18 +92,18 @@ fn figure(rows: &[Row], report: &Report) -> LineFigure {
     }
 }
 
-/// What is known better than by the estimates of the run: residuals of the exact functions, and those of the last judgement.
+/// What is known better than by the estimates of the run: residuals of the exact functions, and those of fresh samples.
 fn judged(rows: &[Row], report: &Report) -> Vec<Dot> {
-    let dots = |iteration: u64, values: [f64; 3]| {
+    let dots = |iteration: u64, known: TrueResiduals| {
+        let values = [known.stationarity, known.feasibility, known.complementarity];
         values.into_iter().enumerate().map(move |(color, value)| Dot { iteration, value, color })
     };
-    let exact = rows.iter().filter_map(|row| {
-        let truth = row.true_residuals?;
-        Some(dots(row.iteration, [truth.stationarity, truth.feasibility, truth.complementarity]))
-    });
+    let along =
+        rows.iter().flat_map(|row| [row.true_residuals, row.judged].into_iter().flatten().map(|known| (row.iteration, known)));
+    // The rows of a long run are thinned out: the judgement of the result is there in any case.
     let last = report.verdict.iter().map(|verdict| {
-        let values = [verdict.stationarity.value, verdict.feasibility.value, verdict.complementarity.value];
-        dots(report.iterations, values)
+        let (stationarity, feasibility) = (verdict.stationarity.value, verdict.feasibility.value);
+        (verdict.iteration, TrueResiduals { stationarity, feasibility, complementarity: verdict.complementarity.value })
     });
-    exact.flatten().chain(last.flatten()).collect()
+    along.chain(last).flat_map(|(iteration, known)| dots(iteration, known)).collect()
 }

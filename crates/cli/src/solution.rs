@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use tangor_problem::{INFINITE, Meta};
 use tangor_solver::Report;
 
+use crate::activity::AT_BOUND;
 use crate::error::Error;
 use crate::number::readable;
 use crate::style::{DIM, TITLE};
@@ -53,7 +54,7 @@ pub fn print(out: &mut dyn Write, meta: &Meta, report: &Report, shown: &Shown, l
         values: &report.x,
         lower: &meta.x_lower,
         upper: &meta.x_upper,
-        tolerance: report.settings.tolerance.feasibility,
+        tolerance: report.settings.tolerance.feasibility.min(AT_BOUND),
     };
     if !shown.variables.is_empty() {
         variables.print(out, &format!("variables: {} of {n}", shown.variables.len()), &shown.variables)?;
@@ -77,6 +78,7 @@ pub fn print(out: &mut dyn Write, meta: &Meta, report: &Report, shown: &Shown, l
         values: &report.constraints,
         lower: &meta.c_lower,
         upper: &meta.c_upper,
+        tolerance: report.settings.tolerance.feasibility,
         ..variables
     };
     rows.print(out, &format!("constraints: {} of {}", shown.rows.len(), meta.m()), &shown.rows)

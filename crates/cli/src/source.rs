@@ -1,7 +1,7 @@
 //! Where a result comes from: enough to open its problem again.
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::{Meta, Noise};
+use tangor_problem::Noise;
 use tangor_solver::Report;
 
 use crate::problem_source::ProblemArguments;
@@ -25,28 +25,7 @@ pub struct Outcome<'a> {
     pub report: &'a Report,
     /// Its source.
     pub source: &'a Source,
-    /// The names of variables and constraints.
-    pub names: Names,
     /// The runs from all starts, when there were several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub starts: Option<Vec<Told<'a>>>,
-}
-
-/// What the entries of vectors are called.
-#[derive(Serialize)]
-pub struct Names {
-    /// Of the variables.
-    pub variables: Vec<String>,
-    /// Of the constraints.
-    pub constraints: Vec<String>,
-}
-
-impl Names {
-    /// Those of a problem.
-    pub fn of(meta: &Meta) -> Self {
-        Names {
-            variables: (0..meta.n()).map(|i| meta.variable_name(i)).collect(),
-            constraints: (0..meta.m()).map(|i| meta.row_name(i)).collect(),
-        }
-    }
 }

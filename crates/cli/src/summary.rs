@@ -71,6 +71,12 @@ impl Summary<'_> {
             return writeln!(out, "  {:<18} none: only constraints to satisfy", "objective");
         }
         let objective = self.report.objective;
+        if let Some(judged) =
+            self.report.verdict.as_ref().and_then(|verdict| verdict.objective).filter(|judged| judged.error > 0.0)
+        {
+            let remark = self.known.and_then(|known| known.objective).map(|best| format!("best known {}", readable(best)));
+            return verdict::objective(out, judged, &remark.unwrap_or_default());
+        }
         if objective.is_nan() {
             return writeln!(out, "  {:<18} unknown", "objective");
         }
@@ -80,8 +86,9 @@ impl Summary<'_> {
         let difference = scientific(objective - best, 1);
         let place = if what == What::SolutionWithoutMultipliers { ", where no multipliers exist" } else { "" };
         let remark = format!("best known {}{place}, difference {difference}", readable(best));
-        let gap =
-            if width::of_screen().is_some_and(|width| width < 41 + remark.len()) { "\n                     " } else { "" };
+        let beside = width::of_screen().is_none_or(|width| width >= 41 + remark.len());
+        let gap = if beside { String::new() } else { format!("\n{:21}", "") };
+        let remark = width::wrapped(&remark, 21);
         writeln!(out, "  {:<18} {:<22}{gap}{DIM}{remark}{DIM:#}", "objective", exact(objective))
     }
 

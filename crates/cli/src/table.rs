@@ -26,6 +26,18 @@ pub enum Detail {
     Verbose,
 }
 
+/// What is known of the functions of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Functions {
+    /// Their values.
+    Exact,
+    /// Samples; and with `truth` the residuals of exact functions as well.
+    Sampled {
+        /// Whether there are exact functions to compare with.
+        truth: bool,
+    },
+}
+
 /// Prints rows as they come.
 pub struct Table {
     detail: Detail,
@@ -48,9 +60,12 @@ struct Column {
 }
 
 impl Table {
-    /// An empty table; that of a noisy run tells true residuals beside the estimated ones.
-    pub fn new(detail: Detail, tolerance: Tolerance, noisy: bool) -> Self {
-        let mut columns = if noisy { noisy_columns() } else { main_columns() };
+    /// An empty table; that of a noisy run tells true residuals beside the estimated ones, where there are any.
+    pub fn new(detail: Detail, tolerance: Tolerance, functions: Functions) -> Self {
+        let mut columns = match functions {
+            Functions::Exact => main_columns(),
+            Functions::Sampled { truth } => noisy_columns(truth),
+        };
         if detail == Detail::Verbose {
             columns.extend(further_columns());
         } else if let Some(width) = width::of_screen() {
@@ -179,7 +194,7 @@ fn main_columns() -> Vec<Column> {
 }
 
 /// A noisy run never evaluates its objective.
-fn noisy_columns() -> Vec<Column> {
+fn noisy_columns(has_truth: bool) -> Vec<Column> {
     let truth = [
         Column { title: "true stat", width: 10, cell: |row, eps| true_residual(row, |r| r.stationarity, eps.stationarity) },
         Column { title: "true feas", width: 9, cell: |row, eps| true_residual(row, |r| r.feasibility, eps.feasibility) },
@@ -190,6 +205,7 @@ fn noisy_columns() -> Vec<Column> {
         },
     ];
     let samples = Column { title: "samples", width: 9, cell: |row, _| plain(row.samples.total().to_string()) };
+    let truth = truth.into_iter().filter(|_| has_truth);
     [iteration()].into_iter().chain(residuals()).chain(truth).chain([samples]).chain(parameters()).collect()
 }
 
@@ -223,8 +239,10 @@ mod tests {
         };
         assert_eq!(titles(main_columns(), 80), "iter objective stationary feasible complem. rho eta");
         assert_eq!(titles(main_columns(), 60), "iter objective stationary feasible complem.");
-        assert_eq!(titles(noisy_columns(), 80), "iter stationary feasible complem. true stat true feas true comp samples");
-        assert_eq!(titles(noisy_columns(), 60), "iter stationary feasible complem. true stat samples");
+        assert_eq!(titles(noisy_columns(true), 80), "iter stationary feasible complem. true stat true feas true comp samples");
+        assert_eq!(titles(noisy_columns(true), 60), "iter stationary feasible complem. true stat samples");
+        assert_eq!(titles(noisy_columns(false), 80), "iter stationary feasible complem. samples rho eta");
+        assert_eq!(titles(noisy_columns(false), 60), "iter stationary feasible complem. samples rho");
     }
 
     #[test]

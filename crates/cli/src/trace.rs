@@ -19,7 +19,7 @@ const BYTES: usize = 1 << 16;
 const CSV_HEADER: &str = "iteration,objective,stationarity,feasibility,complementarity,normal,tangent,rho,eta,theta,\
     lipschitz_objective,lipschitz_constraints,metric,kernel_iterations,objective_evaluations,gradient_evaluations,\
     constraints_evaluations,jacobian_evaluations,gradient_samples,constraints_samples,jacobian_samples,true_stationarity,\
-    true_feasibility,true_complementarity,seconds,unusual\n";
+    true_feasibility,true_complementarity,judged_stationarity,judged_feasibility,judged_complementarity,seconds,unusual\n";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Format {
@@ -223,8 +223,10 @@ fn csv_line(out: &mut Vec<u8>, row: &Row) -> io::Result<()> {
     let counts = counts.into_iter().chain([samples.gradient, samples.constraints, samples.jacobian]);
     line.write_field(row.kernel_iterations.to_string())?;
     counts.into_iter().try_for_each(|count| line.write_field(count.to_string()))?;
-    let truth = row.true_residuals.map(|exact| [exact.stationarity, exact.feasibility, exact.complementarity]);
-    truth.unwrap_or([f64::NAN; 3]).into_iter().try_for_each(|value| line.write_field(real(value)))?;
+    for known in [row.true_residuals, row.judged] {
+        let values = known.map(|known| [known.stationarity, known.feasibility, known.complementarity]);
+        values.unwrap_or([f64::NAN; 3]).into_iter().try_for_each(|value| line.write_field(real(value)))?;
+    }
     line.write_field(row.seconds.to_string())?;
     line.write_field(row.unusual.iter().map(|event| event.to_string()).collect::<Vec<_>>().join("; "))?;
     line.write_record(None::<&[u8]>)?;

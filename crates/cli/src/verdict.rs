@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use tangor_solver::{Bounded, Tolerance, Verdict};
+use tangor_solver::{Averaged, Bounded, Tolerance, Verdict};
 
-use crate::number::{counted, scientific, short};
-use crate::style::{GOOD, UNUSUAL};
+use crate::number::{counted, readable, scientific, short};
+use crate::style::{DIM, GOOD, UNUSUAL};
 use crate::width;
 
 /// One of the three residuals of a verdict.
@@ -25,6 +25,28 @@ pub fn residuals(verdict: &Verdict, tolerance: &Tolerance) -> [Judged; 3] {
         Judged { name: "feasibility", residual: verdict.feasibility, tolerance: tolerance.feasibility },
         Judged { name: "complementarity", residual: verdict.complementarity, tolerance: tolerance.complementarity },
     ]
+}
+
+/// The objective with its error bar.
+pub fn objective(out: &mut dyn Write, judged: Averaged, remark: &str) -> io::Result<()> {
+    let bar = with_error(judged);
+    writeln!(out, "{}", format!("  {:<16} {bar:<28}{DIM}{remark}{DIM:#}", "objective").trim_end())
+}
+
+/// As many digits as the error allows, and two more: `20.225 +- 0.014`.
+pub fn with_error(judged: Averaged) -> String {
+    let Averaged { value, error } = judged;
+    if error == 0.0 || !error.is_finite() || !value.is_finite() {
+        return if error == 0.0 { readable(value) } else { format!("{} +- {}", readable(value), scientific(error, 1)) };
+    }
+    let place = error.log10().floor();
+    match (-4.0..6.0).contains(&place) && value.abs() < 1e9 {
+        true => {
+            let digits = (1.0 - place).max(0.0) as usize;
+            format!("{value:.digits$} +- {error:.digits$}")
+        }
+        false => format!("{} +- {}", readable(value), scientific(error, 1)),
+    }
 }
 
 /// A line for each residual, and a sentence on what they mean.
@@ -113,6 +135,16 @@ mod tests {
         verdict.stationarity = bounded(f64::NAN, f64::NAN);
         verdict.complementarity = bounded(1.0, 2.0);
         assert_eq!(told(&verdict), "stationarity and complementarity are not within the tolerance.");
+    }
+
+    #[test]
+    fn error_bars_have_two_digits() {
+        let told = |value, error| with_error(Averaged { value, error });
+        assert_eq!(told(20.224780615, 0.0137), "20.225 +- 0.014");
+        assert_eq!(told(-3.0, 12.3), "-3 +- 12");
+        assert_eq!(told(17.01401728, 0.0), "17.01401728");
+        assert_eq!(told(1.5, 2e-9), "1.5 +- 2.0e-09");
+        assert_eq!(told(0.25, f64::NAN), "0.25 +- NaN");
     }
 
     #[test]

@@ -19,7 +19,8 @@ pub fn wrapped(text: &str, indent: usize) -> String {
     wrapped_to(text, indent, of_screen().unwrap_or(usize::MAX))
 }
 
-fn wrapped_to(text: &str, indent: usize, width: usize) -> String {
+/// The same for lines of a given width.
+pub fn wrapped_to(text: &str, indent: usize, width: usize) -> String {
     let (mut out, mut column) = (String::new(), indent);
     for word in text.split(' ') {
         let length = word.chars().count();

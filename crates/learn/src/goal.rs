@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::regression::probability;
 use crate::{Classes, Comparison, Constraint, DataSet, Error, Grouping, Rate};
 
+/// Groups that a message names.
+const MOST_NAMED: usize = 8;
+
 /// Everything that is asked of a fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -215,7 +218,10 @@ impl Goal {
             |value: &str| classes.count(&classes.part(data, rate, &Part::Group { column: column.into(), value: value.into() }));
         let sizes = grouping.values.iter().map(|value| (value.as_str(), size(value)));
         let (large, small): (Vec<_>, Vec<_>) = sizes.partition(|(_, size)| *size >= self.smallest_group.max(1));
-        let named: Vec<String> = small.iter().map(|(value, size)| format!("{value} ({size})")).collect();
+        let mut named: Vec<String> = small.iter().take(MOST_NAMED).map(|(value, size)| format!("{value} ({size})")).collect();
+        if small.len() > MOST_NAMED {
+            named.push(format!("and {} more", small.len() - MOST_NAMED));
+        }
         let fewest = self.smallest_group.max(1);
         if large.len() < 2 && matches!(constraint, Constraint::Gap { .. }) || large.is_empty() {
             return Err(refuse(format!(

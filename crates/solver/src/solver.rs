@@ -138,6 +138,7 @@ impl<S: SampledProblem> Solver<S> {
         row = Row {
             rho: self.state.progress.rho,
             unusual,
+            judged: self.outcome.judged.take(),
             evaluations: self.oracle.counts(),
             samples: self.oracle.samples(),
             seconds: self.clock.seconds(),

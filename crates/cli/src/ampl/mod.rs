@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::screen::{Color, Listener};
 use crate::solution::Shown;
 use crate::summary::Summary;
-use crate::table::{Detail, Table};
+use crate::table::{Detail, Functions, Table};
 use crate::watch::Watch;
 use crate::{exit, files, interrupt, plain};
 use keywords::Keywords;
@@ -131,7 +131,7 @@ fn run(file: &Path, keywords: &Keywords) -> Result<(Header, Solution), Error> {
     let options = Options { objective: keywords.objective, relax_integers: keywords.relax };
     let problem = tangor_nl::read(file, &options)?;
     let (header, info, meta) = (problem.header().clone(), problem.info().clone(), plain::meta(problem.meta()));
-    let table = Table::new(keywords.detail(), settings.tolerance.clone(), false);
+    let table = Table::new(keywords.detail(), settings.tolerance.clone(), Functions::Exact);
     let mut watch = Watch::new(Listener::new(Color::Auto.screen()), table, None, (None, None));
     if keywords.level > 0 {
         writeln!(watch.listener, "{}", format!("{VERSION}: {}", keywords.shown()).trim_end())?;

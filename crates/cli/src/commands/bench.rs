@@ -14,9 +14,10 @@ use super::growth::Growing;
 use super::learning::Learning;
 use super::subproblems::Subproblems;
 use crate::error::Error;
+use crate::number::counted;
 use crate::sampling_source::EstimatorArgument;
 use crate::screen::Color;
-use crate::{duration, exit, files, interrupt};
+use crate::{duration, exit, files, interrupt, width};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -276,10 +277,11 @@ fn summarise(out: &mut dyn Write, records: &[Record]) -> Result<(), Error> {
     for (what, list) in lists.iter().filter(|(_, list)| !list.is_empty()) {
         const SHOWN: usize = 12;
         let more = if list.len() > SHOWN { ", ..." } else { "" };
-        writeln!(out, "{what}: {} runs: {}{more}", list.len(), list[..list.len().min(SHOWN)].join(", "))?;
+        let told = format!("{}: {}{more}", counted(list.len() as u64, "run"), list[..list.len().min(SHOWN)].join(", "));
+        writeln!(out, "{what}: {}", width::wrapped(&told, 2))?;
     }
     let seconds: f64 = records.iter().map(|record| record.seconds).sum();
-    writeln!(out, "{} runs, {} of solver time", records.len(), duration::readable(seconds))?;
+    writeln!(out, "{}, {} of solver time", counted(records.len() as u64, "run"), duration::readable(seconds))?;
     Ok(())
 }
 

@@ -21,7 +21,7 @@ use crate::sampling_source::SamplingArguments;
 use crate::screen::{Color, Listener};
 use crate::settings_source::SettingsArguments;
 use crate::style::{DIM, TITLE, UNUSUAL};
-use crate::table::{Detail, Table};
+use crate::table::{Detail, Functions, Table};
 use crate::watch::Watch;
 use crate::{exit, files, interrupt, plain};
 
@@ -249,7 +249,8 @@ impl Fit {
     fn watch(&self, settings: &Settings, task: &Task, saved: Option<&Checkpoint>, first: bool) -> Result<Watch, Error> {
         let detail = if self.verbose { Detail::Verbose } else { Detail::Quiet };
         let files = self.record.open(&self.outputs(), &[task.data.file.as_ref(), self.test.as_ref()], saved)?;
-        let table = Table::new(detail, settings.tolerance.clone(), !task.exact);
+        let functions = if task.exact { Functions::Exact } else { Functions::Sampled { truth: true } };
+        let table = Table::new(detail, settings.tolerance.clone(), functions);
         let progress = (first && !self.verbose).then(|| Progress::new(settings));
         let listener = if first { Listener::new(self.color.screen()) } else { Listener::deaf(self.color.screen()) };
         Ok(Watch::new(listener, table, progress, files))

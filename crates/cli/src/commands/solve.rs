@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use tangor_problem::{Meta, Noise};
-use tangor_solver::{Checkpoint, MetricKind, Settings};
+use tangor_solver::{Checkpoint, MetricKind, Names, Report, Settings};
 
 use crate::error::Error;
 use crate::noise_source::{NoiseArguments, described, disturbed};
@@ -15,13 +15,13 @@ use crate::sampling_source::SamplingArguments;
 use crate::screen::{Color, Listener};
 use crate::settings_source::SettingsArguments;
 use crate::solution::Shown;
-use crate::source::{Names, Outcome, Source};
+use crate::source::{Outcome, Source};
 use crate::start::started_at;
 use crate::style::TITLE;
 use crate::summary::Summary;
-use crate::table::{Detail, Table};
+use crate::table::{Detail, Functions, Table};
 use crate::watch::Watch;
-use crate::{exit, interrupt, number, plain, point_source, starts};
+use crate::{exit, interrupt, number, plain, point_source, starts, width};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -109,7 +109,7 @@ impl Solve {
         }
         let Opened { problem, entry, nl, multipliers: guess, .. } =
             self.problem.open_with(&ending.patience, settings.metric.kind == MetricKind::Exact)?;
-        let names = Names::of(problem.meta());
+        let names = Names::all(problem.meta());
         let meta = plain::meta(problem.meta());
         let shown = Shown::new(&self.show, &meta)?;
         let (problem, multipliers) = match (&self.at, &self.start_from) {
@@ -123,7 +123,9 @@ impl Solve {
         };
         self.sampling.say_if_idle(source.noise.is_none() && problem.accesses().are_exact(), &meta.name);
         let problem = disturbed(problem, source.noise)?;
-        let mut watch = self.watch(&settings, &source, saved.as_ref())?;
+        let truth = source.noise.is_some();
+        let functions = if problem.accesses().are_exact() { Functions::Exact } else { Functions::Sampled { truth } };
+        let mut watch = self.watch(&settings, functions, saved.as_ref())?;
         ending.restart();
         let mut solver = record::start(problem, saved, settings.clone())?;
         ending.restart();
@@ -139,10 +141,11 @@ impl Solve {
             self.title(&mut watch.listener, &meta, &source, &warnings)?;
         }
         self.record.advance_to_the_end(&mut solver, &mut watch, &source)?;
-        let report = solver.report();
+        let mut report = solver.report();
+        report.names = names;
         watch.finish(&mut solver, &report)?;
         if self.json {
-            let outcome = Outcome { report: &report, source: &source, names, starts: None };
+            let outcome = Outcome { report: &report, source: &source, starts: None };
             writeln!(watch.listener, "{}", serde_json::to_string_pretty(&outcome)?)?;
         } else {
             let longest_list = if self.verbose { 100 } else { 10 };
@@ -172,7 +175,8 @@ impl Solve {
         let mut out = Listener::new(self.color.screen());
         if self.json {
             let starts = Some(runs.iter().map(starts::Told::of).collect());
-            let outcome = Outcome { report: &best.report, source, names: Names::of(&meta), starts };
+            let report = Report { names: Names::all(&meta), ..best.report.clone() };
+            let outcome = Outcome { report: &report, source, starts };
             writeln!(out, "{}", serde_json::to_string_pretty(&outcome)?)?;
         } else {
             let (meta, report) = (plain::meta(&meta), plain::report(&best.report));
@@ -201,7 +205,7 @@ impl Solve {
     }
 
     /// Opens all outputs, so that a wrong path is refused before the first iteration.
-    fn watch(&self, settings: &Settings, source: &Source, saved: Option<&Checkpoint>) -> Result<Watch, Error> {
+    fn watch(&self, settings: &Settings, functions: Functions, saved: Option<&Checkpoint>) -> Result<Watch, Error> {
         let files = self.record.open(&[], &[self.settings.config.as_ref(), self.problem.path().as_ref()], saved)?;
         let silent = self.quiet || self.json;
         let detail = match (silent, self.verbose) {
@@ -209,7 +213,7 @@ impl Solve {
             (false, true) => Detail::Verbose,
             (false, false) => Detail::Normal,
         };
-        let table = Table::new(detail, settings.tolerance.clone(), source.noise.is_some());
+        let table = Table::new(detail, settings.tolerance.clone(), functions);
         let progress = silent.then(|| Progress::new(settings));
         Ok(Watch::new(Listener::new(self.color.screen()), table, progress, files))
     }
@@ -219,7 +223,8 @@ impl Solve {
         let variables = number::counted(meta.n() as u64, "variable");
         let constraints = number::counted(meta.m() as u64, "constraint");
         let noise = source.noise.as_ref().map(|noise| format!(", {}", described(noise))).unwrap_or_default();
-        writeln!(out, "{TITLE}{}{TITLE:#}: {variables}, {constraints}{noise}", meta.name)?;
+        let sizes = format!("{variables}, {constraints}{noise}");
+        writeln!(out, "{TITLE}{}{TITLE:#}: {}", meta.name, width::wrapped(&sizes, 2))?;
         warnings.iter().try_for_each(|warning| writeln!(out, "warning: {}", plain::name(warning)))?;
         if !self.quiet {
             writeln!(out)?;

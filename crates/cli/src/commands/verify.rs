@@ -196,6 +196,9 @@ fn judge_on_samples(
     let tolerance = &report.settings.tolerance;
     let what = noise.as_ref().map_or_else(|| "its functions are sampled".to_string(), described);
     writeln!(out, "{TITLE}{}{TITLE:#}: {what}\n", report.problem)?;
+    if let Some(judged) = fresh.objective {
+        verdict::objective(out, judged, "")?;
+    }
     verdict::print(out, &fresh, tolerance)?;
     let mut answer = Answer { samples: sampling.judge.samples as u64, ..Answer::default() };
     verdict::residuals(&fresh, tolerance).iter().for_each(|judged| answer.add(judged));

@@ -32,7 +32,8 @@ impl Fitted<'_> {
         let judged = self.judged;
         let tolerance = &self.report.settings.tolerance;
         writeln!(out, "The run ended because {};", self.report.stop)?;
-        writeln!(out, "on all rows the weights are {}.\n", judged.point)?;
+        let found = format!("on all rows the weights are {}.", judged.point);
+        writeln!(out, "{}\n", width::wrapped(&found, 0))?;
         writeln!(out, "  {:<18} {:.6}", "objective", judged.objective)?;
         let residuals = [
             ("stationarity", judged.stationarity, tolerance.stationarity),

@@ -6,9 +6,9 @@ use anstyle::Style;
 use tangor_learn::{Attained, Estimate, Evaluation, Outcome};
 
 use crate::number::{counted, readable, short};
-use crate::plain;
 use crate::style::{BAD, DIM, GOOD, TITLE, UNUSUAL};
 use crate::verdict::short_percent;
+use crate::{plain, width};
 
 /// Constraints that are shown; of more, those with the least room.
 const SHOWN: usize = 12;
@@ -72,7 +72,7 @@ impl Constraints<'_> {
             let rows = if k == 0 { rows } else { "" };
             let (word, style) = match bounded {
                 true => self.word(attained, estimate, fitted),
-                false if attained.violation(estimate.value) > 0.0 => ("beyond the bound", UNUSUAL),
+                false if attained.violation(estimate.value) > 0.0 => ("beyond bound", UNUSUAL),
                 false => ("", Style::new()),
             };
             let value = format!("{:7.4} +- {:.4}", estimate.value, estimate.margin);
@@ -99,11 +99,18 @@ impl Constraints<'_> {
     fn legend(&self, out: &mut dyn Write) -> io::Result<()> {
         let confidence = short_percent(self.training.confidence);
         let threshold = readable(self.training.threshold);
-        writeln!(out, "  {DIM}+- is the margin of {confidence}% confidence for other rows of the kind;{DIM:#}")?;
-        writeln!(out, "  {DIM}holds: on these rows, up to {}; met, violated: beyond the{DIM:#}", short(self.tolerance))?;
-        writeln!(out, "  {DIM}margin; decisions are made at a probability of {threshold}{DIM:#}\n")
+        let legend = format!(
+            "+- is the margin of {confidence}% confidence for other rows of the kind; holds: on these rows, up to {}; met, violated: \
+             beyond the margin; decisions are made at a probability of {threshold}",
+            short(self.tolerance)
+        );
+        let width = width::of_screen().map_or(LEGEND, |screen| screen.min(LEGEND));
+        writeln!(out, "  {DIM}{}{DIM:#}\n", width::wrapped_to(&legend, 2, width))
     }
 }
+
+/// Wider than this no legend is read easily.
+const LEGEND: usize = 70;
 
 fn bound(attained: &Attained) -> String {
     match (attained.lower, attained.upper) {

@@ -91,7 +91,7 @@ fn the_table_shows_bounds_values_and_margins() {
         "rate gap of group, b - a: within +-0.02, multiplier ",
         "probabilities   0.0200 +- 0.0",
         "holds",
-        "beyond the bound",
+        "beyond bound",
         "group = b",
         "(intercept)",
         "accuracy",

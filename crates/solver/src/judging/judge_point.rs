@@ -9,7 +9,7 @@ use crate::judging::events::Events;
 use crate::judging::sample_mean::SampleMean;
 use crate::kernel::vector::norm;
 use crate::noise::random::Stream;
-use crate::{Bounded, Error, Sampling, Verdict};
+use crate::{Averaged, Bounded, Error, Sampling, Verdict};
 
 /// The first of the three streams of draws that no run uses.
 const FRESH: u64 = 6;
@@ -38,10 +38,14 @@ pub fn judge_point<S: SampledProblem>(problem: S, candidate: Candidate, sampling
     let mut sampler = Sampler::new(problem, &meta, sampling);
     let (mut errors, mut gradient) = (SampleMean::new(meta.n()), SampleMean::new(meta.n()));
     let (mut values, mut jacobian) = (SampleMean::new(meta.m()), SampleMean::new(meta.jacobian_len()));
+    let (mut objective, mut can_tell) = (SampleMean::new(1), meta.has_objective);
     let mut events = Events::new(meta.m());
     let events_matter = meta.m() > 0 && SampledProblem::accesses(&sampler.problem).constraints.is_sampled();
     for batch in 0..batches {
-        sampler.sample(&meta, candidate.x, size, batch == 0)?;
+        match sampler.sample(&meta, candidate.x, size, batch == 0)? {
+            Some(value) => objective.add(&[value]),
+            None => can_tell = false,
+        }
         errors.add(&candidate.with(&sampler.batch).error(&meta).map_err(wrong)?);
         gradient.add(&sampler.batch[0]);
         values.add(&sampler.batch[1]);
@@ -62,7 +66,7 @@ pub fn judge_point<S: SampledProblem>(problem: S, candidate: Candidate, sampling
         feasibility: bounded(residuals.feasibility, noise),
         complementarity: bounded(residuals.complementarity, norm(&inequalities) * noise),
         infeasible: Bounded::new(residuals.infeasible_stationarity, infeasible, infeasible),
-        objective: None,
+        objective: can_tell.then(|| Averaged { value: objective.mean[0], error: factor.around * objective.standard_error() }),
         confidence: sampling.judge.confidence,
         few_events: events_matter && events.are_few(size * batches),
         samples: sampler.problem.samples().total(),
@@ -110,19 +114,28 @@ impl<S: SampledProblem> Sampler<S> {
         Sampler { problem: Counted::new(problem), streams, draws: Vec::new(), batch }
     }
 
-    /// What is exact is evaluated once.
-    fn sample(&mut self, meta: &Meta, x: &[f64], size: usize, first: bool) -> Result<(), Error> {
+    /// What is exact is evaluated once. Gives the objective over the draws of the gradient, where the problem can tell.
+    fn sample(&mut self, meta: &Meta, x: &[f64], size: usize, first: bool) -> Result<Option<f64>, Error> {
+        let mut objective = None;
         let Accesses { gradient, constraints, jacobian } = SampledProblem::accesses(&self.problem);
         for (k, (source, access)) in Quantity::ALL.into_iter().zip([gradient, constraints, jacobian]).enumerate() {
-            if !source.is_needed(meta) || (access == Access::Exact && !first) {
+            let needed = source.is_needed(meta) && (first || access != Access::Exact);
+            if needed || source == Quantity::Gradient {
+                self.streams[k].draw(access, if access.is_sampled() { size } else { 0 }, &mut self.draws);
+            }
+            if source == Quantity::Gradient && meta.has_objective {
+                // It is only reported: nothing fails with it.
+                let value = self.problem.objective(x, &self.draws).and_then(Result::ok);
+                objective = value.filter(|value| value.is_finite());
+            }
+            if !needed {
                 continue;
             }
-            self.streams[k].draw(access, if access.is_sampled() { size } else { 0 }, &mut self.draws);
             let done = source.evaluate(&mut self.problem, x, &self.draws, &mut self.batch[k]);
             let done = done.map_err(|failure| trouble(source.function(), failure));
             let done = done.and_then(|()| check(meta, source.function(), &self.batch[k]));
             done.map_err(|trouble| Error::Point { reason: trouble.into_failure().message })?;
         }
-        Ok(())
+        Ok(objective)
     }
 }

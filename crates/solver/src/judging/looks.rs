@@ -38,6 +38,7 @@ impl<S: SampledProblem> Solver<S> {
                 return Some(self.fail(trouble));
             }
         };
+        self.outcome.judged = Some(verdict.values().into());
         let tolerance = self.settings.tolerance.clone();
         let (score, noise) = verdict.score(&tolerance);
         let least = self.outcome.best.least.unwrap_or(f64::INFINITY);

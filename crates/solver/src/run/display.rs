@@ -15,16 +15,24 @@ impl Observer for Silent {
     }
 }
 
-/// What was found, in a few lines; the rest is in the fields.
+/// How many variables and constraints are shown; the rest is in the fields.
+const MOST_SHOWN: usize = 10;
+
+/// What was found: residuals, variables and constraints by name, the work.
 impl fmt::Display for Report {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, "{}: {}", self.problem, self.message)?;
-        writeln!(out, "  objective        {}", self.objective)?;
+        match self.verdict.as_ref().and_then(|verdict| verdict.objective) {
+            Some(judged) => writeln!(out, "  objective        {} +- {:.1e}", judged.value, judged.error)?,
+            None => writeln!(out, "  objective        {}", self.objective)?,
+        }
         let residuals =
             [("stationarity", self.stationarity), ("feasibility", self.feasibility), ("complementarity", self.complementarity)];
         for (name, value) in residuals {
             writeln!(out, "  {name:<16} {value:.3e}")?;
         }
+        self.list_variables(out)?;
+        self.list_constraints(out)?;
         for row in &self.worst_rows {
             writeln!(out, "  violated         {} = {}, beyond {} by {:.3e}", row.name, row.value, row.bound, row.violation)?;
         }
@@ -37,10 +45,58 @@ impl fmt::Display for Report {
     }
 }
 
+impl Report {
+    /// All when they are few, otherwise the largest.
+    fn list_variables(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = largest(&self.x);
+        writeln!(out, "  variables{}", selection("largest", shown.len(), self.x.len()))?;
+        let tolerance = self.settings.tolerance.complementarity;
+        let remark = |i: usize| match self.bound_multipliers.get(i) {
+            Some(mu) if *mu > tolerance => "  at lower bound",
+            Some(mu) if *mu < -tolerance => "  at upper bound",
+            _ => "",
+        };
+        let names: Vec<_> = shown.iter().map(|&i| self.names.variable(i)).collect();
+        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        shown.iter().zip(names).try_for_each(|(&i, name)| writeln!(out, "    {name:<width$}  {}{}", self.x[i], remark(i)))
+    }
+
+    /// All when they are few, otherwise those with the largest multipliers.
+    fn list_constraints(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.constraints.is_empty() {
+            return Ok(());
+        }
+        let shown = largest(&self.row_multipliers);
+        writeln!(out, "  constraints{}", selection("largest multipliers", shown.len(), self.constraints.len()))?;
+        let names: Vec<_> = shown.iter().map(|&i| self.names.constraint(i)).collect();
+        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        shown.iter().zip(names).try_for_each(|(&i, name)| {
+            let value = self.constraints.get(i).copied().unwrap_or(f64::NAN);
+            writeln!(out, "    {name:<width$}  {value}, multiplier {}", self.row_multipliers[i])
+        })
+    }
+}
+
+fn selection(what: &str, shown: usize, all: usize) -> String {
+    if shown == all { String::new() } else { format!(": the {shown} {what} of {all}") }
+}
+
+/// The indices of the largest entries in their order; what is not a number comes first, for it is what one looks for.
+fn largest(values: &[f64]) -> Vec<usize> {
+    let mut indices: Vec<usize> = (0..values.len()).collect();
+    if values.len() > MOST_SHOWN {
+        indices.sort_by(|&a, &b| values[b].abs().total_cmp(&values[a].abs()));
+        indices.truncate(MOST_SHOWN);
+        indices.sort_unstable();
+    }
+    indices
+}
+
 #[cfg(test)]
 mod tests {
     use tangor_problem::{ClosureProblem, Meta};
 
+    use super::*;
     use crate::{Settings, solve};
 
     #[test]
@@ -57,5 +113,31 @@ mod tests {
         assert!(text.starts_with("square: Stopped because "), "{text}");
         assert!(text.contains("  violated         c[0] = "), "{text}");
         assert!(text.contains(&format!("{} iterations", report.iterations)), "{text}");
+    }
+
+    #[test]
+    fn variables_and_constraints_are_shown_by_name() {
+        let meta = Meta::new("corner", vec![2.0, 3.0]).bounds(&[1.0, -9.0], &[9.0, 9.0]).at_least(&[5.0]);
+        let corner = ClosureProblem::builder(meta.name_variables(["width", "height"]).name_rows(["area"]))
+            .objective(|x| 4.0 * x[0] + x[1])
+            .gradient(|_, g| g.copy_from_slice(&[4.0, 1.0]))
+            .constraints(|x, c| c[0] = x[0] + x[1])
+            .jacobian(|_, values| values.fill(1.0))
+            .build()
+            .unwrap();
+        let report = solve(corner, Settings::default()).unwrap();
+        let text = report.to_string();
+        assert!(text.contains("  variables\n    width   1  at lower bound\n    height  4\n"), "{text}");
+        assert!(text.contains("  constraints\n    area  5, multiplier -1\n"), "{text}");
+        let again: Report = serde_json::from_str(&serde_json::to_string(&report).unwrap()).unwrap();
+        assert_eq!(again.names, report.names);
+    }
+
+    #[test]
+    fn of_many_the_largest_are_shown() {
+        let values: Vec<f64> = (0..30).map(|i| if i % 3 == 0 { -100.0 - i as f64 } else { i as f64 }).collect();
+        assert_eq!(largest(&values), (0..30).step_by(3).collect::<Vec<_>>());
+        assert_eq!(largest(&values[..4]), [0, 1, 2, 3]);
+        assert_eq!(selection("largest", 10, 30), ": the 10 largest of 30");
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod display;
 mod divergence;
 pub(crate) mod escape;
 mod memory;
+pub(crate) mod names;
 pub(crate) mod number;
 pub(crate) mod observer;
 pub(crate) mod report;
@@ -19,13 +20,15 @@ mod stopping;
 mod warm_start;
 pub(crate) mod whole_file;
 
-use crate::{EvaluationFailure, Stop};
+use crate::{EvaluationFailure, Stop, TrueResiduals};
 
 /// What was found, and why the run ended.
 pub struct Outcome {
     pub best: best::Best,
     /// None while the run goes on.
     pub stop: Option<Stop>,
+    /// What fresh samples said in this iteration, if they were asked.
+    pub judged: Option<TrueResiduals>,
     /// The latest evaluation that failed.
     pub failure: Option<EvaluationFailure>,
     /// Whether the functions gave the same values when they were evaluated once more at the best point.

@@ -58,6 +58,9 @@ pub struct Row {
     pub samples: Samples,
     /// The residuals with exact functions, of a noisy run that was asked to tell them.
     pub true_residuals: Option<TrueResiduals>,
+    /// The residuals of fresh samples, in an iteration of a noisy run whose point was judged.
+    #[serde(default)]
+    pub judged: Option<TrueResiduals>,
     /// Seconds since the start.
     #[serde(with = "number")]
     pub seconds: f64,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tangor_problem::{Counts, Failure, Function, Samples};
 
 use crate::run::number;
-use crate::{Event, Point, Settings, Stop, Verdict};
+use crate::{Event, Names, Point, Settings, Stop, Verdict};
 
 /// The version of the report's JSON form.
 pub const REPORT_VERSION: u32 = 1;
@@ -79,6 +79,9 @@ pub struct Report {
     /// time for it, or the run was noisy.
     #[serde(default)]
     pub confirmed: Option<bool>,
+    /// Names of variables and constraints, as far as the problem gives them.
+    #[serde(default)]
+    pub names: Names,
     /// The settings of the run.
     pub settings: Settings,
 }

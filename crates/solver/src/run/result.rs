@@ -5,7 +5,7 @@ use tangor_problem::{Meta, SampledProblem};
 use crate::judging::residuals::Residuals;
 use crate::run::report::{REPORT_VERSION, Report, WorstRow};
 use crate::solver::Solver;
-use crate::{Event, Point, Stop, Tolerance, Verdict};
+use crate::{Event, Names, Point, Stop, Tolerance, Verdict};
 
 /// A gradient that is so small relative to the terms that it is the sum of cannot be made smaller by looking at values: what a step gains goes
 /// with its square.
@@ -103,6 +103,7 @@ impl<S: SampledProblem> Solver<S> {
             unusual: Event::ALL.into_iter().zip(self.state.progress.events).filter(|(_, count)| *count > 0).collect(),
             failure,
             confirmed: self.outcome.confirmed,
+            names: Names::given(meta),
             settings: self.settings.clone(),
         }
     }

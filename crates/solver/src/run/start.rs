@@ -92,7 +92,7 @@ impl<S: SampledProblem> Solver<S> {
             judging: Judging::new(&current.jacobian, &settings),
             noisy: None,
             beginning: Beginning::new(current.h.len(), best.clone()),
-            outcome: Outcome { best, stop: None, failure: None, confirmed: None },
+            outcome: Outcome { best, stop: None, judged: None, failure: None, confirmed: None },
             oracle: Oracle::new(problem, standard, &settings.sampling),
             state: State { row_sizes: vec![0.0; current.h.len()], current, metric, progress: Progress::new(&settings) },
             settings,

@@ -220,6 +220,7 @@ impl<S: SampledProblem> Solver<S> {
             evaluations: self.oracle.counts(),
             samples: self.oracle.samples(),
             true_residuals: None,
+            judged: None,
             seconds: 0.0,
             unusual: Unusual::default(),
         }
