@@ -67,29 +67,30 @@ impl Summary<'_> {
     }
 
     fn objective(&self, out: &mut dyn Write) -> io::Result<()> {
+        let label = if self.report.verdict.is_some() { verdict::LABEL } else { LABEL };
         if !self.meta.has_objective {
-            return writeln!(out, "  {:<18} none: only constraints to satisfy", "objective");
+            return writeln!(out, "  {:<label$} none: only constraints to satisfy", "objective");
         }
-        let objective = self.report.objective;
-        if let Some(judged) =
-            self.report.verdict.as_ref().and_then(|verdict| verdict.objective).filter(|judged| judged.error > 0.0)
-        {
-            let remark = self.known.and_then(|known| known.objective).map(|best| format!("best known {}", readable(best)));
+        let (objective, known) = (self.report.objective, self.known.and_then(|known| Some((known.objective?, known.what))));
+        let judged = self.report.verdict.as_ref().and_then(|verdict| verdict.objective);
+        if let Some(judged) = judged.filter(|judged| judged.error > 0.0) {
+            let remark = known.map(|(best, _)| format!("best known {}", readable(best)));
             return verdict::objective(out, judged, &remark.unwrap_or_default());
         }
         if objective.is_nan() {
-            return writeln!(out, "  {:<18} unknown", "objective");
+            return writeln!(out, "  {:<label$} unknown", "objective");
         }
-        let Some((best, what)) = self.known.and_then(|known| known.objective.map(|best| (best, known.what))) else {
-            return writeln!(out, "  {:<18} {}", "objective", exact(objective));
+        let Some((best, what)) = known else {
+            return writeln!(out, "  {:<label$} {}", "objective", exact(objective));
         };
         let difference = scientific(objective - best, 1);
         let place = if what == What::SolutionWithoutMultipliers { ", where no multipliers exist" } else { "" };
         let remark = format!("best known {}{place}, difference {difference}", readable(best));
-        let beside = width::of_screen().is_none_or(|width| width >= 41 + remark.len());
-        let gap = if beside { String::new() } else { format!("\n{:21}", "") };
-        let remark = width::wrapped(&remark, 21);
-        writeln!(out, "  {:<18} {:<22}{gap}{DIM}{remark}{DIM:#}", "objective", exact(objective))
+        if width::of_screen().is_none_or(|width| width >= label + 25 + remark.len()) {
+            return writeln!(out, "  {:<label$} {:<22}{DIM}{remark}{DIM:#}", "objective", exact(objective));
+        }
+        writeln!(out, "  {:<label$} {}", "objective", exact(objective))?;
+        writeln!(out, "{:indent$}{DIM}{}{DIM:#}", "", width::wrapped(&remark, label + 3), indent = label + 3)
     }
 
     fn residuals(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -233,6 +234,9 @@ impl Summary<'_> {
         writeln!(out, "  {}", width::wrapped(&text, 2))
     }
 }
+
+/// How wide the names of residuals are.
+const LABEL: usize = 18;
 
 /// Of how many bounds the worth is told.
 const PRICES: usize = 3;

@@ -27,10 +27,13 @@ pub fn residuals(verdict: &Verdict, tolerance: &Tolerance) -> [Judged; 3] {
     ]
 }
 
+/// How wide the names of residuals are, so that what follows fits 60 columns.
+pub const LABEL: usize = 16;
+
 /// The objective with its error bar.
 pub fn objective(out: &mut dyn Write, judged: Averaged, remark: &str) -> io::Result<()> {
     let bar = with_error(judged);
-    writeln!(out, "{}", format!("  {:<16} {bar:<28}{DIM}{remark}{DIM:#}", "objective").trim_end())
+    writeln!(out, "{}", format!("  {:<LABEL$} {bar:<28}{DIM}{remark}{DIM:#}", "objective").trim_end())
 }
 
 /// As many digits as the error allows, and two more: `20.225 +- 0.014`.
@@ -55,7 +58,7 @@ pub fn print(out: &mut dyn Write, verdict: &Verdict, tolerance: &Tolerance) -> i
         let (word, style) = if residual.upper <= tolerance { ("within", GOOD) } else { ("above", UNUSUAL) };
         let (value, upper) = (scientific(residual.value, 2), scientific(residual.upper, 2));
         let bound = format!("{value}, at most {upper}");
-        writeln!(out, "  {name:<16} {bound:<28}{style}{word} {}{style:#}", short(tolerance))?;
+        writeln!(out, "  {name:<LABEL$} {bound:<28}{style}{word} {}{style:#}", short(tolerance))?;
     }
     writeln!(out, "\n  {}", width::wrapped(&sentence(verdict, tolerance), 2))
 }

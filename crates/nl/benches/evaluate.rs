@@ -1,7 +1,8 @@
 //! How long reading and evaluating take: `cargo bench -p tangor-nl`.
 //!
 //! The first table is reading, of the models beside the repository (`../shared/nl`) and of a large one that is made here; the second is
-//! evaluation of the largest models; the third compares the same functions from a file and as straight-line compiled code.
+//! evaluation of the largest models; the third compares the same functions from a file and as straight-line compiled code. With
+//! `-- --asl PROGRAM`, which `asl.c` beside this file says how to make, a fourth sets AMPL's own library beside the largest models.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -28,9 +29,42 @@ fn main() {
         };
         models(&folder).into_iter().map(named).collect()
     });
+    let library = std::env::args().skip_while(|argument| argument != "--asl").nth(1);
+    if let Some(program) = library {
+        return beside(&files, &program);
+    }
     reading(&files);
     evaluation(&files);
     shapes();
+}
+
+/// The same evaluations by AMPL's library, model by model in turn, so that both meet the same load of the machine.
+fn beside(files: &[(String, Vec<u8>)], program: &str) {
+    let Some((folder, _)) = folders() else { return };
+    let mut problems: Vec<(&str, NlProblem)> =
+        files.iter().filter_map(|(name, file)| Some((name.as_str(), parse(file, name, &Options::default()).ok()?))).collect();
+    problems.sort_by_key(|(_, problem)| std::cmp::Reverse(problem.info().operations + problem.meta().jacobian_len()));
+    problems.truncate(24);
+    println!("{:<12} {:>10} {:>9} {:>10} {:>10} {:>7}", "f, g, c, J", "operations", "nonzeros", "us", "AMPL us", "ratio");
+    let mut ratios = Vec::new();
+    for (name, problem) in &mut problems {
+        let library = |_| {
+            let answer = std::process::Command::new(program).arg(folder.join(format!("{name}.nl"))).output();
+            let answer = String::from_utf8_lossy(&answer.expect("the program can be started").stdout).into_owned();
+            answer.split_whitespace().last().and_then(|time| time.parse::<f64>().ok()).expect("a time")
+        };
+        let (mut ours, mut theirs) = (f64::INFINITY, f64::INFINITY);
+        for turn in 0..3 {
+            ours = ours.min(everything(problem).as_secs_f64() * 1e6);
+            theirs = theirs.min(library(turn));
+        }
+        let (operations, nonzeros) = (problem.info().operations, problem.meta().jacobian_len());
+        println!("{name:<12} {operations:>10} {nonzeros:>9} {ours:>10.1} {theirs:>10.1} {:>7.2}", ours / theirs);
+        ratios.push(ours / theirs);
+    }
+    ratios.sort_by(f64::total_cmp);
+    let (median, worst) = (ratios[ratios.len() / 2], ratios[ratios.len() - 1]);
+    println!("ratio: median {median:.2}, worst {worst:.2}");
 }
 
 fn reading(files: &[(String, Vec<u8>)]) {

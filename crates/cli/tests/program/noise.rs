@@ -21,7 +21,7 @@ fn a_noisy_run_tells_true_residuals_and_its_confidence() {
         "true stat true feas true comp   samples",
         "Solved: a KKT point within the tolerances.",
         "Judged on 6000 fresh samples, with 95% confidence in each bound (if batches of samples",
-        "objective          17.01",
+        "objective        17.01",
         "of Jacobians; seed 7",
     ] {
         assert!(text.contains(expected), "{expected:?} is missing from\n{text}");

@@ -162,3 +162,16 @@ fn mistakes_get_sentences() {
     assert!(message.contains("note: --seed, --samples do nothing here: the functions of HS71 are exact"), "{message}");
     assert_eq!(stderr(&run(&["solve", "HS71", "--quiet", "--noise", "1e-2", "--tolerance", "1e-1", "--seed", "3"])), "");
 }
+
+#[test]
+fn texts_fit_sixty_columns() {
+    let fit = ["fit", "--rows", "500", "--max-rate-gap", "group=0.01"];
+    for arguments in
+        [&["solve", "HS71"][..], &["solve", "HS71", "--noise", "1e-2", "--tolerance", "1e-1"], &["solve", "HS13"], &fit]
+    {
+        let output = tangor(arguments).env("COLUMNS", "60").output().expect("the program can be started");
+        for line in stdout(&output).lines() {
+            assert!(line.trim_end().chars().count() <= 60, "{arguments:?}: {line:?}");
+        }
+    }
+}
