@@ -5,7 +5,7 @@
 All get the same Python functions: value, gradient, constraints and a dense Jacobian. A problem is solved when the point violates no
 constraint by more than 1e-6 and its objective is at most 1e-6 (relative to max(1, |f|)) above the best known value; a better value counts as
 well. Left out are problems without an objective or a feasible point, and those with more than 1000 variables (CHAIN, CHAINBALLS), whose
-dense Jacobians SLSQP could not hold. Each run has 20 seconds; times are those of the
+dense Jacobians SLSQP could not hold. Each run has 20 seconds of the processor, and times are those of the
 processor. Ipopt comes from `pip install cyipopt` (which needs Ipopt's library) or, without that, from `pip install ipyopt` (which brings it);
 it uses limited-memory second derivatives, since there are none to give it.
 """
@@ -117,13 +117,13 @@ def solved(problem, x):
 
 
 def main():
-    signal.signal(signal.SIGALRM, late)
+    signal.signal(signal.SIGPROF, late)
     problems = {name: problem for name, problem in tangor.collection.items() if problem.known["fun"] is not None and problem.n <= MOST_VARIABLES}
     table = {}
     for method, solve in solvers().items():
         for name, problem in problems.items():
             x, before = None, time.process_time()
-            signal.alarm(SECONDS)
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
             try:
                 with warnings.catch_warnings(), np.errstate(all="ignore"):
                     warnings.simplefilter("ignore")
@@ -133,7 +133,7 @@ def main():
             except Exception as error:
                 print(f"{method} on {name}: {type(error).__name__}: {error}")
             finally:
-                signal.alarm(0)
+                signal.setitimer(signal.ITIMER_PROF, 0)
             table[method, name] = solved(problem, x), time.process_time() - before
     methods = list(dict.fromkeys(method for method, _ in table))
     all_solve = [name for name in problems if all(table[method, name][0] for method in methods)]
