@@ -3,7 +3,7 @@
 use rayon::ThreadPoolBuilder;
 use tangor_expression::{Binary, Functions, Graph, Unary};
 
-const ROWS: usize = 20_000;
+const ROWS: usize = 60_000;
 
 /// `c_i = exp(x_i) sin(x_{i+1}) + x_0 x_1 - u_k^2` with `k = i / 2`, where neighbours share `u_k = x_k + x_{k+1}`, also across
 /// the borders of parts.

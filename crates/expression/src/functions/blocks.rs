@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use super::parallel;
 use super::program::Program;
 use crate::instruction::NONE;
 
@@ -94,7 +95,7 @@ impl Blocks {
 
     fn sweep_all<const SIZES: bool>(&self, blocks: &[Block], memory: &[f64], adjoint: &mut [f64], values: &mut [f64]) {
         let sweeps = adjoint.len() / self.widest.max(1);
-        if sweeps > 1 && blocks.len() > 1 {
+        if sweeps > 1 && blocks.len() > 1 && !parallel::is_alone() {
             let (few, others) = blocks.split_at(blocks.len() / 2);
             let (own, rest) = adjoint.split_at_mut(sweeps / 2 * self.widest);
             let (first, second) = values.split_at_mut(few.iter().map(|block| block.columns.len()).sum());

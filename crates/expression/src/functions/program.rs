@@ -148,6 +148,7 @@ impl Program {
     /// Computes the values of a segment.
     pub fn values(&self, segment: usize, memory: &mut [f64]) {
         let Segment { instructions, parts, .. } = &self.segments[segment];
+        let parts = if !parts.is_empty() && parallel::is_alone() { &[][..] } else { parts };
         let apart = parts.first().map_or(instructions.end, |part| part.start);
         execute(&self.instructions[instructions.start..apart], self.inputs + instructions.start, memory);
         let (before, after) = memory.split_at_mut(self.inputs + apart);
@@ -164,7 +165,7 @@ impl Program {
         let registers = &*registers;
         let Segment { slopes: tasks, parts, .. } = &self.segments[segment];
         let tasks = &self.tasks[tasks.clone()];
-        let portion = if parts.is_empty() { tasks.len().max(1) } else { TASKS };
+        let portion = if parts.is_empty() || parallel::is_alone() { tasks.len().max(1) } else { TASKS };
         parallel::over(tasks, portion, slopes, &|task| task.place as usize - registers.len(), &|tasks, own| {
             let first_place = tasks[0].place as usize;
             for task in tasks {
