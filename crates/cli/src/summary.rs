@@ -50,7 +50,8 @@ impl Summary<'_> {
             Point::Feasible => ("Not solved", BAD, format!("a feasible point, but {}", unmet(self.report))),
             Point::Nothing => ("Not solved", BAD, point.to_string()),
         };
-        writeln!(out, "\n{style}{word}{style:#}: {}.", width::wrapped(&meaning, 2))?;
+        let meaning = width::wrapped_after(word, &format!(": {meaning}."), 2);
+        writeln!(out, "\n{style}{word}{style:#}{meaning}")?;
         writeln!(out, "  The run ended because {}.", because(self.report))?;
         if let Some(failure) = &self.report.failure {
             let place = failure.place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();

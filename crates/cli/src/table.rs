@@ -43,6 +43,8 @@ pub struct Table {
     detail: Detail,
     tolerance: Tolerance,
     columns: Vec<Column>,
+    /// Whether the screen has no room for all columns, and so none for remarks; the summary tells them, too.
+    is_cut: bool,
     lines: u64,
     last_line: Instant,
     /// The newest row, when it was not worth a line yet.
@@ -68,10 +70,22 @@ impl Table {
         };
         if detail == Detail::Verbose {
             columns.extend(further_columns());
-        } else if let Some(width) = width::of_screen() {
+        }
+        let all = columns.len();
+        if let (Some(width), Detail::Quiet | Detail::Normal) = (width::of_screen(), detail) {
             make_fit(&mut columns, width);
         }
-        Table { detail, tolerance, columns, lines: 0, last_line: Instant::now(), waiting: None, next: None, due: false }
+        Table {
+            detail,
+            tolerance,
+            is_cut: columns.len() < all,
+            columns,
+            lines: 0,
+            last_line: Instant::now(),
+            waiting: None,
+            next: None,
+            due: false,
+        }
     }
 
     /// Decides whether the next row gets a line.
@@ -115,7 +129,7 @@ impl Table {
             let (text, style) = (column.cell)(row, &self.tolerance);
             write!(out, "{style}{text:>width$}{style:#} ", width = column.width)?;
         }
-        match row.unusual.is_empty() {
+        match row.unusual.is_empty() || self.is_cut {
             true => writeln!(out)?,
             false => writeln!(out, " {UNUSUAL}{}{UNUSUAL:#}", row.unusual)?,
         }

@@ -19,6 +19,12 @@ pub fn wrapped(text: &str, indent: usize) -> String {
     wrapped_to(text, indent, of_screen().unwrap_or(usize::MAX))
 }
 
+/// What follows a heading of a text, such as `: solved`, in lines that fit the screen together with it.
+pub fn wrapped_after(heading: &str, rest: &str, indent: usize) -> String {
+    let whole = wrapped(&format!("{heading}{rest}"), indent);
+    whole.strip_prefix(heading).unwrap_or(rest).to_string()
+}
+
 /// The same for lines of a given width.
 pub fn wrapped_to(text: &str, indent: usize, width: usize) -> String {
     let (mut out, mut column) = (String::new(), indent);

@@ -223,8 +223,8 @@ impl Solve {
         let variables = number::counted(meta.n() as u64, "variable");
         let constraints = number::counted(meta.m() as u64, "constraint");
         let noise = source.noise.as_ref().map(|noise| format!(", {}", described(noise))).unwrap_or_default();
-        let sizes = format!("{variables}, {constraints}{noise}");
-        writeln!(out, "{TITLE}{}{TITLE:#}: {}", meta.name, width::wrapped(&sizes, 2))?;
+        let sizes = format!(": {variables}, {constraints}{noise}");
+        writeln!(out, "{TITLE}{}{TITLE:#}{}", meta.name, width::wrapped_after(&meta.name, &sizes, 2))?;
         warnings.iter().try_for_each(|warning| writeln!(out, "warning: {}", plain::name(warning)))?;
         if !self.quiet {
             writeln!(out)?;
