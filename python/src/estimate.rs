@@ -16,6 +16,9 @@ use crate::statement::Estimation;
 /// Groups of columns whose points are handed to the threads at once. More than there are threads, so that none waits long for another.
 const GROUPS_AT_ONCE: usize = 64;
 
+/// What a function gave becomes numbers.
+pub type Take<'a> = dyn Fn(&Bound<'_, PyAny>, &mut [f64]) -> PyResult<()> + 'a;
+
 /// A function whose slopes are wanted.
 pub struct Probed<'a> {
     /// Sizes and bounds.
@@ -27,7 +30,7 @@ pub struct Probed<'a> {
     /// How many values it has.
     pub rows: usize,
     /// What it gave as numbers.
-    pub take: &'a dyn Fn(&Bound<'_, PyAny>, &mut [f64]) -> PyResult<()>,
+    pub take: &'a Take<'a>,
     /// The run.
     pub shared: &'a Shared,
     /// Threads in which it may be called.

@@ -8,7 +8,7 @@ use pyo3::types::PyTuple;
 use tangor_problem::{Evaluation, Meta, Problem};
 
 use crate::call::Call;
-use crate::estimate::Probed;
+use crate::estimate::{Probed, Take};
 use crate::shared::{Callee, Shared};
 use crate::statement::{Block, Kind, Slope, Statement};
 use crate::values;
@@ -131,13 +131,7 @@ impl Functions {
     }
 
     /// A function whose slopes are estimated.
-    fn probed<'a>(
-        &'a self,
-        call: &'a Call,
-        callee: Callee,
-        rows: usize,
-        take: &'a dyn Fn(&Bound<'_, PyAny>, &mut [f64]) -> PyResult<()>,
-    ) -> Probed<'a> {
+    fn probed<'a>(&'a self, call: &'a Call, callee: Callee, rows: usize, take: &'a Take<'a>) -> Probed<'a> {
         let threads = self.statement.threads.as_ref();
         Probed { meta: &self.statement.meta, call, callee, rows, take, shared: &self.shared, threads }
     }

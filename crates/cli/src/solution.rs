@@ -79,7 +79,6 @@ pub fn print(out: &mut dyn Write, meta: &Meta, report: &Report, shown: &Shown, l
         lower: &meta.c_lower,
         upper: &meta.c_upper,
         tolerance: report.settings.tolerance.feasibility,
-        ..variables
     };
     rows.print(out, &format!("constraints: {} of {}", shown.rows.len(), meta.m()), &shown.rows)
 }

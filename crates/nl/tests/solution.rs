@@ -74,7 +74,7 @@ fn binary_answers_are_read() {
         // As AMPL's library writes them: mark, kind, values, length of the name with its zero, length of the table of meanings.
         let head = |kind, table| [b"\nSuffix\n".to_vec(), [kind, 1, 7, table].into_iter().flat_map(integer).collect()].concat();
         record([head(4, 0), b"zL_out\0".to_vec(), integer(2).to_vec(), real(0.25).to_vec()].concat());
-        record([head(1, 6), b"status\01 one\n".to_vec(), integer(1).to_vec(), integer(3).to_vec()].concat());
+        record([head(1, 6), b"status\x001 one\n".to_vec(), integer(1).to_vec(), integer(3).to_vec()].concat());
         let read = Solution::parse(&bytes, "b.sol", &header(&[1, 1, 0])).unwrap();
         assert_eq!(read.message, "solved");
         assert_eq!(read.suffix(Target::Variables, "zL_out", 3), Some(vec![0.0, 0.0, 0.25]));
