@@ -5,6 +5,8 @@
     print(result)
 """
 
+from importlib.metadata import version as _version
+
 from ._automatic import from_jax, from_torch
 from ._check import DerivativeCheck, check_derivatives
 from ._files import Collection, FileProblem, collection, read
@@ -15,6 +17,8 @@ from ._sampled import SampledProblem, minimize_sampled, verify
 from ._settings import Settings
 from ._solver import Solver
 from ._tangor import Row, Undefined
+
+__version__ = _version("tangor")
 
 __all__ = [
     "Collection",

@@ -135,10 +135,18 @@ def _run(
             run.advance(watch, None)
     result = finish(run, problem, sizes, with_bounds)
     if problem.has_objective:
-        result.jac = result.grad = problem._model.gradient(result.x)
+        result.jac = result.grad = _gradient_at_the_end(problem, result.x)
     if others.get("disp"):
         print(result)
     return result
+
+
+def _gradient_at_the_end(problem: Problem, x: Any) -> Any:
+    """SciPy's results have it. A run that has ended is not lost by a function without a value, or by an interrupt, in this last call."""
+    try:
+        return problem._model.gradient(x)
+    except (_tangor.Undefined, ValueError, KeyboardInterrupt):
+        return np.full(problem.n, np.nan)
 
 
 def scipy_method(

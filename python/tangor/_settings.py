@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import difflib
 import json
 import textwrap
 from collections.abc import Callable, Iterator
@@ -77,6 +78,13 @@ class Section:
         """All settings as nested dictionaries."""
         made: dict[str, Any] = dataclasses.asdict(self)  # type: ignore[call-overload]
         return made
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        fields = [field.name for field in dataclasses.fields(self)]  # type: ignore[arg-type]
+        if name not in fields:
+            near = difflib.get_close_matches(name, fields, 1, 0.0)
+            raise AttributeError(f"{type(self).__name__} has no setting {name!r}; the nearest is {near[0]!r}")
+        super().__setattr__(name, value)
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):  # type: ignore[arg-type]

@@ -155,3 +155,43 @@ def test_minimize_inside_of_a_function_works():
         return tangor.minimize(lambda y: (y[0] - x[0]) ** 2 + 1, [0.0]).fun + x[0] ** 2
 
     assert tangor.minimize(inner, [3.0]).fun == pytest.approx(1.0, abs=1e-8)
+
+
+def test_a_field_that_no_setting_has_is_refused():
+    settings = tangor.Settings()
+    settings.merit.rho0 = 5.0
+    with pytest.raises(AttributeError, match="Merit has no setting 'rh0'; the nearest is 'rho0'"):
+        settings.merit.rh0 = 5.0
+    with pytest.raises(AttributeError, match="Settings has no setting 'tolerence'; the nearest is 'tolerance'"):
+        settings.tolerence = 3
+
+
+@pytest.mark.parametrize("end", [tangor.Undefined("no value here"), KeyboardInterrupt()])
+def test_the_last_gradient_does_not_lose_a_result(end):
+    calls = []
+
+    def gradient(x, *, last=[None]):
+        calls.append(1)
+        if last[0] is not None and len(calls) > last[0]:
+            raise end
+        return 2 * (x - 1)
+
+    def run(limit):
+        calls.clear()
+        return tangor.minimize(lambda x: float(((x - 1) ** 2).sum()), [3.0, 4.0], jac=lambda x: gradient(x, last=[limit]))
+
+    assert run(None).success
+    result = run(len(calls) - 1)
+    assert result.success and np.isnan(result.jac).all()
+
+
+def test_a_function_that_is_undefined_at_the_start_ends_the_run():
+    def nowhere(x):
+        raise tangor.Undefined("no value here")
+
+    result = tangor.minimize(nowhere, [1.0])
+    assert not result.success and result.stop == "evaluation_failed"
+
+
+def test_the_version_is_that_of_the_package():
+    assert tangor.__version__.count(".") == 2
