@@ -29,6 +29,8 @@ pub struct Standard {
     /// Bounds of `z`, slacks in their own scale.
     pub lower: Vec<f64>,
     pub upper: Vec<f64>,
+    /// Lower and upper bounds of slacks in the user's scale.
+    slack_bounds: Vec<[f64; 2]>,
     /// Where each value of the user's Jacobian goes.
     places: Vec<usize>,
     /// The values of the user's Jacobian in columns of fixed variables: which value, its internal row, the user's column.
@@ -60,6 +62,7 @@ impl Standard {
             x.chain(slack_rows.iter().map(|&row| finite(of_c[rows[row]]))).collect()
         };
         let (lower, upper) = (bounds(&meta.x_lower, &meta.c_lower), bounds(&meta.x_upper, &meta.c_upper));
+        let slack_bounds = lower.iter().zip(&upper).skip(columns.len()).map(|(lower, upper)| [*lower, *upper]).collect();
         let start = (0..meta.n()).map(|i| meta.x0[i].max(meta.x_lower[i]).min(meta.x_upper[i])).collect();
         let (matrix, places) = matrix(meta, &columns, &rows);
         let fixed = fixed_entries(meta, &rows);
@@ -74,6 +77,7 @@ impl Standard {
             shift,
             lower,
             upper,
+            slack_bounds,
             places,
             fixed,
             fixed_columns,
@@ -115,39 +119,32 @@ impl Standard {
     /// Scales rows that are not, given their derivatives: none is larger than 100 then.
     pub fn scale_rows(&mut self, jacobian: &Matrix) {
         let largest = |row: usize| jacobian.row_values(row).iter().fold(0.0f64, |most, a| most.max(a.abs()));
-        for (row, scale) in self.row_scale.iter_mut().enumerate() {
-            *scale = factor(largest(row));
-        }
-        for (k, &row) in self.slack_rows.iter().enumerate() {
-            let slack = self.columns.len() + k;
-            self.lower[slack] *= self.row_scale[row];
-            self.upper[slack] *= self.row_scale[row];
-        }
+        self.set_row_scale(|row| factor(largest(row)));
     }
 
     /// All rows in the user's unit from now on; iterates then need their values anew.
     pub fn unscale_rows(&mut self) {
-        for (k, &row) in self.slack_rows.iter().enumerate() {
-            let slack = self.columns.len() + k;
-            self.lower[slack] /= self.row_scale[row];
-            self.upper[slack] /= self.row_scale[row];
-        }
-        self.row_scale.fill(1.0);
+        self.set_row_scale(|_| 1.0);
     }
 
-    /// Sets the scale; only once, before the run.
+    /// Bounds of slacks come from the user's each time: a run that is resumed, whose scale is set once, has the same bits.
+    fn set_row_scale(&mut self, of: impl Fn(usize) -> f64) {
+        self.row_scale.iter_mut().enumerate().for_each(|(row, scale)| *scale = of(row));
+        for (k, (&row, [lower, upper])) in self.slack_rows.iter().zip(&self.slack_bounds).enumerate() {
+            let slack = self.columns.len() + k;
+            self.lower[slack] = self.row_scale[row] * lower;
+            self.upper[slack] = self.row_scale[row] * upper;
+        }
+    }
+
+    /// Sets the scale; only once, before the run, for units do not change after it.
     pub fn rescale(&mut self, objective: f64, rows: &[f64], units: &[f64]) {
         self.objective_scale = objective;
-        self.row_scale.copy_from_slice(rows);
+        self.set_row_scale(|row| rows[row]);
         self.units.copy_from_slice(units);
         for (i, unit) in units.iter().enumerate() {
             self.lower[i] /= unit;
             self.upper[i] /= unit;
-        }
-        for (k, &row) in self.slack_rows.iter().enumerate() {
-            let slack = self.columns.len() + k;
-            self.lower[slack] *= rows[row];
-            self.upper[slack] *= rows[row];
         }
     }
 
@@ -286,6 +283,17 @@ mod tests {
         assert_eq!(standard.start, [4.0, 2.0, 1.0], "projected into the bounds");
         assert_eq!((jacobian.rows(), jacobian.columns()), (2, 3));
         assert!(!standard.only_equalities());
+    }
+
+    #[test]
+    fn rows_go_back_to_the_users_unit_bit_for_bit() {
+        let meta = Meta::new("range", vec![0.0]).rows(&[-0.7], &[0.1]);
+        let (mut standard, _) = Standard::new(&meta);
+        for scale in (1..1000).map(|k| 1.0 / f64::from(k)) {
+            standard.rescale(1.0, &[scale], &[1.0]);
+            standard.unscale_rows();
+            assert_eq!((standard.lower[1], standard.upper[1], standard.row_scale[0]), (-0.7, 0.1, 1.0), "scaled by {scale}");
+        }
     }
 
     #[test]

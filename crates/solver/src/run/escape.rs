@@ -12,11 +12,9 @@ use crate::solver::Solver;
 use crate::steps::lipschitz::Estimates;
 use crate::{Event, Stop, Unusual};
 
-/// How far a new start lies from the point, relative to `1 + |z_i|`, attempt by attempt.
+/// How far a new start lies from the point, relative to `1 + |z_i|`, attempt by attempt. Later ones lie as far from where the run began, and
+/// then as far as the last: the user's start is seldom a bad one, and the way from there need not be the same twice.
 const RADII: [f64; 3] = [1e-2, 1e-1, 1.0];
-
-/// How far later ones lie from where the run began: the user's start is seldom a bad one, and the way from there need not be the same twice.
-const RADII_OF_START: [f64; 3] = [1e-2, 1e-1, 1.0];
 
 /// A violation is smaller if it is so by this share.
 const CLEARLY: f64 = 1e-3;
@@ -144,10 +142,8 @@ impl<S: SampledProblem> Solver<S> {
         let escapes = &mut self.state.progress.escapes;
         let attempt = escapes.in_vain as usize;
         let from_start = attempt >= RADII.len();
-        let mut radius = match from_start {
-            false => RADII[attempt],
-            true => RADII_OF_START[(attempt - RADII.len()).min(RADII_OF_START.len() - 1)],
-        };
+        let round = if from_start { attempt - RADII.len() } else { attempt };
+        let mut radius = RADII[round.min(RADII.len() - 1)];
         let seed = self.settings.sampling.seed.wrapping_add(u64::from(escapes.starts));
         escapes.in_vain += 1;
         escapes.starts += 1;
@@ -155,7 +151,7 @@ impl<S: SampledProblem> Solver<S> {
         let mut defined = false;
         for _ in 0..MOST_TRIALS {
             self.check_clock()?;
-            self.scatter_inside(from_start, radius, seed);
+            self.scatter(from_start, radius, seed);
             defined = self.evaluate_trial(unusual)? && self.evaluate_derivatives(unusual)?;
             if defined {
                 break;
@@ -190,7 +186,7 @@ impl<S: SampledProblem> Solver<S> {
 
     /// Moves the trial to a random point around the current one, or around the point where the run began. What would leave the bounds is
     /// reflected: in a corner, half of all variables would stay where they are.
-    fn scatter_inside(&mut self, from_start: bool, radius: f64, seed: u64) {
+    pub(crate) fn scatter(&mut self, from_start: bool, radius: f64, seed: u64) {
         let (standard, z) = (&self.oracle.standard, &self.state.current.z);
         for (i, trial) in self.trial.z.iter_mut().enumerate() {
             let is_slack = i >= standard.n();
@@ -208,15 +204,6 @@ impl<S: SampledProblem> Solver<S> {
                 moved
             };
             *trial = inside.max(lower).min(upper);
-        }
-    }
-
-    /// Moves the trial to a random point around the current one, inside the bounds.
-    pub(crate) fn scatter(&mut self, radius: f64, seed: u64) {
-        let (standard, z) = (&self.oracle.standard, &self.state.current.z);
-        for (i, trial) in self.trial.z.iter_mut().enumerate() {
-            let moved = z[i] + radius * (1.0 + z[i].abs()) * uniform(seed, i as u64);
-            *trial = moved.max(standard.lower[i]).min(standard.upper[i]);
         }
     }
 }

@@ -136,7 +136,7 @@ impl<S: SampledProblem> Solver<S> {
         if units.iter().all(|unit| *unit == 1.0) {
             return Ok(units);
         }
-        self.scatter(NEARBY, 0);
+        self.scatter(false, NEARBY, 0);
         match self.oracle.derivatives_elsewhere(&mut self.trial) {
             Err(trouble) if trouble.is_broken() => return Err(trouble),
             Err(_) => return Ok(units),
