@@ -1,11 +1,11 @@
 //! Whether derivatives are right, and what fresh samples say of a point.
 
 use numpy::PyReadonlyArray1;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use tangor_problem::{AtDraws, Comparison, Draw, Problem, check_derivatives};
-use tangor_solver::{Candidate, judge_point};
+use tangor_solver::{Candidate, Error, judge_before, judge_point};
 
 use crate::functions::raised;
 use crate::memory::Lender;
@@ -66,9 +66,43 @@ pub fn judge(
     let problem = model.get().build(&shared);
     let candidate = Candidate { x: x.as_slice()?, row_multipliers: rows.as_slice()?, bound_multipliers: bounds.as_slice()? };
     let judged = py.detach(|| judge_point(problem, candidate, &settings.sampling));
+    Ok(json!(unless_raised(py, &shared, judged)?).to_string())
+}
+
+/// Judges the start before a run, without multipliers, to learn of the noise: the verdict as JSON, or none where a function has no value
+/// there, and the samples of gradient, constraints and Jacobian that it took.
+#[pyfunction]
+pub fn pilot(
+    py: Python<'_>,
+    model: &Bound<'_, Model>,
+    x: PyReadonlyArray1<'_, f64>,
+    settings_json: &str,
+) -> PyResult<(Option<String>, (u64, u64, u64))> {
+    let settings = settings::read(settings_json)?;
+    let shared = Shared::new(Lender::copying());
+    let problem = model.get().build(&shared);
+    let (n, m) = (problem.meta().n(), problem.meta().m());
+    let candidate = Candidate { x: x.as_slice()?, row_multipliers: &vec![0.0; m], bound_multipliers: &vec![0.0; n] };
+    let judged = py.detach(|| judge_before(problem, candidate, &settings.sampling));
+    // A function without a value ends the run at its start, where it is told as in an exact run.
+    let judged = match judged {
+        Err(Error::Point { .. }) => Ok(None),
+        judged => judged.map(Some),
+    };
+    Ok(match unless_raised(py, &shared, judged)? {
+        Some((verdict, samples)) => {
+            (Some(json!(verdict).to_string()), (samples.gradient, samples.constraints, samples.jacobian))
+        }
+        None => (None, (0, 0, 0)),
+    })
+}
+
+/// What came out, or what a function raised, or that Ctrl-C was pressed meanwhile.
+fn unless_raised<T>(py: Python<'_>, shared: &Shared, judged: Result<T, Error>) -> PyResult<T> {
+    py.check_signals()?;
     match (shared.take_error(), judged) {
         (Some(error), _) => Err(error),
-        (None, Ok(verdict)) => Ok(json!(verdict).to_string()),
-        (None, Err(error)) => Err(PyValueError::new_err(error.to_string())),
+        _ if shared.is_interrupted() => Err(PyKeyboardInterrupt::new_err(())),
+        (None, judged) => judged.map_err(|error| PyValueError::new_err(error.to_string())),
     }
 }

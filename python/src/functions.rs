@@ -1,8 +1,10 @@
 //! A problem whose functions are Python's.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use tangor_problem::{Evaluation, Meta, Problem};
@@ -22,6 +24,30 @@ pub struct Functions {
     statement: Arc<Statement>,
     shared: Arc<Shared>,
     last: Last,
+    first: First,
+}
+
+/// What functions gave at the start when the problem was read for this run, so that they are not called there again.
+#[derive(Default, FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct First {
+    x: Option<Py<PyArray1<f64>>>,
+    /// What the function for all gave.
+    evaluate: Option<Py<PyAny>>,
+    /// The constraints of blocks, by their numbers.
+    values: HashMap<usize, Py<PyAny>>,
+    /// Their Jacobians.
+    slopes: HashMap<usize, Py<PyAny>>,
+}
+
+impl First {
+    /// Each of them is used once, and nowhere else.
+    fn take<T>(&mut self, py: Python<'_>, x: &[f64], take: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        let here = self.x.as_ref()?.bind(py);
+        // SAFETY: the array is the Python layer's own, and nobody writes to it.
+        let same = unsafe { here.as_slice() }.is_ok_and(|here| here == x);
+        if same { take(self) } else { None }
+    }
 }
 
 /// What is known at the last point.
@@ -36,8 +62,8 @@ struct Last {
 
 impl Functions {
     /// The functions of a statement, for one run.
-    pub fn new(meta: Arc<Meta>, statement: Arc<Statement>, shared: Arc<Shared>) -> Self {
-        Functions { meta, statement, shared, last: Last::default() }
+    pub fn new(meta: Arc<Meta>, statement: Arc<Statement>, shared: Arc<Shared>, first: First) -> Self {
+        Functions { meta, statement, shared, last: Last::default(), first }
     }
 
     /// Forgets what is known of another point.
@@ -59,7 +85,10 @@ impl Functions {
             return Ok(());
         }
         self.shared.count(Callee::Everything);
-        let result = self.shared.lender.show(py, x, |x| evaluate.at(x.as_any()))?;
+        let result = match self.first.take(py, x, |first| first.evaluate.take()) {
+            Some(known) => known.into_bound(py),
+            None => self.shared.lender.show(py, x, |x| evaluate.at(x.as_any()))?,
+        };
         let four = result.cast::<PyTuple>().ok().filter(|tuple| tuple.len() == 4).ok_or_else(|| {
             PyTypeError::new_err("evaluate(x) must give a tuple of four: objective, gradient, constraints and Jacobian")
         })?;
@@ -138,13 +167,16 @@ impl Functions {
 
     fn rows(&mut self, py: Python<'_>, x: &[f64], c: &mut [f64]) -> PyResult<()> {
         let statement = self.statement.clone();
-        for block in &statement.blocks {
+        for (number, block) in statement.blocks.iter().enumerate() {
             let out = &mut c[block.rows.clone()];
             match &block.kind {
                 Kind::Linear(matrix) => multiply(block, matrix, x, out),
                 Kind::Nonlinear { value, .. } => {
                     self.shared.count(Callee::Constraints);
-                    value.fill(py, &self.shared.lender, x, out, |result, out| take_rows(block, result, out))?;
+                    match self.first.take(py, x, |first| first.values.remove(&number)) {
+                        Some(known) => take_rows(block, known.bind(py), out)?,
+                        None => value.fill(py, &self.shared.lender, x, out, |result, out| take_rows(block, result, out))?,
+                    }
                 }
                 Kind::Fused => {
                     self.evaluate_all(py, x)?;
@@ -158,16 +190,18 @@ impl Functions {
 
     fn row_slopes(&mut self, py: Python<'_>, x: &[f64], all: &mut [f64]) -> PyResult<()> {
         let statement = self.statement.clone();
-        for block in &statement.blocks {
+        for (number, block) in statement.blocks.iter().enumerate() {
             let out = &mut all[block.entries.clone()];
             let what = format!("the Jacobian of {}", block.label);
             match &block.kind {
                 Kind::Linear(matrix) => out.copy_from_slice(matrix),
                 Kind::Nonlinear { slope: Slope::Given(call), .. } => {
                     self.shared.count(Callee::Jacobian);
-                    call.fill(py, &self.shared.lender, x, out, |result, out| {
-                        take_jacobian(block, x.len(), result, out, &what)
-                    })?;
+                    let take = |result: &Bound<'_, PyAny>, out: &mut [f64]| take_jacobian(block, x.len(), result, out, &what);
+                    match self.first.take(py, x, |first| first.slopes.remove(&number)) {
+                        Some(known) => take(known.bind(py), out)?,
+                        None => call.fill(py, &self.shared.lender, x, out, take)?,
+                    }
                 }
                 Kind::Nonlinear { value, slope: Slope::Estimated(estimation) } => {
                     out.fill(0.0);
@@ -253,5 +287,8 @@ impl Problem for Functions {
 
 /// For evaluations that somebody asks for from Python: the exception itself, or a NaN's cause as one.
 pub fn raised(shared: &Shared, failure: tangor_problem::Failure) -> PyErr {
-    shared.take_error().unwrap_or_else(|| PyValueError::new_err(failure.to_string()))
+    shared.take_error().unwrap_or_else(|| match shared.is_interrupted() {
+        true => PyKeyboardInterrupt::new_err(()),
+        false => PyValueError::new_err(failure.to_string()),
+    })
 }

@@ -26,7 +26,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = true)]
 mod _tangor {
     #[pymodule_export]
-    use crate::check::{check, judge};
+    use crate::check::{check, judge, pilot};
     #[pymodule_export]
     use crate::files::{collection_names, collection_problem, read_nl, read_sif, weighted_squares};
     #[pymodule_export]

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tangor_problem::{Draw, Evaluation, Exact, FunctionFailure, Meta, Outputs, Pattern, Problem, SampledProblem, Wanted};
 
-use crate::functions::{Functions, raised};
+use crate::functions::{First, Functions, raised};
 use crate::memory::Lender;
 use crate::sampled::{SampledFunctions, SampledStatement};
 use crate::shared::Shared;
@@ -88,7 +88,7 @@ impl Model {
     /// The problem without noise, if it is one.
     pub fn exact(&self, shared: &Arc<Shared>) -> Option<Box<dyn Problem + Send>> {
         match &self.source {
-            Source::Python(statement) => Some(Box::new(self.functions(statement, shared))),
+            Source::Python(statement) => Some(Box::new(self.functions(statement, shared, First::default()))),
             Source::Native(problem, _) => Some(Box::new(self.native_problem(problem))),
             Source::Sampled(_) => None,
         }
@@ -96,25 +96,34 @@ impl Model {
 
     /// The problem; one without noise is a sampled one that is exact.
     pub fn build(&self, shared: &Arc<Shared>) -> Box<dyn SampledProblem + Send> {
+        self.build_after(shared, First::default())
+    }
+
+    fn build_after(&self, shared: &Arc<Shared>, first: First) -> Box<dyn SampledProblem + Send> {
         match &self.source {
-            Source::Python(statement) => Box::new(Exact(self.functions(statement, shared))),
+            Source::Python(statement) => Box::new(Exact(self.functions(statement, shared, first))),
             Source::Native(problem, _) => Box::new(Exact(self.native_problem(problem))),
             Source::Sampled(statement) => Box::new(SampledFunctions::new(self.meta.clone(), statement.clone(), shared.clone())),
         }
     }
 
-    fn functions(&self, statement: &Arc<Statement>, shared: &Arc<Shared>) -> Functions {
-        Functions::new(self.meta.clone(), statement.clone(), shared.clone())
+    fn functions(&self, statement: &Arc<Statement>, shared: &Arc<Shared>, first: First) -> Functions {
+        Functions::new(self.meta.clone(), statement.clone(), shared.clone(), first)
     }
 
     fn native_problem(&self, problem: &Shareable) -> Native {
         Native { meta: self.meta.clone(), problem: problem.clone() }
     }
 
-    /// For a run.
-    pub fn for_run(&self, py: Python<'_>) -> PyResult<(Box<dyn SampledProblem + Send>, Arc<Shared>)> {
+    /// Sizes, bounds and names.
+    pub fn meta(&self) -> Arc<Meta> {
+        self.meta.clone()
+    }
+
+    /// For a run, with what is known of the functions at the start.
+    pub fn for_run(&self, py: Python<'_>, first: Option<First>) -> PyResult<(Box<dyn SampledProblem + Send>, Arc<Shared>)> {
         let shared = Shared::new(Lender::lending(py)?);
-        Ok((self.build(&shared), shared))
+        Ok((self.build_after(&shared, first.unwrap_or_default()), shared))
     }
 
     /// One evaluation over draws, with Python free for others where the problem is Rust's.

@@ -1,13 +1,29 @@
 //! The result of a run, for Python.
 
 use numpy::PyArray1;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde::Serialize;
 use serde_json::json;
-use tangor_solver::Report;
+use tangor_problem::{Counts, Meta, Samples};
+use tangor_solver::{EvaluationFailure, Event, Report, Settings, Verdict, WorstRow};
+
+/// What is small and nested. As JSON it is written at once, without a tree of values before.
+#[derive(Serialize)]
+struct Rest<'a> {
+    worst_rows: &'a [WorstRow],
+    evaluations: Counts,
+    samples: Samples,
+    verdict: Option<Verdict>,
+    unusual: &'a [(Event, u64)],
+    failure: &'a Option<EvaluationFailure>,
+    settings: &'a Settings,
+    tangor: &'a str,
+}
 
 /// Numbers and arrays as they are; what is small and nested as JSON under `rest`.
-pub fn dictionary<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
+pub fn dictionary<'py>(py: Python<'py>, report: &Report, meta: &Meta) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
     let name = |value: serde_json::Value| value.as_str().unwrap_or_default().to_string();
     result.set_item("problem", &report.problem)?;
@@ -31,16 +47,25 @@ pub fn dictionary<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, 
     result.set_item("nit", report.iterations)?;
     result.set_item("execution_time", report.seconds)?;
     result.set_item("rho", report.rho)?;
-    let rest = json!({
-        "worst_rows": report.worst_rows,
-        "evaluations": report.evaluations,
-        "samples": report.samples,
-        "verdict": report.verdict,
-        "unusual": report.unusual,
-        "failure": report.failure,
-        "settings": report.settings,
-        "tangor": report.tangor,
-    });
-    result.set_item("rest", rest.to_string())?;
+    result.set_item("constr_violation", violation(&report.constraints, meta))?;
+    let rest = Rest {
+        worst_rows: &report.worst_rows,
+        evaluations: report.evaluations,
+        samples: report.samples,
+        verdict: report.verdict,
+        unusual: &report.unusual,
+        failure: &report.failure,
+        settings: &report.settings,
+        tangor: &report.tangor,
+    };
+    let rest = serde_json::to_string(&rest).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    result.set_item("rest", rest)?;
     Ok(result)
+}
+
+/// The largest violation of a constraint; NaN where one has no value.
+fn violation(c: &[f64], meta: &Meta) -> f64 {
+    let limits = meta.c_lower.iter().zip(&meta.c_upper);
+    let each = c.iter().zip(limits).map(|(c, (lower, upper))| if c.is_nan() { *c } else { (lower - c).max(c - upper) });
+    each.fold(0.0, |worst: f64, one| if one > worst || one.is_nan() { one } else { worst })
 }

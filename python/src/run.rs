@@ -2,16 +2,17 @@
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyStopIteration, PyValueError};
+use numpy::PyArray1;
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyStopIteration, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tangor_problem::SampledProblem;
+use tangor_problem::{Meta, SampledProblem, Samples};
 use tangor_solver::{Checkpoint, Error, Report, Row, Solver};
 
+use crate::functions::First;
 use crate::model::Model;
 use crate::row::{PyRow, Trace};
 use crate::shared::Shared;
@@ -27,6 +28,7 @@ const SIGNALS: Duration = Duration::from_millis(50);
 pub struct Run {
     state: Mutex<Option<State>>,
     shared: Arc<Shared>,
+    meta: Arc<Meta>,
 }
 
 struct State {
@@ -37,18 +39,20 @@ struct State {
 impl Run {
     fn start(
         py: Python<'_>,
-        (problem, shared): (Box<dyn SampledProblem + Send>, Arc<Shared>),
+        model: &Model,
+        first: Option<First>,
         build: impl FnOnce(Box<dyn SampledProblem + Send>) -> Result<AnySolver, Error> + Send,
     ) -> PyResult<Self> {
+        let (problem, shared) = model.for_run(py, first)?;
         let mut solver = py.detach(|| build(problem)).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        shared.look_at_signals(py);
         if let Some(error) = shared.take_error() {
             return Err(error);
         }
-        if shared.interrupt.load(Ordering::Relaxed) {
-            return Err(PyKeyboardInterrupt::new_err("stopped before the functions were known at the start"));
-        }
+        // After Ctrl-C the run has ended before it began, and the start is its best point.
         solver.interrupt(shared.interrupt.clone());
-        Ok(Run { state: Mutex::new(Some(State { solver, trace: Trace::default() })), shared })
+        let state = Mutex::new(Some(State { solver, trace: Trace::default() }));
+        Ok(Run { state, shared, meta: model.meta() })
     }
 
     /// One thread at a time, and no run inside of its own callback.
@@ -104,10 +108,20 @@ impl Watcher<'_> {
 
 #[pymethods]
 impl Run {
+    /// `before`: the samples of gradient, constraints and Jacobian that were taken for this run already. `first`: what functions gave at
+    /// the start when the problem was read, as `tangor._first` has it.
     #[new]
-    fn new(py: Python<'_>, model: &Bound<'_, Model>, settings_json: &str) -> PyResult<Self> {
+    #[pyo3(signature = (model, settings_json, before=(0, 0, 0), first=None))]
+    fn new(
+        py: Python<'_>,
+        model: &Bound<'_, Model>,
+        settings_json: &str,
+        before: (u64, u64, u64),
+        first: Option<First>,
+    ) -> PyResult<Self> {
         let settings = settings::read(settings_json)?;
-        Run::start(py, model.get().for_run(py)?, |problem| Solver::sampled(problem, settings))
+        let before = Samples { gradient: before.0, constraints: before.1, jacobian: before.2 };
+        Run::start(py, model.get(), first, |problem| Solver::sampled_after(problem, settings, before))
     }
 
     /// Goes on where a checkpoint was taken.
@@ -115,9 +129,9 @@ impl Run {
     fn resume(py: Python<'_>, model: &Bound<'_, Model>, checkpoint: PathBuf, settings_json: Option<&str>) -> PyResult<Self> {
         let mut checkpoint = Checkpoint::read(&checkpoint).map_err(|error| PyValueError::new_err(error.to_string()))?;
         if let Some(json) = settings_json {
-            checkpoint.settings = settings::read(json)?;
+            checkpoint.settings = settings::changed(&checkpoint.settings, json)?;
         }
-        Run::start(py, model.get().for_run(py)?, |problem| Solver::resume_sampled(problem, checkpoint))
+        Run::start(py, model.get(), None, |problem| Solver::resume_sampled(problem, checkpoint))
     }
 
     /// So many iterations, or all; gives why the run ended, if it did.
@@ -138,6 +152,7 @@ impl Run {
             }
             stop
         });
+        self.shared.look_at_signals(py);
         match self.shared.take_error() {
             Some(error) => Err(error),
             None => Ok(stop.map(|stop| serde_json::json!(stop).as_str().unwrap_or_default().to_string())),
@@ -147,9 +162,19 @@ impl Run {
     /// The result so far.
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let made: Report = self.with(|state| Ok(state.solver.report()))?;
-        let result = report::dictionary(py, &made)?;
+        let result = report::dictionary(py, &made, &self.meta)?;
         result.set_item("calls", self.shared.calls())?;
         Ok(result)
+    }
+
+    /// The gradient of the objective at the best point; none where the run ended before it was evaluated there for the report.
+    fn gradient<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
+        self.with(|state| Ok(state.solver.confirmed_gradient().map(|gradient| PyArray1::from_slice(py, gradient))))
+    }
+
+    /// Whether Ctrl-C was pressed.
+    fn is_interrupted(&self) -> bool {
+        self.shared.is_interrupted()
     }
 
     /// The rows so far, by columns.
@@ -160,7 +185,7 @@ impl Run {
     /// Writes all that a later run needs to go on from here.
     fn checkpoint(&self, file: PathBuf) -> PyResult<()> {
         let checkpoint = self.with(|state| Ok(state.solver.checkpoint()))?;
-        checkpoint.write(&file).map_err(|error| PyValueError::new_err(error.to_string()))
+        checkpoint.write(&file).map_err(|error| PyOSError::new_err(error.to_string()))
     }
 }
 

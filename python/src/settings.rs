@@ -3,6 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use schemars::schema_for;
+use serde_json::Value;
 use tangor_solver::Settings;
 
 /// Settings from JSON; what is not named keeps its default.
@@ -15,6 +16,24 @@ pub fn read(json: &str) -> PyResult<Settings> {
     })?;
     settings.validate().map_err(|error| PyValueError::new_err(error.to_string()))?;
     Ok(settings)
+}
+
+/// Settings of which some are changed by JSON.
+pub fn changed(settings: &Settings, json: &str) -> PyResult<Settings> {
+    let wrong = |error: serde_json::Error| PyValueError::new_err(format!("the settings are wrong: {error}"));
+    let mut all = serde_json::json!(settings);
+    put(&mut all, serde_json::from_str(json).map_err(wrong)?);
+    read(&all.to_string())
+}
+
+/// Group by group. A choice with data, whose name the old one lacks, replaces it; so does a misspelt name, which is then refused.
+fn put(all: &mut Value, new: Value) {
+    match (all, new) {
+        (Value::Object(all), Value::Object(new)) if new.keys().all(|name| all.contains_key(name)) => {
+            new.into_iter().for_each(|(name, value)| put(&mut all[&name], value));
+        }
+        (all, new) => *all = new,
+    }
 }
 
 /// Checks settings given as JSON, and gives all of them, defaults filled in.

@@ -23,6 +23,8 @@ pub struct Shared {
     pub lender: Lender,
     /// Ends the run at the next occasion.
     pub interrupt: Arc<AtomicBool>,
+    /// Whether it was Ctrl-C.
+    by_keyboard: AtomicBool,
     error: Mutex<Option<PyErr>>,
     calls: [AtomicU64; 5],
 }
@@ -45,7 +47,8 @@ pub enum Callee {
 impl Shared {
     /// Nothing happened yet.
     pub fn new(lender: Lender) -> Arc<Self> {
-        Arc::new(Shared { lender, interrupt: Arc::default(), error: Mutex::new(None), calls: Default::default() })
+        let by_keyboard = AtomicBool::new(false);
+        Arc::new(Shared { lender, interrupt: Arc::default(), by_keyboard, error: Mutex::new(None), calls: Default::default() })
     }
 
     /// Does something with Python. What it raises becomes a failure, and is kept to be raised again when the run has ended.
@@ -68,10 +71,23 @@ impl Shared {
     pub fn keep(&self, py: Python<'_>, error: PyErr) -> bool {
         self.interrupt.store(true, Ordering::Relaxed);
         if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+            self.by_keyboard.store(true, Ordering::Relaxed);
             return false;
         }
         self.slot().get_or_insert(error);
         true
+    }
+
+    /// Lets the handlers of signals run that came meanwhile; what they raise is kept.
+    pub fn look_at_signals(&self, py: Python<'_>) {
+        if let Err(error) = py.check_signals() {
+            self.keep(py, error);
+        }
+    }
+
+    /// Whether Ctrl-C was pressed.
+    pub fn is_interrupted(&self) -> bool {
+        self.by_keyboard.load(Ordering::Relaxed)
     }
 
     /// The exception that was kept, if there was one.

@@ -13,10 +13,12 @@ from ._files import Collection, FileProblem, collection, read
 from ._minimize import minimize, scipy_method
 from ._problem import Problem
 from ._result import Result
-from ._sampled import SampledProblem, minimize_sampled, verify
+from ._sampled import minimize_sampled
+from ._sampled_problem import SampledProblem
 from ._settings import Settings
 from ._solver import Solver
 from ._tangor import Row, Undefined
+from ._verify import verify
 
 __version__ = _version("tangor")
 

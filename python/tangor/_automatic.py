@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _inputs
+from ._numbers import real_vector
 from ._problem import Problem
 
 
@@ -57,7 +57,7 @@ def from_torch(f: Callable[..., Any] | None, c: Callable[..., Any] | None = None
     import torch
 
     together = _joined(f, c, torch.cat, lambda value: torch.as_tensor(value).reshape(-1))
-    start = torch.tensor(_inputs.real_vector(x0, "x0"), dtype=torch.float64)
+    start = torch.tensor(real_vector(x0, "x0"), dtype=torch.float64)
     with torch.no_grad():
         rows = together(start).numel()
     # Backward costs a pass for each row, forward one for each variable.

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from . import _inputs, _tangor
+from . import _tangor
+from ._numbers import real_vector
 
 
 class DerivativeCheck(dict[str, Any]):
@@ -49,7 +50,7 @@ def check_derivatives(problem: Any, x: Any = None, draws: Any = None) -> Derivat
     >>> print(check.worst["sentence"])
     gradient of the objective, column x[0]: given 6, differences give 12
     """
-    point = problem.x0 if x is None else _inputs.real_vector(x, "x")
+    point = problem.x0 if x is None else real_vector(x, "x")
     members = getattr(problem, "members", None)
     if draws is None:
         draws = np.arange(8 if members is None else min(8, members))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,17 +18,46 @@ if TYPE_CHECKING:
 class Described:
     """A problem with its plain data."""
 
-    _model: Any
-    _data: dict[str, Any]
+    #: The extension's problem, made when it is first needed; beside it, what functions gave at the start when it was made.
+    _make: Callable[[], tuple[Any, dict[str, Any] | None]]
+    #: The start of a problem that is made later.
+    _given_start: np.ndarray
 
-    def _take(self, model: Any) -> None:
-        self._model, self._data = model, model.data()
+    @functools.cached_property
+    def _model(self) -> Any:
+        return self._make()[0]
+
+    @functools.cached_property
+    def _data(self) -> dict[str, Any]:
+        data: dict[str, Any] = self._model.data()
+        return data
+
+    def _for_run(self) -> tuple[Any, dict[str, Any] | None]:
+        """The problem, and what is known of its functions at the start if they were called just now."""
+        if "_model" in self.__dict__:
+            return self._model, None
+        self._model, first = self._make()
+        return self._model, first
 
     @classmethod
     def _of(cls, model: Any) -> Self:
         problem = cls.__new__(cls)
-        problem._take(model)
+        problem._model = model
         return problem
+
+    def _starting_at(self, x0: np.ndarray) -> Self:
+        """The same problem with another start."""
+        if x0.size != self.n:
+            raise ValueError(f"x0 has {x0.size} numbers, but {self.name} has {self.n} variables")
+        other = copy.copy(self)
+        other.__dict__.pop("_data", None)
+        other._model = self._model.starting_at(x0)
+        return other
+
+    def _projected_start(self) -> np.ndarray:
+        """The start, inside of the bounds."""
+        start: np.ndarray = np.clip(self._data["x0"], self._data["x_lower"], self._data["x_upper"])
+        return start
 
     @property
     def name(self) -> str:

@@ -2,50 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint, OptimizeWarning
 from scipy.sparse import csr_array, issparse
 
+from ._numbers import real_array, real_vector, spread
+from ._sparsity import Stated, find_pattern, read_pattern
+
 DIFFERENCES = ("2-point", "3-point", "cs")
 #: Differences where nobody says which: good to about ten digits where the function is smooth.
 USUAL_DIFFERENCES = "3-point"
-
-
-def real_vector(values: Any, what: str) -> np.ndarray:
-    """A vector of real numbers of its own, or a sentence that says what is wrong with it."""
-    try:
-        array = np.atleast_1d(np.asarray(values))
-    except ValueError as error:
-        raise ValueError(f"{what} is no vector of numbers: {error}") from error
-    if array.ndim != 1:
-        raise ValueError(f"{what} must have one dimension, but its shape is {array.shape}")
-    return real_array(array, what)
-
-
-def real_array(array: Any, what: str) -> np.ndarray:
-    """The same numbers as floats, contiguous; texts, complex numbers and None are refused."""
-    array = np.asarray(array)
-    if array.dtype.kind not in "biufO":
-        raise TypeError(f"{what} must be real numbers, but they are {array.dtype}")
-    if array.dtype.kind == "O" and any(value is None for value in array.flat):
-        raise TypeError(f"{what} must be real numbers, but one of them is None")
-    try:
-        return np.array(array, dtype=float, order="C")
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{what} must be real numbers: {error}") from error
-
-
-def spread(values: Any, count: int, what: str) -> np.ndarray:
-    """One number for each of `count`, or one for all."""
-    array = np.asarray(values)
-    array = real_array(array.reshape(-1) if array.ndim != 1 else array, what)
-    if array.size not in (1, count):
-        raise ValueError(f"{what} has {array.size} numbers, but {count} are needed (or one for all)")
-    return np.full(count, array[0]) if array.size != count else array
 
 
 def read_bounds(bounds: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -54,6 +25,8 @@ def read_bounds(bounds: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
         return np.full(n, -np.inf), np.full(n, np.inf)
     if isinstance(bounds, Bounds):
         return spread(bounds.lb, n, "the lower bound"), spread(bounds.ub, n, "the upper bound")
+    if isinstance(bounds, (str, bytes)) or not isinstance(bounds, Iterable):
+        raise TypeError(f"bounds is a {type(bounds).__name__}, but must be scipy.optimize.Bounds or pairs (lower, upper)")
     pairs = list(bounds)
     if len(pairs) != n:
         raise ValueError(f"there are {len(pairs)} pairs of bounds, but {n} variables")
@@ -109,6 +82,36 @@ def read_steps(step: Any, n: int) -> list[float]:
     return [float(h) for h in spread(step, n, "the relative step of differences")]
 
 
+class Limits(NamedTuple):
+    """Of constraints: what SciPy's Bounds has, without its checks, which take longer than a call of a small function."""
+
+    lb: Any
+    ub: Any
+
+
+class First:
+    """What functions gave at the start when they were read: a run that follows at once need not call them there again."""
+
+    def __init__(self, x0: np.ndarray) -> None:
+        self.x0 = x0
+        self.evaluate: Any = None
+        self.values: dict[int, np.ndarray] = {}
+        self.slopes: dict[int, Any] = {}
+
+    def for_run(self) -> dict[str, Any] | None:
+        """As the extension takes it."""
+        if self.evaluate is None and not self.values:
+            return None
+        return {"x": self.x0, "evaluate": self.evaluate, "values": self.values, "slopes": self.slopes}
+
+
+def kept(value: Any) -> Any:
+    """A copy, since a function may use its arrays again."""
+    if isinstance(value, tuple):
+        return tuple(kept(part) for part in value)
+    return value.copy() if isinstance(value, np.ndarray) or issparse(value) else copy.deepcopy(value)
+
+
 class Blocks:
     """Constraints one after the other."""
 
@@ -120,6 +123,8 @@ class Blocks:
         self.lower: list[np.ndarray] = []
         self.upper: list[np.ndarray] = []
         self.linear: list[bool] = []
+        self.stated: list[Stated] = []
+        self.first = First(self.x0)
 
     def add(self, constraint: Any, label: str) -> None:
         """One of SciPy's kinds."""
@@ -178,28 +183,43 @@ class Blocks:
             raise TypeError(f"'fun' of {label} is a {type(constraint['fun']).__name__}, which cannot be called")
         args = read_args(constraint.get("args", ()))
         slope = read_slope(constraint.get("jac"), args, f"'jac' of {label}", self.usual)
-        limits = Bounds(0.0, 0.0 if kind.lower() == "eq" else np.inf)
+        limits = Limits(0.0, 0.0 if kind.lower() == "eq" else np.inf)
         self.add_function(constraint["fun"], args, slope, limits, label, self.steps, None)
 
     def add_function(self, fun: Any, args: tuple[Any, ...], slope: Any, limits: Any, label: str, steps: Any, sparsity: Any) -> None:
-        rows = count_rows(fun, self.x0, args, label)
+        values = first_values(fun, self.x0, args, label)
+        rows = values.size
+        self.first.values[len(self.blocks)] = values
         pattern = None
         if sparsity is not None:
             pattern = read_pattern(sparsity, rows, self.x0.size, label)
+            if isinstance(slope, str):
+                self.stated.append(Stated(label, sum(self.sizes()), pattern))
         elif isinstance(slope, tuple):
-            pattern = find_pattern(slope, self.x0, (self.x_lower, self.x_upper), rows, label)
+            pattern = self.find_pattern(slope, rows, label)
         steps = read_steps(steps, self.x0.size)
         self.put(rows, limits, label, value=a_call(fun, args), slope=slope, steps=steps, pattern=pattern)
 
-    def add_fused(self, values: Any, limits: Any, sparsity: Any, slope: Any) -> tuple[list[int], list[int]] | None:
+    def find_pattern(self, slope: Any, rows: int, label: str) -> tuple[list[int], list[int]] | None:
+        """That of a Jacobian which a function gives."""
+        function, args, takes_out = slope
+        if takes_out:
+            return None
+        first = kept(function(self.x0.copy(), *args))
+        self.first.slopes[len(self.blocks)] = first
+        return find_pattern(first, lambda x: function(x, *args), self.x0, (self.x_lower, self.x_upper), rows, label)
+
+    def add_fused(
+        self, values: Any, limits: Any, sparsity: Any, first: Any = None, jacobian: Any = None
+    ) -> tuple[list[int], list[int]] | None:
         """Constraints out of a function for all, from what it gave at the start; gives the pattern of their Jacobian."""
         label = "the constraints"
         rows = real_vector(np.reshape(np.asarray(values), -1), label).size
         pattern = None
         if sparsity is not None:
             pattern = read_pattern(sparsity, rows, self.x0.size, label)
-        elif slope is not None:
-            pattern = find_pattern(slope, self.x0, (self.x_lower, self.x_upper), rows, label)
+        elif jacobian is not None:
+            pattern = find_pattern(first, jacobian, self.x0, (self.x_lower, self.x_upper), rows, label)
         self.put(rows, limits, label, pattern=pattern)
         return pattern
 
@@ -218,48 +238,12 @@ class Blocks:
         return [block["rows"] for block in self.blocks]
 
 
-def count_rows(fun: Callable[..., Any], x0: np.ndarray, args: tuple[Any, ...], label: str) -> int:
-    """How many numbers a function of constraints gives; it is called once for that."""
+def first_values(fun: Callable[..., Any], x0: np.ndarray, args: tuple[Any, ...], label: str) -> np.ndarray:
+    """The values at the start of a function of constraints, which is called once to see how many they are."""
     values = fun(x0.copy(), *args)
     if values is None:
         raise TypeError(f"{label} gave None, but must give numbers")
-    return real_vector(np.asarray(values).reshape(-1) if np.ndim(values) != 1 else values, f"what {label} gave").size
-
-
-def read_pattern(sparsity: Any, rows: int, n: int, label: str) -> tuple[list[int], list[int]]:
-    """Where entries may be, from a matrix whose entries are not zero there."""
-    matrix = csr_array(sparsity, copy=True)
-    if matrix.shape != (rows, n):
-        raise ValueError(f"the sparsity of {label} has shape {matrix.shape}, but ({rows}, {n}) is needed")
-    matrix.sum_duplicates()
-    return matrix.indptr.tolist(), matrix.indices.tolist()
-
-
-def find_pattern(
-    slope: tuple[Any, tuple[Any, ...], bool], x0: np.ndarray, bounds: tuple[np.ndarray, np.ndarray], rows: int, label: str
-) -> tuple[list[int], list[int]] | None:
-    """Where a Jacobian that is given as a sparse matrix has entries: at the start or at one point nearby. None: it is dense."""
-    function, args, _ = slope
-    first = function(x0.copy(), *args)
-    if not issparse(first):
-        return None
-    # Some entries vanish at the start by chance; a point nearby has them.
-    step = 1e-3 * np.random.default_rng(0).uniform(0.5, 1.0, x0.size) * np.maximum(1.0, np.abs(x0))
-    second = function(np.clip(x0 + step, *bounds), *args)
-    if first.shape != (rows, x0.size):
-        raise ValueError(f"the Jacobian of {label} has shape {first.shape}, but ({rows}, {x0.size}) is needed")
-    # Stored zeros count, too: who stores them says that there may be something.
-    same_kind = issparse(second) and second.shape == first.shape
-    union = stored(first) + stored(second) if same_kind else stored(first)
-    union.sum_duplicates()
-    return union.indptr.tolist(), union.indices.tolist()
-
-
-def stored(matrix: Any) -> csr_array:
-    """One for each stored entry."""
-    rows = csr_array(matrix, copy=True)
-    rows.data = np.ones(rows.data.size)
-    return rows
+    return real_vector(np.asarray(values).reshape(-1) if np.ndim(values) != 1 else values, f"what {label} gave")
 
 
 def as_list(constraints: Any) -> Sequence[Any]:

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from . import _inputs, _options, _tangor
+from ._numbers import real_vector
 from ._problem import Problem, statement
 from ._progress import watching
-from ._result import Result
+from ._result import Result, stopped_at_the_start
+from ._sparsity import check_stated
 from ._solver import finish
 from ._threads import read_threads
 
@@ -65,7 +67,8 @@ def minimize(
     Returns
     -------
     tangor.Result
-        A `scipy.optimize.OptimizeResult`. Ctrl-C ends the run and gives the best point so far, with `stop` = "user".
+        A `scipy.optimize.OptimizeResult`. Ctrl-C ends the run and gives the best point so far, with `stop` = "user"; before the first
+        iteration that is the start.
 
     >>> import tangor
     >>> result = tangor.minimize(lambda x: x[0] * x[3] * (x[0] + x[1] + x[2]) + x[2], [1, 5, 5, 1], bounds=[(1, 5)] * 4,
@@ -79,22 +82,26 @@ def minimize(
         if threads is not None:
             raise TypeError("a Problem says itself from how many threads its functions may be called: tangor.Problem(..., threads=...)")
         return _minimize_problem(fun, x0, (args, jac, bounds, constraints), callback, (tree, others), progress)
-    problem, sizes = _read(fun, x0, args, jac, bounds, constraints, others, threads)
-    return _run(problem, sizes, bounds is not None, callback, (tree, others), progress)
-
-
-def _read(
-    fun: Any, x0: Any, args: Any, jac: Any, bounds: Any, constraints: Any, others: dict[str, Any], threads: Any
-) -> tuple[Problem, list[int]]:
     if not callable(fun):
         raise TypeError(f"fun is a {type(fun).__name__}, which cannot be called")
     if x0 is None:
         raise TypeError("x0, where to start, is missing")
-    start = _inputs.real_vector(x0, "x0")
+    start = real_vector(x0, "x0")
+    limits = _inputs.read_bounds(bounds, start.size)
+    try:
+        problem, blocks = _read(fun, start, limits, args, jac, constraints, others, threads)
+    except KeyboardInterrupt:
+        return stopped_at_the_start(np.clip(start, *limits))
+    problem_for_run = problem, blocks.first.for_run()
+    return _run(problem_for_run, blocks.sizes(), bounds is not None, callback, (tree, others), progress)
+
+
+def _read(
+    fun: Any, start: np.ndarray, limits: tuple[np.ndarray, np.ndarray], args: Any, jac: Any, constraints: Any, others: Any, threads: Any
+) -> tuple[Problem, _inputs.Blocks]:
     args = _inputs.read_args(args)
     slope = _inputs.read_slope(jac, args, "jac")
     steps = others.get("finite_diff_rel_step", others.get("eps"))
-    limits = _inputs.read_bounds(bounds, start.size)
     usual = slope if isinstance(slope, str) else _inputs.USUAL_DIFFERENCES
     blocks = _inputs.Blocks(start, *limits, usual, steps)
     for k, constraint in enumerate(_inputs.as_list(constraints)):
@@ -102,7 +109,9 @@ def _read(
     objective = {"value": _inputs.a_call(fun, args), "slope": slope, "steps": _inputs.read_steps(steps, start.size)}
     name = getattr(fun, "__name__", "problem")
     given = statement("problem" if name == "<lambda>" else name, start, limits, objective, blocks)
-    return Problem._of(_tangor.Model({**given, "threads": read_threads(threads)})), blocks.sizes()
+    problem = Problem._of(_tangor.Model({**given, "threads": read_threads(threads)}))
+    check_stated(problem, blocks.stated)
+    return problem, blocks
 
 
 def _minimize_problem(
@@ -111,22 +120,25 @@ def _minimize_problem(
     args, jac, bounds, constraints = rest
     if args not in ((), None) or jac is not None or bounds is not None or (constraints is not None and len(_inputs.as_list(constraints))):
         raise TypeError("a Problem has its own functions, bounds and constraints: leave args, jac, bounds and constraints out")
+    try:
+        _, first = problem._for_run()
+    except KeyboardInterrupt:
+        return stopped_at_the_start(problem._given_start if x0 is None else x0)
     if x0 is not None:
-        problem = _starting_at(problem, _inputs.real_vector(x0, "x0"))
-    return _run(problem, [problem.m] if problem.m else [], True, callback, settings, progress)
-
-
-def _starting_at(problem: Problem, x0: np.ndarray) -> Problem:
-    if x0.size != problem.n:
-        raise ValueError(f"x0 has {x0.size} numbers, but {problem.name} has {problem.n} variables")
-    return type(problem)._of(problem._model.starting_at(x0))
+        problem = problem._starting_at(real_vector(x0, "x0"))
+    return _run((problem, first), [problem.m] if problem.m else [], True, callback, settings, progress)
 
 
 def _run(
-    problem: Problem, sizes: list[int], with_bounds: bool, callback: Any, settings: tuple[Any, Any], progress: bool
+    started: tuple[Problem, dict[str, Any] | None],
+    sizes: list[int],
+    with_bounds: bool,
+    callback: Any,
+    settings: tuple[Any, Any],
+    progress: bool,
 ) -> Result:
-    tree, others = settings
-    run = _tangor.Run(problem._model, _options.to_json(tree))
+    (problem, first), (tree, others) = started, settings
+    run = _tangor.Run(problem._model, _options.to_json(tree), first=first)
     progress = progress or bool(others.get("progress"))
     if callback is None and not progress:
         run.advance(None, None)
@@ -134,15 +146,24 @@ def _run(
         with watching(callback, progress, tree) as watch:
             run.advance(watch, None)
     result = finish(run, problem, sizes, with_bounds)
-    if problem.has_objective:
-        result.jac = result.grad = _gradient_at_the_end(problem, result.x)
+    gradient = _gradient_at_the_end(run, problem, result.x)
+    if gradient is not None:
+        result.jac = result.grad = gradient
     if others.get("disp"):
         print(result)
     return result
 
 
-def _gradient_at_the_end(problem: Problem, x: Any) -> Any:
-    """SciPy's results have it. A run that has ended is not lost by a function without a value, or by an interrupt, in this last call."""
+def _gradient_at_the_end(run: Any, problem: Problem, x: Any) -> Any:
+    """SciPy's results have it; None where there is no objective. A run that has ended is not lost by a function without a value, or by an interrupt, in this last call."""
+    known = run.gradient()
+    if known is not None:
+        return known
+    if not problem.has_objective:
+        return None
+    if run.is_interrupted():
+        # Who pressed Ctrl-C does not want to wait for it.
+        return np.full(problem.n, np.nan)
     try:
         return problem._model.gradient(x)
     except (_tangor.Undefined, ValueError, KeyboardInterrupt):

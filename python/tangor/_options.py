@@ -5,9 +5,13 @@ from __future__ import annotations
 import copy
 import difflib
 import json
+import math
+import numbers
 from typing import Any
 
-from ._settings import DEFAULTS, SECTIONS, Section, Settings
+from ._numbers import real_number
+from ._schema import DEFAULTS, SECTIONS, Section
+from ._settings import Settings
 
 #: SciPy's names of options, and where they lead.
 SCIPY_NAMES = {
@@ -55,6 +59,8 @@ def read(settings: Any, options: dict[str, Any] | None, keywords: dict[str, Any]
     if options is not None and not isinstance(options, dict):
         raise TypeError(f"options must be a dictionary, not {type(options).__name__}")
     for name, value in {**(options or {}), **keywords}.items():
+        if not isinstance(name, str):
+            raise TypeError(f"an option has a name, not {name!r}")
         if name in OTHER_NAMES:
             others[name] = value
         elif name in SCIPY_NAMES:
@@ -66,10 +72,7 @@ def read(settings: Any, options: dict[str, Any] | None, keywords: dict[str, Any]
         else:
             raise TypeError(f"there is no option {name!r}{_nearest(name)}")
     if tol is not None:
-        try:
-            tol = float(tol)
-        except (TypeError, ValueError):
-            raise TypeError(f"tol must be a number, not {tol!r}") from None
+        tol = real_number(tol, "tol")
         for residual in ("stationarity", "feasibility", "complementarity"):
             merge(tree, deepened(f"tolerance.{residual}", tol))
     return tree, others
@@ -85,9 +88,20 @@ def to_json(tree: dict[str, Any]) -> str:
     if not tree:
         return "{}"
     try:
-        return json.dumps(tree, default=_plain)
+        return json.dumps(tree, default=_plain, allow_nan=False)
     except TypeError as error:
         raise TypeError(f"the settings are wrong: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"the settings are wrong: {_not_finite(tree) or error}") from None
+
+
+def _not_finite(tree: Any, path: str = "") -> str:
+    """Which setting is NaN or infinite."""
+    if isinstance(tree, Section):
+        tree = tree.to_dict()
+    if not isinstance(tree, dict):
+        return f"{path[1:]} is {tree}" if isinstance(tree, numbers.Real) and not math.isfinite(tree) else ""
+    return next((found for name, value in tree.items() if (found := _not_finite(value, f"{path}.{name}"))), "")
 
 
 def _plain(value: Any) -> Any:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.optimize import Bounds
 from scipy.sparse import coo_array, csr_array
 
 from . import _inputs, _tangor
 from ._described import Described
+from ._numbers import real_vector, spread
+from ._sparsity import check_stated
 from ._threads import read_threads
 
 
@@ -42,6 +43,8 @@ class Problem(Described):
     variable_names, row_names : sequences of str
         For messages and reports.
 
+    `evaluate` is called for the first time when the problem is first used, the other functions of constraints at once.
+
     A gradient with a keyword-only argument `out` writes into that array, which with many variables is the solver's own memory.
 
     >>> import numpy as np, tangor
@@ -70,25 +73,33 @@ class Problem(Described):
         variable_names: Sequence[str] = (),
         row_names: Sequence[str] = (),
     ) -> None:
-        start = _inputs.real_vector(x0, "x0")
+        start = real_vector(x0, "x0")
         lower, upper = _inputs.read_bounds(bounds, start.size)
         blocks = _inputs.Blocks(start, lower, upper)
-        limits = Bounds(c_lower, c_upper)
-        has_objective = f is not None
-        if evaluate is not None:
-            if not (f is None and grad is None and c is None and jac is None):
-                raise TypeError("evaluate stands for all functions: give either it or the single ones")
-            has_objective = _add_fused(evaluate, blocks, limits, sparsity)
-        elif c is not None:
+        limits = _inputs.Limits(c_lower, c_upper)
+        for function, what in ((f, "f"), (c, "c"), (evaluate, "evaluate")):
+            if function is not None and not callable(function):
+                raise TypeError(f"{what} is a {type(function).__name__}, which cannot be called")
+        if evaluate is not None and not (f is None and grad is None and c is None and jac is None):
+            raise TypeError("evaluate stands for all functions: give either it or the single ones")
+        if c is not None:
             slope = _inputs.read_slope(jac, (), "jac")
             blocks.add_function(c, (), slope, limits, "the constraints", None, sparsity)
         objective = None
         if f is not None:
-            if not callable(f):
-                raise TypeError(f"f is a {type(f).__name__}, which cannot be called")
             objective = {"value": _inputs.a_call(f), "slope": _inputs.read_slope(grad, (), "grad"), "steps": []}
-        given = statement(name, start, (lower, upper), objective, blocks, has_objective, evaluate, variable_names, row_names)
-        self._take(_tangor.Model({**given, "maximise": bool(maximise), "threads": read_threads(threads)}))
+        pool = read_threads(threads)
+
+        def make() -> tuple[Any, dict[str, Any] | None]:
+            has_objective = _add_fused(evaluate, blocks, limits, sparsity) if evaluate is not None else f is not None
+            given = statement(name, start, (lower, upper), objective, blocks, has_objective, evaluate, variable_names, row_names)
+            return _tangor.Model({**given, "maximise": bool(maximise), "threads": pool}), blocks.first.for_run()
+
+        # A function for all is called when the problem is used, so that a run can go on from what it gave and no point is evaluated twice.
+        self._make, self._given_start = make, blocks.x0
+        if evaluate is None:
+            self._model, _ = make()
+            check_stated(self, blocks.stated)
 
     def f(self, x: Any) -> float:
         """The objective; 0 when there is none."""
@@ -112,7 +123,7 @@ class Problem(Described):
         Problems of files know it; for others it is estimated by differences of the gradient and the Jacobian.
         """
         point = self._point(x)
-        weights = np.zeros(self.m) if y is None else _inputs.spread(y, self.m, "y")
+        weights = np.zeros(self.m) if y is None else spread(y, self.m, "y")
         known = self._model.hessian(point, float(sigma), weights)
         if known is not None:
             rows, columns, values = known
@@ -136,18 +147,18 @@ class Problem(Described):
         return 0.5 * (hessian + hessian.T)
 
     def _point(self, x: Any) -> np.ndarray:
-        return _inputs.real_vector(x, "x")
+        return real_vector(x, "x")
 
 
-def _add_fused(evaluate: Callable[..., Any], blocks: _inputs.Blocks, limits: Bounds, sparsity: Any) -> bool:
+def _add_fused(evaluate: Callable[..., Any], blocks: _inputs.Blocks, limits: _inputs.Limits, sparsity: Any) -> bool:
     """Calls the function once to see what it gives. True: there is an objective."""
-    given = evaluate(blocks.x0.copy())
+    given = _inputs.kept(evaluate(blocks.x0.copy()))
     if not (isinstance(given, tuple) and len(given) == 4):
         raise TypeError("evaluate(x) must give a tuple of four: objective, gradient, constraints and Jacobian")
     f, _, c, jac = given
-    if c is None:
-        return f is not None
-    blocks.add_fused(c, limits, sparsity, (lambda x: evaluate(x)[3], (), False) if hasattr(jac, "tocsr") else None)
+    blocks.first.evaluate = given
+    if c is not None:
+        blocks.add_fused(c, limits, sparsity, jac, lambda x: evaluate(x)[3])
     return f is not None
 
 

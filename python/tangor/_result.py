@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -21,6 +22,10 @@ STATUS = {
     "numerical_trouble": 8,
     "user": 99,
 }
+
+
+#: The residuals that tell what a point is.
+RESIDUALS = ("stationarity", "feasibility", "complementarity")
 
 
 class Result(OptimizeResult):
@@ -94,8 +99,7 @@ def make(report: dict[str, Any], sizes: list[int], with_bounds: bool) -> Result:
     rest = json.loads(report.pop("rest"))
     calls = report.pop("calls")
     y, mu, c = report.pop("row_multipliers"), report.pop("bound_multipliers"), report.pop("constr")
-    ends: Any = np.cumsum(sizes)[:-1] if sizes else []
-    multipliers = np.split(y, ends) if sizes else []
+    multipliers = parts(y, sizes)
     if with_bounds:
         multipliers.append(-mu)
     evaluations = rest["evaluations"]
@@ -104,13 +108,13 @@ def make(report: dict[str, Any], sizes: list[int], with_bounds: bool) -> Result:
     result.update(
         success=report["point"] == "eps_kkt",
         status=STATUS.get(report["stop"], 100),
-        constr=np.split(c, ends) if sizes else [],
+        constr=parts(c, sizes),
         v=multipliers,
         row_multipliers=y,
         bound_multipliers=mu,
         nfev=(calls[0] + calls[4]) or evaluations["objective"],
         njev=calls[1] + calls[4] or evaluations["gradient"],
-        nit=report["nit"],
+        maxcv=report["constr_violation"],
         optimality=report["stationarity"],
         evaluations=evaluations,
         samples=rest["samples"],
@@ -124,6 +128,25 @@ def make(report: dict[str, Any], sizes: list[int], with_bounds: bool) -> Result:
         method="tangor",
     )
     return result
+
+
+def parts(values: np.ndarray, sizes: list[int]) -> list[np.ndarray]:
+    """One array for each constraint that was given."""
+    ends = list(itertools.accumulate(sizes))
+    return [values[end - size : end] for size, end in zip(sizes, ends)]
+
+
+def stopped_at_the_start(x0: Any, problem: Any = None) -> Result:
+    """After Ctrl-C before anything was known of the problem but its start."""
+    x = np.array(x0, dtype=float).reshape(-1)
+    name = "problem" if problem is None else problem.name
+    return Result(
+        problem=name, x=x, fun=np.nan, jac=np.full(x.size, np.nan), grad=np.full(x.size, np.nan), success=False, status=STATUS["user"],
+        stop="user", point="nothing", message="Stopped because it was interrupted, before the functions were known at the start.",
+        nit=0, nfev=0, njev=0, execution_time=0.0, constr=[], v=[], constr_violation=np.nan, maxcv=np.nan, optimality=np.nan,
+        **dict.fromkeys(RESIDUALS, np.nan), violated=[], evaluations={}, samples={}, unusual={}, failure=None, verdict=None, fun_error=None,
+        settings={}, trace={}, method="tangor", problem_object=problem,
+    )  # fmt: skip
 
 
 def objective(result: Any) -> str:
@@ -142,7 +165,7 @@ def summary(result: Result) -> str:
         f"  x               {np.array2string(result.x, threshold=8, precision=6, max_line_width=110)}",
     ]
     verdict = result.get("verdict")
-    for name in ("stationarity", "feasibility", "complementarity"):
+    for name in RESIDUALS:
         line = f"  {name:<15} {getattr(result, name):.2e}"
         if verdict:
             line += f"  (at most {verdict[name]['upper']:.2e} with confidence {verdict['confidence']:g})"

@@ -2,13 +2,7 @@
 
 from typing import Any, Literal
 
-DEFAULTS: dict[str, Any]
-SECTIONS: set[str]
-
-def stub() -> str: ...
-
-class Section:
-    def to_dict(self) -> dict[str, Any]: ...
+from ._schema import Section
 
 class Tolerance(Section):
     """When a point is good enough. All residuals are unscaled."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from . import _options, _result, _tangor
+from ._numbers import whole_number
 from ._problem import Problem
+from ._progress import adapted
 
 
 class Solver:
@@ -23,10 +23,9 @@ class Solver:
     """
 
     def __init__(self, problem: Problem, *, settings: Any = None, tol: Any = None, **keywords: Any) -> None:
-        tree, others = _options.read(settings, None, keywords, tol)
-        if others:
-            raise TypeError(f"there is no setting {next(iter(others))!r}")
-        self._begin(problem, _tangor.Run(problem._model, _options.to_json(tree)))
+        settings_json = _options.to_json(_only_settings(settings, keywords, tol))
+        model, first = problem._for_run()
+        self._begin(problem, _tangor.Run(model, settings_json, first=first))
 
     def _begin(self, problem: Problem, run: Any) -> None:
         self.problem = problem
@@ -36,21 +35,25 @@ class Solver:
 
     @classmethod
     def resume(cls, problem: Problem, checkpoint: str | Path, *, settings: Any = None, **keywords: Any) -> Solver:
-        """Goes on where a checkpoint was taken, bit for bit as if there had been no break. Settings may be changed, such as limits."""
-        tree, _ = _options.read(settings, None, keywords, None)
+        """Goes on where a checkpoint was taken, bit for bit as if there had been no break. Settings may be changed, such as limits; the
+        others are those of the checkpoint."""
+        tree = _only_settings(settings, keywords, None)
         solver = cls.__new__(cls)
         changed = _options.to_json(tree) if tree else None
+        with open(checkpoint, "rb"):
+            # A file that cannot be opened is an OSError, one that is no checkpoint a ValueError.
+            pass
         solver._begin(problem, _tangor.Run.resume(problem._model, Path(checkpoint), changed))
         return solver
 
     def step(self, iterations: int = 1, callback: Any = None) -> bool:
         """So many iterations. True: the run has ended, and `stop` says why."""
-        self.stop = self._run.advance(callback, iterations)
+        self.stop = self._run.advance(_watch(callback), whole_number(iterations, "iterations", 0))
         return self.stop is not None
 
     def run(self, callback: Any = None) -> _result.Result:
         """To the end."""
-        self.stop = self._run.advance(callback, None)
+        self.stop = self._run.advance(_watch(callback), None)
         return self.result()
 
     def result(self) -> _result.Result:
@@ -63,16 +66,22 @@ class Solver:
         self._run.checkpoint(Path(file))
 
 
+def _only_settings(settings: Any, keywords: dict[str, Any], tol: Any) -> dict[str, Any]:
+    tree, others = _options.read(settings, None, keywords, tol)
+    if others:
+        raise TypeError(f"there is no setting {next(iter(others))!r}")
+    return tree
+
+
+def _watch(callback: Any) -> Any:
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback is a {type(callback).__name__}, which cannot be called")
+    return None if callback is None else adapted(callback)
+
+
 def finish(run: Any, problem: Problem, sizes: list[int], with_bounds: bool) -> _result.Result:
     """The result of a run, with what SciPy's users look for."""
     result = _result.make(run.report(), sizes, with_bounds)
-    c = np.concatenate(result.constr) if result.constr else np.empty(0)
-    data = problem._data
-    if c.size:
-        worst = np.max(np.maximum(data["c_lower"] - c, c - data["c_upper"]), initial=0.0)
-        result.constr_violation = result.maxcv = float(max(worst, 0.0))
-    else:
-        result.constr_violation = result.maxcv = 0.0
     result.trace = run.trace()
     result.problem_object = problem
     return result

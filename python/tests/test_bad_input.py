@@ -108,6 +108,12 @@ ZOO = [
     ("a setting of the wrong kind", dict(fun=f, x0=X, limits={"iterations": "many"}), ValueError, "settings are wrong"),
     ("settings of the wrong kind", dict(fun=f, x0=X, settings=3), TypeError, "tangor.Settings"),
     ("tol is a text", dict(fun=f, x0=X, tol="small"), TypeError, "tol must be a number"),
+    ("tol is NaN", dict(fun=f, x0=X, tol=np.nan), ValueError, "tol must be a number, not NaN"),
+    ("NaN in a setting", dict(fun=f, x0=X, merit={"rho0": np.nan}), ValueError, "merit.rho0 is nan"),
+    ("infinity in a setting", dict(fun=f, x0=X, options={"limits.seconds": np.inf}), ValueError, "limits.seconds is inf"),
+    ("an option without a name", dict(fun=f, x0=X, options={3: 1}), TypeError, "an option has a name, not 3"),
+    ("bounds is a number", dict(fun=f, x0=X, bounds=3), TypeError, "bounds is a int"),
+    ("bounds is a text", dict(fun=f, x0=X, bounds="ab"), TypeError, "bounds is a str"),
     ("tol is negative", dict(fun=f, x0=X, tol=-1), ValueError, "positive"),
     ("callback is a number", dict(fun=f, x0=X, callback=3), TypeError, "callback"),
 ]
@@ -195,3 +201,36 @@ def test_a_function_that_is_undefined_at_the_start_ends_the_run():
 
 def test_the_version_is_that_of_the_package():
     assert tangor.__version__.count(".") == 2
+
+
+def test_steps_and_checkpoints_are_refused_by_kind(tmp_path):
+    problem = tangor.collection["HS71"]
+    solver = tangor.Solver(problem)
+    for iterations, kind in ((-1, ValueError), (1.5, ValueError), ("x", TypeError), (None, TypeError)):
+        with pytest.raises(kind, match="iterations must be"):
+            solver.step(iterations)
+    with pytest.raises(TypeError, match="cannot be called"):
+        solver.run(callback=3)
+    for file in (tmp_path / "no" / "folder" / "run.json", tmp_path):
+        with pytest.raises(OSError, match="checkpoint"):
+            solver.checkpoint(file)
+    with pytest.raises(FileNotFoundError, match="nothing.json"):
+        tangor.Solver.resume(problem, tmp_path / "nothing.json")
+    with pytest.raises(OSError):
+        tangor.Solver.resume(problem, tmp_path)
+    (tmp_path / "text.json").write_text("no checkpoint")
+    with pytest.raises(ValueError, match="text.json"):
+        tangor.Solver.resume(problem, tmp_path / "text.json")
+    solver.checkpoint(tmp_path / "run.json")
+    with pytest.raises(TypeError, match="no setting 'disp'"):
+        tangor.Solver.resume(problem, tmp_path / "run.json", disp=True)
+
+
+def test_a_resumed_run_keeps_the_settings_that_are_not_changed(tmp_path):
+    problem = tangor.collection["HS71"]
+    solver = tangor.Solver(problem, tol=1e-3, metric={"kind": "spectral"})
+    solver.step(2)
+    solver.checkpoint(tmp_path / "run.json")
+    settings = tangor.Solver.resume(problem, tmp_path / "run.json", limits={"iterations": 3}).run().settings
+    assert settings["limits"]["iterations"] == 3
+    assert settings["tolerance"]["stationarity"] == 1e-3 and settings["metric"]["kind"] == "spectral"

@@ -195,7 +195,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path):
     assert (again.nit, again.fun) == (whole.nit, whole.fun)
     with pytest.raises(ValueError, match="not of MARATOS"):
         tangor.Solver.resume(tangor.collection["MARATOS"], tmp_path / "run.json")
-    with pytest.raises(ValueError, match="nothing.json"):
+    with pytest.raises(FileNotFoundError, match="nothing.json"):
         tangor.Solver.resume(problem, tmp_path / "nothing.json")
 
 
@@ -222,8 +222,8 @@ def test_settings_by_every_way():
 def test_the_stub_of_the_settings_is_current():
     """Editors and mypy see the classes of tangor.Settings as they are."""
     stub = Path(tangor.__file__).with_name("_settings.pyi").read_text()
-    command = "python -c 'from tangor._settings import stub; print(stub(), end=\"\")' > tangor/_settings.pyi"
-    assert stub == tangor._settings.stub(), f"_settings.pyi is out of date; in the folder python run\n  {command}"
+    command = "python -c 'from tangor._schema import stub; print(stub(), end=\"\")' > tangor/_settings.pyi"
+    assert stub == tangor._schema.stub(), f"_settings.pyi is out of date; in the folder python run\n  {command}"
 
 
 def test_constraints_of_scipy_in_a_model():

@@ -96,15 +96,19 @@ def test_in_a_pipeline_and_a_search():
 
 
 @pytest.mark.parametrize(
-    "parameters, message",
+    "parameters, kind, message",
     [
-        (dict(l2=-1), "l2 must be"),
-        (dict(norm=0), "norm must be a positive"),
-        (dict(rate_gap={"sex": 2}), "between 0 and 1"),
-        (dict(rate_gap={"age": 0.1}), "there is no column 'age'"),
+        (dict(l2=-1), ValueError, "l2 must be"),
+        (dict(l2="small"), TypeError, "l2 must be a number"),
+        (dict(norm=0), ValueError, "norm must be a positive"),
+        (dict(rate_gap={"sex": 2}), ValueError, "between 0 and 1"),
+        (dict(rate_gap={"sex": "little"}), TypeError, "rate_gap of 'sex' must be a number"),
+        (dict(rate_gap="sex"), TypeError, r"rate_gap must be a dictionary \{column: most\}, not 'sex'"),
+        (dict(true_positive_gap=["sex"]), TypeError, "true_positive_gap must be a dictionary"),
+        (dict(rate_gap={"age": 0.1}), ValueError, "there is no column 'age'"),
     ],
 )
-def test_bad_parameters_are_named(parameters, message):
+def test_bad_parameters_are_named(parameters, kind, message):
     X, y = people(50)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(kind, match=message):
         ConstrainedLogisticRegression(**parameters).fit(X, y)

@@ -24,7 +24,7 @@ mod solver;
 mod steps;
 
 pub use error::Error;
-pub use judging::judge_point::{Candidate, judge_point};
+pub use judging::judge_point::{Candidate, judge_before, judge_point};
 pub use judging::verdict::{Averaged, Bounded, Verdict};
 pub use run::checkpoint::Checkpoint;
 pub use run::clock::{Agreement, Ending};

@@ -1,8 +1,8 @@
 //! A point judged with given multipliers: exactly, on samples, and refused in a sentence.
 
 use tangor_collection::{entries, find};
-use tangor_problem::{Exact, Noise, Noisy, Problem};
-use tangor_solver::{Candidate, Point, Report, Sampling, Settings, Verdict, judge_point, solve};
+use tangor_problem::{Exact, FiniteSum, Meta, Noise, Noisy, Problem, SampledProblem};
+use tangor_solver::{Candidate, Point, Report, Sampling, Settings, Silent, Solver, Verdict, judge_before, judge_point, solve};
 
 fn candidate(report: &Report) -> Candidate<'_> {
     let Report { x, row_multipliers, bound_multipliers, .. } = report;
@@ -45,6 +45,44 @@ fn more_samples_bring_closer_bounds() {
     assert!(many.feasibility.upper < 0.3 * few.feasibility.upper, "{few:?}, {many:?}");
     assert_eq!(verdict_of_hs71(1, 200), few);
     assert_ne!(verdict_of_hs71(2, 200), few);
+}
+
+/// The mean of the numbers below `members`.
+fn mean(members: usize) -> impl SampledProblem {
+    FiniteSum::new(Meta::new("mean", vec![0.0]), members)
+        .term_objective(|i, x| 0.5 * (x[0] - i as f64).powi(2))
+        .term_gradient(|i, x, g| g[0] += x[0] - i as f64)
+        .sampled()
+}
+
+#[test]
+fn a_population_that_fits_is_judged_as_a_whole() {
+    let mut sampling = Sampling::default();
+    sampling.judge.samples = 101;
+    let centre = Candidate { x: &[50.0], row_multipliers: &[], bound_multipliers: &[0.0] };
+    let whole = judge_point(mean(101), centre, &sampling).unwrap();
+    assert_eq!((whole.stationarity.upper, whole.samples, whole.few_events), (0.0, 101, false));
+    assert!(whole.objective.is_some_and(|objective| objective.error == 0.0 && objective.value > 0.0), "{whole:?}");
+    sampling.judge.samples = 100;
+    let part = judge_point(mean(101), centre, &sampling).unwrap();
+    assert!(part.stationarity.upper > 1.0 && part.samples == 100, "{part:?}");
+}
+
+#[test]
+fn what_was_taken_before_a_run_counts_within_its_limits() {
+    let mut settings = Settings::default();
+    (settings.limits.samples, settings.sampling.judge.samples) = (Some(2000), 40);
+    let start = Candidate { x: &[0.0], row_multipliers: &[], bound_multipliers: &[0.0] };
+    let (_, before) = judge_before(mean(1000), start, &settings.sampling).unwrap();
+    assert_eq!((before.gradient, before.total()), (40, 40));
+    assert_ne!(
+        judge_before(mean(1000), start, &settings.sampling).unwrap().0,
+        judge_point(mean(1000), start, &settings.sampling).unwrap(),
+        "a pilot sees other samples"
+    );
+    let mut solver = Solver::sampled_after(mean(1000), settings, before).unwrap();
+    let report = solver.run(&mut Silent);
+    assert!(report.samples.gradient > 40 && report.samples.total() <= 2000, "{:?}", report.samples);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Judging a point with multipliers that come from elsewhere, such as a report that was read from a file.
 
-use tangor_problem::{Access, Accesses, Counted, Draw, KktPoint, KktResiduals, Meta, MetaError, SampledProblem};
+use tangor_problem::{Access, Accesses, Counted, Draw, KktPoint, KktResiduals, Meta, MetaError, SampledProblem, Samples};
 
 use crate::form::oracle::{check, trouble};
 use crate::form::quantity::Quantity;
@@ -11,8 +11,9 @@ use crate::kernel::vector::norm;
 use crate::noise::random::Stream;
 use crate::{Averaged, Bounded, Error, Sampling, Verdict};
 
-/// The first of the three streams of draws that no run uses.
+/// The first of the three streams of draws that no run uses, and the first of those of a pilot.
 const FRESH: u64 = 6;
+const PILOT: u64 = 9;
 
 /// A point with multipliers, in the signs of a [`Report`](crate::Report).
 #[derive(Clone, Copy, Debug)]
@@ -25,9 +26,29 @@ pub struct Candidate<'a> {
     pub bound_multipliers: &'a [f64],
 }
 
-/// Judges a point on `sampling.judge.samples` samples of each function that no run with the same seed has seen. Where all functions are
-/// exact, so is the verdict: each bound is its residual.
+/// Judges a point on `sampling.judge.samples` samples of each function that no run with the same seed has seen, nor its pilot. A population
+/// with no more members than that is judged as a whole. Where all functions are exact, or judged as a whole, so is the verdict: each
+/// bound is its residual.
 pub fn judge_point<S: SampledProblem>(problem: S, candidate: Candidate, sampling: &Sampling) -> Result<Verdict, Error> {
+    Ok(judge_on(FRESH, problem, candidate, sampling)?.0)
+}
+
+/// The same before a run, to learn how large the noise is: on samples that neither the run nor a later [`judge_point`] sees. With the
+/// samples that it took, for [`Solver::sampled_after`](crate::Solver::sampled_after).
+pub fn judge_before<S: SampledProblem>(
+    problem: S,
+    candidate: Candidate,
+    sampling: &Sampling,
+) -> Result<(Verdict, Samples), Error> {
+    judge_on(PILOT, problem, candidate, sampling)
+}
+
+fn judge_on<S: SampledProblem>(
+    stream: u64,
+    problem: S,
+    candidate: Candidate,
+    sampling: &Sampling,
+) -> Result<(Verdict, Samples), Error> {
     sampling.validate()?;
     let meta = problem.meta().clone();
     meta.validate().map_err(|source| Error::Problem { name: meta.name.clone(), source })?;
@@ -35,12 +56,12 @@ pub fn judge_point<S: SampledProblem>(problem: S, candidate: Candidate, sampling
     let wrong = |error: MetaError| Error::Point { reason: error.to_string() };
     let batches = sampling.judge.batches;
     let size = sampling.judge.samples.div_ceil(batches);
-    let mut sampler = Sampler::new(problem, &meta, sampling);
+    let mut sampler = Sampler::new(problem, &meta, sampling, stream);
     let (mut errors, mut gradient) = (SampleMean::new(meta.n()), SampleMean::new(meta.n()));
     let (mut values, mut jacobian) = (SampleMean::new(meta.m()), SampleMean::new(meta.jacobian_len()));
     let (mut objective, mut can_tell) = (SampleMean::new(1), meta.has_objective);
     let mut events = Events::new(meta.m());
-    let events_matter = meta.m() > 0 && SampledProblem::accesses(&sampler.problem).constraints.is_sampled();
+    let events_matter = meta.m() > 0 && sampler.is_noisy(1);
     for batch in 0..batches {
         match sampler.sample(&meta, candidate.x, size, batch == 0)? {
             Some(value) => objective.add(&[value]),
@@ -61,7 +82,8 @@ pub fn judge_point<S: SampledProblem>(problem: S, candidate: Candidate, sampling
     let bounded = |value: f64, error: f64| Bounded::new(value, factor.above * error, factor.around * error);
     let jacobian_noise = factor.both * jacobian.standard_error();
     let infeasible = slope_noise(norm(&jacobian.mean), residuals.feasibility, factor.both * noise, jacobian_noise);
-    Ok(Verdict {
+    let samples = sampler.problem.samples();
+    let verdict = Verdict {
         stationarity: bounded(residuals.stationarity, error),
         feasibility: bounded(residuals.feasibility, noise),
         complementarity: bounded(residuals.complementarity, norm(&inequalities) * noise),
@@ -69,9 +91,10 @@ pub fn judge_point<S: SampledProblem>(problem: S, candidate: Candidate, sampling
         objective: can_tell.then(|| Averaged { value: objective.mean[0], error: factor.around * objective.standard_error() }),
         confidence: sampling.judge.confidence,
         few_events: events_matter && events.are_few(size * batches),
-        samples: sampler.problem.samples().total(),
+        samples: samples.total(),
         iteration: 0,
-    })
+    };
+    Ok((verdict, samples))
 }
 
 impl Candidate<'_> {
@@ -103,39 +126,63 @@ impl Candidate<'_> {
 struct Sampler<S> {
     problem: Counted<S>,
     streams: [Stream; 3],
+    /// How each function is had; a whole population is as good as exact.
+    accesses: [Access; 3],
+    /// The members of each population that is evaluated as a whole.
+    whole: [Option<u64>; 3],
     draws: Vec<Draw>,
     batch: [Vec<f64>; 3],
+    objective: Option<f64>,
 }
 
 impl<S: SampledProblem> Sampler<S> {
-    fn new(problem: S, meta: &Meta, sampling: &Sampling) -> Self {
+    fn new(problem: S, meta: &Meta, sampling: &Sampling, stream: u64) -> Self {
         let batch = [meta.n(), meta.m(), meta.jacobian_len()].map(|length| vec![0.0; length]);
-        let streams = [0, 1, 2].map(|number| Stream::new(sampling.seed, FRESH + number, sampling.replacement));
-        Sampler { problem: Counted::new(problem), streams, draws: Vec::new(), batch }
+        let streams = [0, 1, 2].map(|number| Stream::new(sampling.seed, stream + number, sampling.replacement));
+        let Accesses { gradient, constraints, jacobian } = problem.accesses();
+        let accesses = [gradient, constraints, jacobian];
+        let whole = accesses.map(|access| match access {
+            Access::Finite(members) if members <= sampling.judge.samples as u64 => Some(members),
+            _ => None,
+        });
+        Sampler { problem: Counted::new(problem), streams, accesses, whole, draws: Vec::new(), batch, objective: None }
     }
 
-    /// What is exact is evaluated once. Gives the objective over the draws of the gradient, where the problem can tell.
-    fn sample(&mut self, meta: &Meta, x: &[f64], size: usize, first: bool) -> Result<Option<f64>, Error> {
-        let mut objective = None;
-        let Accesses { gradient, constraints, jacobian } = SampledProblem::accesses(&self.problem);
-        for (k, (source, access)) in Quantity::ALL.into_iter().zip([gradient, constraints, jacobian]).enumerate() {
-            let needed = source.is_needed(meta) && (first || access != Access::Exact);
-            if needed || source == Quantity::Gradient {
-                self.streams[k].draw(access, if access.is_sampled() { size } else { 0 }, &mut self.draws);
+    /// Whether a function differs from batch to batch.
+    fn is_noisy(&self, k: usize) -> bool {
+        self.accesses[k].is_sampled() && self.whole[k].is_none()
+    }
+
+    fn draw(&mut self, k: usize, size: usize) {
+        match self.whole[k] {
+            Some(members) => {
+                self.draws.clear();
+                self.draws.extend((0..members).map(Draw));
             }
-            if source == Quantity::Gradient && meta.has_objective {
+            None => {
+                let size = if self.accesses[k].is_sampled() { size } else { 0 };
+                self.streams[k].draw(self.accesses[k], size, &mut self.draws);
+            }
+        }
+    }
+
+    /// What has no noise is evaluated once. Gives the objective over the draws of the gradient, where the problem can tell.
+    fn sample(&mut self, meta: &Meta, x: &[f64], size: usize, first: bool) -> Result<Option<f64>, Error> {
+        for (k, source) in Quantity::ALL.into_iter().enumerate() {
+            if !(source.is_needed(meta) && (first || self.is_noisy(k))) {
+                continue;
+            }
+            self.draw(k, size);
+            if source == Quantity::Gradient {
                 // It is only reported: nothing fails with it.
                 let value = self.problem.objective(x, &self.draws).and_then(Result::ok);
-                objective = value.filter(|value| value.is_finite());
-            }
-            if !needed {
-                continue;
+                self.objective = value.filter(|value| value.is_finite());
             }
             let done = source.evaluate(&mut self.problem, x, &self.draws, &mut self.batch[k]);
             let done = done.map_err(|failure| trouble(source.function(), failure));
             let done = done.and_then(|()| check(meta, source.function(), &self.batch[k]));
             done.map_err(|trouble| Error::Point { reason: trouble.into_failure().message })?;
         }
-        Ok(objective)
+        Ok(self.objective)
     }
 }

@@ -1,7 +1,7 @@
 //! The step of the stochastic method: the same directions from estimates, a stepsize without a merit test, and estimates at the new
 //! point. Values of the objective are never needed.
 
-use tangor_problem::SampledProblem;
+use tangor_problem::{SampledProblem, Samples};
 
 use crate::form::oracle::Trouble;
 use crate::judging::judge::Judge;
@@ -68,8 +68,15 @@ impl Average {
 impl<S: SampledProblem> Solver<S> {
     /// A run on a problem whose functions, or some of them, can only be sampled.
     pub fn sampled(problem: S, settings: Settings) -> Result<Self, Error> {
+        Solver::sampled_after(problem, settings, Samples::default())
+    }
+
+    /// The same after samples that were taken for it, as by [`judge_before`](crate::judge_before): they are part of its counts, and
+    /// limits hold for all together.
+    pub fn sampled_after(problem: S, settings: Settings, before: Samples) -> Result<Self, Error> {
         let mut solver = Solver::unstarted(problem, settings, None)?;
         solver.prepare_sampling();
+        solver.oracle.problem.set_counts(solver.oracle.counts(), before);
         if let Err(trouble) = solver.evaluate_start() {
             solver.fail(trouble);
         }

@@ -71,16 +71,24 @@ impl<S: SampledProblem> Solver<S> {
         Some(same)
     }
 
+    /// The gradient of the objective at the point that is reported, where it was evaluated there at the end of an exact run.
+    pub fn confirmed_gradient(&self) -> Option<&[f64]> {
+        let known = self.outcome.confirmed.is_some() && self.oracle.meta().has_objective;
+        known.then(|| self.oracle.estimates.gradient.values())
+    }
+
     /// At the end of a run, whatever the reason, and only there: confirms, and says so where the functions give other values than before.
     pub(crate) fn conclude(&mut self, unusual: &mut Unusual) {
         if self.outcome.stop.is_none() {
             return;
         }
-        if !self.confirms() {
-            self.outcome.stop = None;
-        }
+        let confirms = self.confirms();
         if self.outcome.confirmed == Some(false) {
             unusual.insert(Event::Unrepeatable);
+        }
+        if !confirms {
+            // The run goes on, and ends elsewhere.
+            (self.outcome.stop, self.outcome.confirmed) = (None, None);
         }
     }
 }

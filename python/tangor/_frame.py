@@ -1,0 +1,61 @@
+"""Tables of features: how columns become numbers, and which column names groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+
+class Encoding:
+    """How the columns of a DataFrame become numbers: a category beyond the first is a feature of its own."""
+
+    def __init__(self, X: Any, without: list[Any]) -> None:
+        self.parts: list[tuple[Any, list[Any] | None]] = []
+        for column in X.columns:
+            if column not in without:
+                self.parts.append((column, None if is_number(X[column]) else sorted(X[column].dropna().unique(), key=str)[1:]))
+
+    def encode(self, X: Any) -> np.ndarray:
+        missing = [column for column, _ in self.parts if column not in X.columns]
+        if missing:
+            raise ValueError(f"the column {missing[0]!r} is missing")
+        made = []
+        for column, categories in self.parts:
+            values = X[column]
+            made += [np.asarray(values, dtype=float)] if categories is None else [np.asarray(values == one, dtype=float) for one in categories]
+        return np.column_stack(made) if made else np.zeros((len(X), 0))
+
+
+def encoding(X: Any, without: list[Any]) -> Encoding | None:
+    """None: all columns are numbers, and scikit-learn's own checks do."""
+    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+        return None
+    numbers = all(is_number(X[column]) for column in X.columns) if X.columns.is_unique else True
+    return None if numbers and not without else Encoding(X, without)
+
+
+def is_number(values: Any) -> bool:
+    return getattr(values.dtype, "kind", "O") in "biuf"
+
+
+def is_here(column: Any, names: list[Any]) -> bool:
+    return column in names or isinstance(column, (int, np.integer))
+
+
+def column(X: Any, groups: Any, name: Any, names: list[Any]) -> np.ndarray:
+    """The column that says to which group a row belongs."""
+    for table in (groups, X):
+        if table is None:
+            continue
+        if hasattr(table, "columns") and name in table.columns:
+            return np.asarray(table[name])
+        if isinstance(table, Mapping) and name in table:
+            return np.asarray(table[name])
+    if isinstance(name, (int, np.integer)) and not hasattr(X, "columns"):
+        table = np.asarray(X)
+        if -table.shape[1] <= name < table.shape[1]:
+            return np.asarray(table[:, name])
+    known = list(getattr(groups, "columns", groups or ())) + names
+    raise ValueError(f"there is no column {name!r} that names groups; known columns: {', '.join(map(str, known)) or 'none'}")

@@ -1,0 +1,71 @@
+"""Numbers that people give: vectors, one number for all, whole numbers. What is none is named in a sentence."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+
+
+def real_vector(values: Any, what: str) -> np.ndarray:
+    """A vector of real numbers of its own, or a sentence that says what is wrong with it."""
+    try:
+        array = np.atleast_1d(np.asarray(values))
+    except ValueError as error:
+        raise ValueError(f"{what} is no vector of numbers: {error}") from error
+    if array.ndim != 1:
+        raise ValueError(f"{what} must have one dimension, but its shape is {array.shape}")
+    return real_array(array, what)
+
+
+def real_array(array: Any, what: str) -> np.ndarray:
+    """The same numbers as floats, contiguous; texts, complex numbers and None are refused."""
+    array = np.asarray(array)
+    if array.dtype.kind not in "biufO":
+        raise TypeError(f"{what} must be real numbers, but they are {array.dtype}")
+    if array.dtype.kind == "O" and any(value is None for value in array.flat):
+        raise TypeError(f"{what} must be real numbers, but one of them is None")
+    try:
+        return np.array(array, dtype=float, order="C")
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{what} must be real numbers: {error}") from error
+
+
+def spread(values: Any, count: int, what: str) -> np.ndarray:
+    """One number for each of `count`, or one for all."""
+    array = np.asarray(values)
+    array = real_array(array.reshape(-1) if array.ndim != 1 else array, what)
+    if array.size not in (1, count):
+        raise ValueError(f"{what} has {array.size} numbers, but {count} are needed (or one for all)")
+    return np.full(count, array[0]) if array.size != count else array
+
+
+def whole_number(value: Any, what: str, least: int = 1) -> int:
+    """A whole number of at least `least`; 1e6 is one, too."""
+    if not is_real(value):
+        raise TypeError(f"{what} must be a whole number, not {value!r}")
+    if not math.isfinite(value) or int(value) != value:
+        raise ValueError(f"{what} must be a whole number, not {value!r}")
+    if value < least:
+        raise ValueError(f"{what} must be at least {least}, not {value!r}")
+    return int(value)
+
+
+def is_real(value: Any) -> bool:
+    """Whether it is one real number; what is true or false is none."""
+    return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+
+
+def real_number(value: Any, what: str) -> float:
+    """A number that is no NaN; what is not within its range the solver refuses itself."""
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"{what} must be a number, not {value!r}")
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{what} must be a number, not {value!r}") from None
+    if np.isnan(number):
+        raise ValueError(f"{what} must be a number, not NaN")
+    return number

@@ -1,0 +1,58 @@
+"""What a noisy run can certify, from the noise at its start and its budget."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from . import _options, _tangor
+from ._result import RESIDUALS
+from ._sampled_problem import SampledProblem
+
+#: The most samples of each function that tell how large the noise is, the fewest, and the share of the budget that they may take.
+MOST, FEWEST, SHARE = 400, 10, 0.05
+#: The tolerance where whole populations are judged, and there is no noise; and where a function has no value at the start.
+WHOLE, UNKNOWN = 1e-4, 1e-3
+#: Samples that the pilot took: of gradient, constraints and Jacobian.
+Taken = tuple[int, int, int]
+
+
+def chosen_tolerance(problem: SampledProblem, tree: dict[str, Any], budget: int) -> tuple[str, Taken]:
+    """Puts the tolerances that nobody gave into the settings. Says how they were chosen, and how many samples that took."""
+    given = tree.get("tolerance", {})
+    if not isinstance(given, dict) or all(name in given for name in RESIDUALS):
+        return "given", (0, 0, 0)
+    found, chosen, taken = attainable(problem, tree, budget)
+    tree["tolerance"] = {**found, **given}
+    return (f"{chosen}; partly given" if any(name in given for name in RESIDUALS) else chosen), taken
+
+
+def attainable(problem: SampledProblem, tree: dict[str, Any], budget: int) -> tuple[dict[str, float], str, Taken]:
+    """The tolerance that fresh samples can certify: three times the confidence margin that a tenth of the budget will have.
+
+    The margin of a mean is `k sigma / sqrt(N)`; a pilot at the start tells `k sigma` of each function.
+    """
+    functions = max(len(problem._sampled()), 1)
+    judged = 0.1 * budget / functions
+    if problem.members is not None and judged >= problem.members:
+        return dict.fromkeys(RESIDUALS, WHOLE), "all members are judged: 1e-4", (0, 0, 0)
+    if 2 * FEWEST * functions > budget:
+        raise ValueError(f"{budget} samples are too few to choose a tolerance from: give tol, or at least {2 * FEWEST * functions} samples")
+    size = int(min(MOST, max(FEWEST, SHARE * budget / functions)))
+    judge = {**tree["sampling"].get("judge", {}), "samples": size, "batches": 20 if size >= 100 else 10}
+    settings = _options.to_json({"sampling": {**tree["sampling"], "judge": judge}})
+    text, taken = _tangor.pilot(problem._model, problem._projected_start(), settings)
+    if text is None:
+        return dict.fromkeys(RESIDUALS, UNKNOWN), "a function has no value at the start: 1e-3", taken
+    verdict = json.loads(text)
+
+    def margin(residual: str) -> float:
+        value = verdict[residual]
+        return max(1e-6, 3.0 * (value["upper"] - value["value"]) * float(np.sqrt(size / (0.5 * judged))))
+
+    stationarity, feasibility = margin("stationarity"), margin("feasibility")
+    chosen = f"three times the margin that a tenth of {budget} samples leaves, at confidence {judge['confidence']:g}"
+    worst = max(stationarity, feasibility)
+    return {"stationarity": worst, "feasibility": feasibility, "complementarity": worst}, chosen, taken

@@ -1,0 +1,207 @@
+"""`tangor.SampledProblem`: functions that are averages over draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from . import _inputs, _tangor
+from ._described import Described
+from ._numbers import real_vector, whole_number
+from ._problem import statement
+from ._threads import Threads, read_threads
+
+#: The functions that may be sampled.
+THREE = ("gradient", "constraints", "jacobian")
+
+
+class SampledProblem(Described):
+    """minimise E F(x, xi)   subject to   c_lower <= E C(x, xi) <= c_upper,   lower <= x <= upper.
+
+    A draw is an integer that stands for one `xi`: the same integer is the same `xi` at every `x`. Functions get an array of draws (uint64)
+    and give the average over them.
+
+    Parameters
+    ----------
+    x0 : array
+        Where to start.
+    evaluate : function of (x, draws)
+        All three at once: it gives the tuple `(gradient, constraints, jacobian)`; the last two are None if there are no constraints.
+    gradient, constraints, jacobian : functions of (x, draws)
+        Instead of `evaluate`, one by one.
+    sample : function of (x, rng)
+        Instead of these, for one draw: it gives `(gradient, constraints, jacobian)` with randomness from the NumPy generator `rng`, which
+        is seeded by the draw.
+    objective : function of (x, draws)
+        Values of the objective, where they can be told; they are only reported.
+    members : int
+        The functions are averages over a population of so many members; draws are 0 ... members - 1. Without it draws have no end.
+    exact : names out of "gradient", "constraints", "jacobian"
+        Functions without noise; draws do not matter to them.
+    threads : int
+        The functions may be called from so many threads at once; without it they are called from the thread of the run alone. `sample`
+        gets its draws one by one, the others portions of 8 draws, so that any number of threads gives the same bits.
+    bounds, c_lower, c_upper, sparsity, name, variable_names, row_names
+        As for `tangor.Problem`.
+
+    `evaluate`, `constraints` and `jacobian` are called once, with draw 0, when the problem is made, to see what they give.
+
+    >>> import numpy as np, tangor
+    >>> def sample(x, rng):                      # a demand that is uniform between 0 and 2
+    ...     xi = rng.uniform(0, 2, 2)
+    ...     return x - xi, x.sum(), np.ones(2)
+    >>> problem = tangor.SampledProblem([0.0, 0.0], sample=sample, exact=("constraints", "jacobian"), c_upper=1.5)
+    >>> result = tangor.minimize_sampled(problem, samples=100_000)
+    >>> bool(abs(result.x - 0.75).max() < 0.05)
+    True
+    """
+
+    def __init__(
+        self,
+        x0: Any,
+        evaluate: Callable[..., Any] | None = None,
+        *,
+        gradient: Callable[..., Any] | None = None,
+        constraints: Callable[..., Any] | None = None,
+        jacobian: Callable[..., Any] | None = None,
+        sample: Callable[..., Any] | None = None,
+        objective: Callable[..., Any] | None = None,
+        members: int | None = None,
+        exact: Sequence[str] = (),
+        threads: int | None = None,
+        bounds: Any = None,
+        c_lower: Any = -np.inf,
+        c_upper: Any = np.inf,
+        sparsity: Any = None,
+        name: str = "problem",
+        variable_names: Sequence[str] = (),
+        row_names: Sequence[str] = (),
+    ) -> None:
+        pool = read_threads(threads)
+        if sample is not None and evaluate is None:
+            evaluate, pool = one_by_one(sample, pool), None
+        if evaluate is None and gradient is None and constraints is None:
+            raise TypeError("a function is missing: give evaluate, sample, or gradient (with constraints and jacobian)")
+        if (constraints is None) != (jacobian is None):
+            raise TypeError("constraints and jacobian belong together: give both or none")
+        self.members = None if members is None else whole_number(members, "members")
+        self.exact = read_exact(exact)
+        start = real_vector(x0, "x0")
+        lower, upper = _inputs.read_bounds(bounds, start.size)
+        blocks = _inputs.Blocks(start, lower, upper)
+        draws = np.zeros(1, dtype=np.uint64)
+        if evaluate is not None:
+            three = evaluate(blocks.x0.copy(), draws)
+            if not (isinstance(three, tuple) and len(three) == 3):
+                raise TypeError("evaluate(x, draws) must give a tuple of three: gradient, constraints and Jacobian")
+            has_objective, c, jac = three[0] is not None, three[1], three[2]
+        else:
+            has_objective = gradient is not None
+            c = constraints(blocks.x0.copy(), draws) if constraints is not None else None
+            jac = jacobian(blocks.x0.copy(), draws) if jacobian is not None else None
+        pattern = None
+        if c is not None:
+            if sparsity is None and hasattr(jac, "tocsr"):
+                raise ValueError("a sparse Jacobian of a noisy problem needs sparsity, a matrix with entries where it may have any")
+            pattern = blocks.add_fused(c, _inputs.Limits(c_lower, c_upper), sparsity, None)
+        given = statement(name, start, (lower, upper), None, blocks, has_objective, None, variable_names, row_names)
+
+        def call(function: Any) -> Any:
+            if function is None:
+                return None
+            return (function if pool is None else pool.averaging(function), (), False)
+
+        given.update(
+            pattern=pattern, evaluate=call(evaluate), objective=call(objective), gradient=call(gradient),
+            constraints=call(constraints), jacobian=call(jacobian),
+        )  # fmt: skip
+        keys = ("gradient_members", "constraint_members", "jacobian_members")
+        given.update({key: 0 if name in self.exact else self.members for key, name in zip(keys, THREE)})
+        self._model = _tangor.Model.sampled(given)
+
+    def _sampled(self) -> list[str]:
+        """The functions that are asked for, and can only be sampled."""
+        asked = {"gradient": self.has_objective, "constraints": self.m > 0, "jacobian": self.m > 0}
+        return [name for name in THREE if asked[name] and name not in self.exact]
+
+    def f(self, x: Any, draws: Any) -> float:
+        """The average objective over draws; NaN when it cannot be told."""
+        return float(self._model.objective(real_vector(x, "x"), _draws(draws)))
+
+    def grad(self, x: Any, draws: Any) -> np.ndarray:
+        """The average gradient over draws."""
+        return self._model.gradient(real_vector(x, "x"), _draws(draws))
+
+    def c(self, x: Any, draws: Any) -> np.ndarray:
+        """The average constraints over draws."""
+        return self._model.constraints(real_vector(x, "x"), _draws(draws))
+
+    def jac(self, x: Any, draws: Any) -> csr_array:
+        """The average Jacobian over draws."""
+        return self._matrix(self._model.jacobian(real_vector(x, "x"), _draws(draws)))
+
+
+def _draws(draws: Any) -> list[int]:
+    return [whole_number(draw, "a draw", 0) for draw in np.atleast_1d(draws).tolist()]
+
+
+def read_exact(exact: Any) -> tuple[str, ...]:
+    """Names of functions."""
+    names = (exact,) if isinstance(exact, str) else tuple(exact)
+    for name in names:
+        if name not in THREE:
+            raise ValueError(f"exact names functions out of {', '.join(map(repr, THREE))}, not {name!r}")
+    return names
+
+
+def one_by_one(sample: Callable[..., Any], threads: Threads | None) -> Callable[..., Any]:
+    """The average over draws of a function that takes one at a time, each with a generator that it seeds."""
+
+    def alone(x: np.ndarray, draw: Any) -> Any:
+        return sample(x, np.random.default_rng(int(draw)))
+
+    def answers(x: np.ndarray, draws: np.ndarray) -> Any:
+        if threads is None:
+            return (alone(x, draw) for draw in draws)
+        # An array for each, since a function may write into what it gets.
+        return threads.map(lambda draw: alone(x.copy(), draw), draws)
+
+    def evaluate(x: np.ndarray, draws: np.ndarray) -> tuple[Any, Any, Any]:
+        sums: list[Any] = [None, None, None]
+        for parts in answers(x, draws if draws.size else np.zeros(1, dtype=np.uint64)):
+            if not (isinstance(parts, tuple) and len(parts) == 3):
+                raise TypeError("sample(x, rng) must give a tuple of three: gradient, constraints and Jacobian")
+            for k, part in enumerate(parts):
+                if part is not None:
+                    value = np.asarray(part, dtype=float)
+                    sums[k] = value if sums[k] is None else sums[k] + value
+        count = max(draws.size, 1)
+        g, c, jac = (None if total is None else total / count for total in sums)
+        return g, c, jac
+
+    return evaluate
+
+
+def as_sampled(problem: Any, x0: Any, rest: dict[str, Any]) -> SampledProblem:
+    """A problem from a function or from an object that has the same attributes."""
+    if isinstance(problem, SampledProblem):
+        if rest:
+            raise TypeError(f"a SampledProblem has its own {next(iter(rest))}: leave it out")
+        return problem if x0 is None else problem._starting_at(real_vector(x0, "x0"))
+    if hasattr(problem, "evaluate") or hasattr(problem, "gradient") or hasattr(problem, "sample"):
+        names = ("evaluate", "gradient", "constraints", "jacobian", "sample", "objective", "sparsity", "name", "variable_names", "row_names",
+                 "members", "exact", "threads", "bounds", "c_lower", "c_upper")  # fmt: skip
+        found = {name: getattr(problem, name) for name in names if getattr(problem, name, None) is not None}
+        found.update(rest)
+        start = x0 if x0 is not None else getattr(problem, "x0", None)
+        if start is None:
+            raise TypeError("x0, where to start, is missing")
+        return SampledProblem(start, found.pop("evaluate", None), **found)
+    if callable(problem):
+        if x0 is None:
+            raise TypeError("x0, where to start, is missing")
+        return SampledProblem(x0, problem, **rest)
+    raise TypeError(f"the problem is a {type(problem).__name__}, but must be a SampledProblem, an object like it or a function")

@@ -1,0 +1,107 @@
+"""Ctrl-C at any moment: the best point so far comes back, and before the first iteration that is the start."""
+
+import signal
+import threading
+
+import numpy as np
+import pytest
+from scipy.optimize import NonlinearConstraint
+
+import tangor
+
+X = [-1.2, 1.0]
+
+
+def rosenbrock(x):
+    return 100 * (x[1] - x[0] ** 2) ** 2 + (1 - x[0]) ** 2
+
+
+def interrupting(function, at):
+    """The function, during whose call number `at` Ctrl-C is pressed."""
+    calls = []
+
+    def called(*args):
+        calls.append(1)
+        if len(calls) == at:
+            signal.raise_signal(signal.SIGINT)
+        return function(*args)
+
+    return called
+
+
+@pytest.mark.parametrize("at", [1, 2, 3, 4, 5, 6, 9, 20])
+def test_the_best_point_comes_back_whenever_it_was_pressed(at):
+    result = tangor.minimize(interrupting(rosenbrock, at), X)
+    assert result.stop == "user" and result.status == 99 and not result.success
+    if result.nit == 0:
+        np.testing.assert_array_equal(result.x, X)
+    assert result.x.shape == (2,) and "interrupted" in result.message
+    assert not np.isfinite(result.fun) or result.fun <= rosenbrock(np.array(X))
+    str(result), result._repr_html_(), result.to_frame()
+
+
+@pytest.mark.parametrize("at", [1, 2, 3, 5])
+def test_in_constraints_and_jacobians(at):
+    circle = {"lb": 1, "ub": 1}
+    for rows in (
+        NonlinearConstraint(interrupting(lambda x: x @ x, at), **circle),
+        NonlinearConstraint(lambda x: x @ x, **circle, jac=interrupting(lambda x: 2 * x, at)),
+        {"type": "eq", "fun": interrupting(lambda x: x @ x - 1, at)},
+    ):
+        result = tangor.minimize(rosenbrock, X, bounds=[(-1, 2)] * 2, constraints=rows, tol=1e-300)
+        assert result.stop == "user"
+        if result.nit == 0:
+            np.testing.assert_array_equal(result.x, [-1.0, 1.0])
+
+
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_in_a_function_for_all(at):
+    def evaluate(x):
+        return float(x @ x), 2 * x, None, None
+
+    result = tangor.minimize(tangor.Problem(X, evaluate=interrupting(evaluate, at)), tol=1e-300)
+    assert result.stop == "user" and (at > 1 or list(result.x) == X)
+
+
+@pytest.mark.parametrize("at", [1, 2, 30, 100])
+def test_in_a_noisy_run(at):
+    def evaluate(x, draws):
+        return x - np.random.default_rng(int(draws[0])).normal(size=2), None, None
+
+    result = tangor.minimize_sampled(interrupting(evaluate, at), X, samples=200_000)
+    assert result.stop == "user" and result.x.shape == (2,)
+    if at <= 2:
+        np.testing.assert_array_equal(result.x, X)
+
+
+def test_who_asks_for_a_value_gets_the_exception():
+    problem = tangor.Problem(X, f=interrupting(rosenbrock, 1))
+    with pytest.raises(KeyboardInterrupt):
+        problem.f(X)
+    problem = tangor.Problem(X, f=interrupting(rosenbrock, 3))
+    with pytest.raises(KeyboardInterrupt):
+        tangor.check_derivatives(problem)
+
+
+def test_one_that_rust_alone_was_busy_with_is_not_late():
+    """Pressed while no function of Python's runs: the run sees it, at the latest when it ends."""
+    large = tangor.Problem._of(tangor._tangor.weighted_squares(200_000))
+    for delay in (0.2, 0.35):
+        threading.Timer(delay, signal.pthread_kill, (threading.get_ident(), signal.SIGINT)).start()
+        result = tangor.minimize(large, tol=1e-300, limits={"iterations": 100_000})
+        assert result.stop == "user" and np.isnan(result.jac).all()
+
+
+def test_what_a_handler_of_ones_own_raises_comes_back():
+    class Mine(Exception):
+        pass
+
+    def handler(number, frame):
+        raise Mine
+
+    old = signal.signal(signal.SIGUSR1, handler)
+    try:
+        with pytest.raises(Mine):
+            tangor.minimize(lambda x: signal.raise_signal(signal.SIGUSR1) or rosenbrock(x), X)
+    finally:
+        signal.signal(signal.SIGUSR1, old)
