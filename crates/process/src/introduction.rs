@@ -26,6 +26,16 @@ pub fn greeting(buffer: &mut Vec<u8>) -> serde_json::Result<()> {
     Ok(())
 }
 
+/// The introduction in a line, perhaps behind something that was printed without an end of its line; none where the line is something else.
+pub fn introduction_in(line: &[u8]) -> Option<&[u8]> {
+    let find = |text: &[u8]| line.windows(text.len()).position(|window| window == text);
+    let is_object = line.trim_ascii_start().starts_with(b"{");
+    match is_object {
+        true => find(b"\"tangor\"").map(|_| line),
+        false => find(b"{\"tangor\"").map(|start| &line[start..]),
+    }
+}
+
 /// What is known of the objective.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -171,6 +181,17 @@ fn bounds(given: Vec<Option<f64>>, none: f64) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_printed_before_is_told_from_the_introduction() {
+        let line = b"{\"tangor\": 1}".as_slice();
+        assert_eq!(introduction_in(line), Some(line));
+        assert_eq!(introduction_in(b"loading ... {\"tangor\": 1}"), Some(line));
+        assert_eq!(introduction_in(b" {\"name\": \"p\", \"tangor\": 1}").map(<[u8]>::len), Some(27));
+        for printed in [&b"Welcome to tangor!"[..], b"3", b"", b"\n", b"{}", b"{'tangor': 1}", b"[\"tangor\"]", b"\xff\x00"] {
+            assert_eq!(introduction_in(printed), None, "{}", String::from_utf8_lossy(printed));
+        }
+    }
 
     #[test]
     fn what_is_absent_has_its_documented_meaning() {

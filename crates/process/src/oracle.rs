@@ -1,3 +1,4 @@
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
@@ -5,13 +6,16 @@ use tangor_problem::{Access, Draw, Evaluation, Failure, Function, FunctionFailur
 
 use crate::child::Worker;
 use crate::error::{Ending, Error, Misdeed, OracleError, Question};
-use crate::introduction::{Introduction, LONGEST_INTRODUCTION, greeting};
+use crate::introduction::{Introduction, LONGEST_INTRODUCTION, greeting, introduction_in};
 use crate::message::{Payload, Reply, decode, reply};
 use crate::pipes::{Blockage, Pipes, Wait};
 use crate::settings::ProcessSettings;
 
 /// How long a process may take to end when its standard input is closed: an interpreter has to be taken down.
 const FAREWELL: Duration = Duration::from_secs(2);
+
+/// What a process may print before it introduces itself, in bytes.
+const MOST_PRINTED: usize = 1 << 20;
 
 /// How long after a lie a process may end by itself, so that its exit status can be told.
 const AFTER_A_LIE: Duration = Duration::from_millis(500);
@@ -31,7 +35,7 @@ impl Oracle {
     /// Starts a process and lets it introduce its problem.
     pub fn start(command: &str, settings: &ProcessSettings) -> Result<Oracle, Error> {
         let (mut worker, mut pipes) = Worker::start(command, settings)?;
-        match introduce(&mut pipes, &mut worker, settings.time_limit) {
+        match introduce(&mut pipes, &mut worker, settings) {
             Ok(introduction) => {
                 let (command, time_limit) = (command.to_string(), settings.time_limit);
                 Ok(Oracle { command, introduction, worker, pipes: Ok(pipes), time_limit, last_id: 0 })
@@ -223,13 +227,36 @@ impl Exchange<'_> {
     }
 }
 
-fn introduce(pipes: &mut Pipes, worker: &mut Worker, time_limit: Duration) -> Result<Introduction, Misdeed> {
-    let question = Question::Introduction;
+/// Greets, and passes over what a process prints before it introduces itself: a library that says hello does no harm.
+fn introduce(pipes: &mut Pipes, worker: &mut Worker, settings: &ProcessSettings) -> Result<Introduction, Misdeed> {
+    let (question, deadline) = (Question::Introduction, deadline(settings.time_limit));
     let mut message = pipes.buffer();
     greeting(&mut message).map_err(|error| unwritten(question, &error))?;
-    let wait = Wait { deadline: deadline(time_limit), has_ended: &mut || worker.has_ended() };
-    let line = pipes.line(message, LONGEST_INTRODUCTION, wait);
-    Introduction::read(line.map_err(|blockage| misdeed(blockage, question, time_limit))?)
+    let (mut printed, mut last) = (0, None);
+    loop {
+        let wait = Wait { deadline, has_ended: &mut || worker.has_ended() };
+        match pipes.line(std::mem::take(&mut message), LONGEST_INTRODUCTION, wait) {
+            Ok(line) => match introduction_in(line) {
+                Some(introduction) => return Introduction::read(introduction),
+                None => {
+                    if settings.pass_stderr {
+                        // Without a standard error of one's own there is nothing to be done.
+                        let _ = std::io::stderr().write_all(line);
+                    }
+                    printed += line.len();
+                    last = Some(line.to_vec());
+                }
+            },
+            Err(blockage) if last.is_none() || matches!(blockage, Blockage::Abandoned(_)) => {
+                return Err(misdeed(blockage, question, settings.time_limit));
+            }
+            // What it printed was meant to be the introduction.
+            Err(_) => printed = usize::MAX,
+        }
+        if printed > MOST_PRINTED {
+            return Introduction::read(&last.unwrap_or_default());
+        }
+    }
 }
 
 /// How many values an answer has.

@@ -114,6 +114,9 @@ fn exceptions_in_python_become_answers() {
 }
 
 const WITHOUT_GRADIENT: &str = "
+print('a print before the module is imported', flush=True)
+print({'does': 'no'}, 3, '{}', [], flush=True)
+print('harm, ', end='', flush=True)
 import oracle
 print('a print before the greeting does no harm', flush=True)
 oracle.serve('cubes', [1.0, 2.0], objective=lambda x, draws: x[0] ** 3 + x[1] ** 3, x_lower=[1.0, None])
