@@ -4,6 +4,7 @@
 //! are handed over at once; the values, and so the slopes, are the same bits.
 
 use numpy::{Complex64, PyArray1};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use tangor_problem::Meta;
@@ -170,6 +171,13 @@ fn points<'py>(py: Python<'py>, x: &[f64], scheme: Scheme, moved: &Moved) -> Vec
     (0..sides(scheme, moved)).map(at_side).collect()
 }
 
+/// What is real there lost the step on its way, as through `float(...)`: it would look like a slope of zero.
 fn imaginary<'py>(result: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    result.py().import("numpy")?.call_method1("imag", (result,))
+    let numpy = result.py().import("numpy")?;
+    match numpy.call_method1("iscomplexobj", (result,))?.is_truthy()? {
+        true => numpy.call_method1("imag", (result,)),
+        false => Err(PyTypeError::new_err(
+            "with differences \"cs\" functions are called at complex points and must give complex numbers there, but one gave real ones",
+        )),
+    }
 }

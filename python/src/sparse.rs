@@ -35,11 +35,6 @@ impl Rows {
         }
     }
 
-    /// Every entry of a matrix.
-    pub fn full(m: usize, n: usize) -> Self {
-        Rows { n, start: (0..=m).map(|i| i * n).collect(), columns: (0..m * n).map(|k| k % n).collect() }
-    }
-
     /// The values of a matrix, entries that it lacks being zero. An entry that this pattern lacks is refused unless it is zero.
     pub fn take(&self, result: &Bound<'_, PyAny>, out: &mut [f64], what: &str) -> PyResult<()> {
         if !result.hasattr("tocsr")? {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use numpy::PyReadonlyArray1;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use tangor_problem::{Meta, Pattern};
@@ -113,7 +113,7 @@ impl Statement {
         for block in wanted(data, "blocks")?.try_iter()? {
             statement.add(block?.cast_into::<PyDict>()?)?;
         }
-        statement.set_pattern();
+        statement.set_pattern()?;
         statement.meta.validate().map_err(|error| PyValueError::new_err(format!("{}: {error}", statement.meta.name)))?;
         Ok(statement)
     }
@@ -129,38 +129,44 @@ impl Statement {
         if pattern.as_ref().is_some_and(|pattern| pattern.m() != count) || first.0 + count > self.meta.m() {
             return Err(PyValueError::new_err("the rows of a block of constraints and those of its pattern disagree"));
         }
-        let length = pattern.as_ref().map_or(count * n, |pattern| pattern.columns.len());
+        let length = pattern.as_ref().map_or(count.saturating_mul(n), |pattern| pattern.columns.len());
         let linear = wanted(&given, "linear")?.extract::<Option<PyReadonlyArray1<'_, f64>>>()?;
         let kind = match (linear, wanted(&given, "value")?.extract::<Option<GivenCall>>()?) {
             (Some(values), _) if values.len()? == length => Kind::Linear(values.as_slice()?.to_vec()),
             (Some(_), _) => return Err(PyValueError::new_err("a linear block has not as many values as places")),
-            (None, Some(value)) => Kind::Nonlinear {
-                value: Call::new(value, given.py()),
-                slope: slope(&given, pattern.as_ref().or(Some(&Rows::full(count, n))), n)?,
-            },
+            (None, Some(value)) => {
+                Kind::Nonlinear { value: Call::new(value, given.py()), slope: slope(&given, pattern.as_ref(), n)? }
+            }
             (None, None) => Kind::Fused,
         };
         let label = wanted(&given, "label")?.extract()?;
-        let (rows, entries) = (first.0..first.0 + count, first.1..first.1 + length);
+        let (rows, entries) = (first.0..first.0 + count, first.1..first.1.saturating_add(length));
         self.blocks.push(Block { label, rows, entries, pattern, kind });
         Ok(())
     }
 
-    /// Dense where all blocks are.
-    fn set_pattern(&mut self) {
+    /// Dense where all blocks are. Some that are dense among others that are not may be too large for any memory.
+    fn set_pattern(&mut self) -> PyResult<()> {
         if self.blocks.iter().all(|block| block.pattern.is_none()) {
-            return;
+            return Ok(());
         }
+        let length = self.blocks.last().map_or(0, |last| last.entries.end);
         let (mut rows, mut columns) = (Vec::new(), Vec::new());
+        rows.try_reserve_exact(length).and_then(|()| columns.try_reserve_exact(length)).map_err(|_| {
+            PyMemoryError::new_err(format!("the Jacobian has {length} entries, too many for memory: state which are not zero"))
+        })?;
         for block in &self.blocks {
-            let full = Rows::full(block.rows.len(), self.meta.n());
-            let pattern = block.pattern.as_ref().unwrap_or(&full);
-            for row in 0..pattern.m() {
-                rows.extend(std::iter::repeat_n(block.rows.start + row, pattern.start[row + 1] - pattern.start[row]));
+            for row in 0..block.rows.len() {
+                let before = columns.len();
+                match &block.pattern {
+                    Some(pattern) => columns.extend_from_slice(&pattern.columns[pattern.start[row]..pattern.start[row + 1]]),
+                    None => columns.extend(0..self.meta.n()),
+                }
+                rows.extend(std::iter::repeat_n(block.rows.start + row, columns.len() - before));
             }
-            columns.extend_from_slice(&pattern.columns);
         }
         self.meta.jacobian = Pattern::Sparse { rows, columns };
+        Ok(())
     }
 }
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from . import _tangor
-from ._numbers import real_vector
+from ._described import Described
+from ._numbers import read_draws, real_vector
 
 
 class DerivativeCheck(dict[str, Any]):
@@ -50,11 +51,14 @@ def check_derivatives(problem: Any, x: Any = None, draws: Any = None) -> Derivat
     >>> print(check.worst["sentence"])
     gradient of the objective, column x[0]: given 6, differences give 12
     """
+    if not isinstance(problem, Described):
+        raise TypeError(f"the problem is a {type(problem).__name__}, but must be a Problem or a SampledProblem")
     point = problem.x0 if x is None else real_vector(x, "x")
+    if point.size != problem.n:
+        raise ValueError(f"x has {point.size} numbers, but {problem.name} has {problem.n} variables")
     members = getattr(problem, "members", None)
     if draws is None:
         draws = np.arange(8 if members is None else min(8, members))
-    data = problem._data
-    point = np.clip(point, data["x_lower"], data["x_upper"])
-    found = json.loads(_tangor.check(problem._model, point, [int(draw) for draw in np.atleast_1d(draws)]))
+    point = np.clip(point, problem._data["x_lower"], problem._data["x_upper"])
+    found = json.loads(_tangor.check(problem._model, point, read_draws(draws, members)))
     return DerivativeCheck(found)

@@ -79,7 +79,10 @@ def read_steps(step: Any, n: int) -> list[float]:
     """Relative steps of differences: none, one for all, or one for each variable."""
     if step is None:
         return []
-    return [float(h) for h in spread(step, n, "the relative step of differences")]
+    steps = spread(step, n, "the relative step of differences")
+    if not np.all(np.isfinite(steps)) or not np.all(steps):
+        raise ValueError(f"the relative step of differences must be finite and not zero, not {step!r}")
+    return [float(h) for h in steps]
 
 
 class Limits(NamedTuple):
@@ -243,7 +246,10 @@ def first_values(fun: Callable[..., Any], x0: np.ndarray, args: tuple[Any, ...],
     values = fun(x0.copy(), *args)
     if values is None:
         raise TypeError(f"{label} gave None, but must give numbers")
-    return real_vector(np.asarray(values).reshape(-1) if np.ndim(values) != 1 else values, f"what {label} gave")
+    shape = np.shape(values)
+    if sum(length != 1 for length in shape) > 1:
+        raise ValueError(f"{label} gave an array of shape {shape}, but must give a vector")
+    return real_vector(np.asarray(values).reshape(-1) if len(shape) != 1 else values, f"what {label} gave")
 
 
 def as_list(constraints: Any) -> Sequence[Any]:

@@ -29,6 +29,8 @@ def real_array(array: Any, what: str) -> np.ndarray:
         raise TypeError(f"{what} must be real numbers, but one of them is None")
     try:
         return np.array(array, dtype=float, order="C")
+    except OverflowError:
+        raise ValueError(f"{what} has a number that is too large for a float") from None
     except (TypeError, ValueError) as error:
         raise TypeError(f"{what} must be real numbers: {error}") from error
 
@@ -51,6 +53,15 @@ def whole_number(value: Any, what: str, least: int = 1) -> int:
     if value < least:
         raise ValueError(f"{what} must be at least {least}, not {value!r}")
     return int(value)
+
+
+def read_draws(draws: Any, members: int | None) -> list[int]:
+    """Numbers of samples: members of the population, if it has an end."""
+    read = [whole_number(draw, "a draw", 0) for draw in np.atleast_1d(draws).tolist()]
+    strange = [draw for draw in read if draw >= (2**64 if members is None else members)]
+    if strange:
+        raise ValueError(f"there is no draw {strange[0]}: the population has {members or 2**64} members")
+    return read
 
 
 def is_real(value: Any) -> bool:

@@ -9,7 +9,7 @@ import math
 import numbers
 from typing import Any
 
-from ._numbers import real_number
+from ._numbers import real_number, whole_number
 from ._schema import DEFAULTS, SECTIONS, Section
 from ._settings import Settings
 
@@ -64,7 +64,9 @@ def read(settings: Any, options: dict[str, Any] | None, keywords: dict[str, Any]
         if name in OTHER_NAMES:
             others[name] = value
         elif name in SCIPY_NAMES:
-            merge(tree, deepened(SCIPY_NAMES[name], value))
+            # As in SciPy, None is what nobody gave.
+            if value is not None:
+                merge(tree, deepened(SCIPY_NAMES[name], value))
         elif name.split(".")[0] in DEFAULTS:
             merge(tree, deepened(name, value.to_dict() if isinstance(value, Section) else value))
         elif name == "tol":
@@ -87,12 +89,27 @@ def to_json(tree: dict[str, Any]) -> str:
     """For the extension. NumPy's numbers are numbers, too."""
     if not tree:
         return "{}"
+    tree = _fitting(tree, DEFAULTS, "")
     try:
         return json.dumps(tree, default=_plain, allow_nan=False)
     except TypeError as error:
         raise TypeError(f"the settings are wrong: {error}") from None
     except ValueError as error:
         raise ValueError(f"the settings are wrong: {_not_finite(tree) or error}") from None
+
+
+def _fitting(value: Any, default: Any, path: str) -> Any:
+    """The same settings with whole numbers where whole numbers belong, as 1e3; what is no number where one belongs is named."""
+    if isinstance(value, Section):
+        return value.to_dict()
+    if isinstance(value, dict) and isinstance(default, dict):
+        return {name: _fitting(inner, default.get(name), f"{path}.{name}") for name, inner in value.items()}
+    if isinstance(default, bool) or not isinstance(default, (int, float)):
+        return value
+    try:
+        return whole_number(value, path[1:], 0) if isinstance(default, int) else real_number(value, path[1:])
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"the settings are wrong: {error}") from None
 
 
 def _not_finite(tree: Any, path: str = "") -> str:

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from . import _inputs, _tangor
 from ._described import Described
-from ._numbers import real_vector, whole_number
+from ._numbers import read_draws, real_vector, whole_number
 from ._problem import statement
 from ._threads import Threads, read_threads
 
@@ -81,6 +81,13 @@ class SampledProblem(Described):
         row_names: Sequence[str] = (),
     ) -> None:
         pool = read_threads(threads)
+        functions = {"evaluate": evaluate, "sample": sample, "gradient": gradient, "constraints": constraints, "jacobian": jacobian}
+        for what, function in {**functions, "objective": objective}.items():
+            if function is not None and not callable(function):
+                raise TypeError(f"{what} is a {type(function).__name__}, which cannot be called")
+        given_ones = [what for what, function in functions.items() if function is not None]
+        if len(given_ones) > 1 and given_ones[0] in ("evaluate", "sample"):
+            raise TypeError(f"{given_ones[0]} stands for all functions: leave {given_ones[1]} out")
         if sample is not None and evaluate is None:
             evaluate, pool = one_by_one(sample, pool), None
         if evaluate is None and gradient is None and constraints is None:
@@ -129,23 +136,19 @@ class SampledProblem(Described):
 
     def f(self, x: Any, draws: Any) -> float:
         """The average objective over draws; NaN when it cannot be told."""
-        return float(self._model.objective(real_vector(x, "x"), _draws(draws)))
+        return float(self._model.objective(real_vector(x, "x"), read_draws(draws, self.members)))
 
     def grad(self, x: Any, draws: Any) -> np.ndarray:
         """The average gradient over draws."""
-        return self._model.gradient(real_vector(x, "x"), _draws(draws))
+        return self._model.gradient(real_vector(x, "x"), read_draws(draws, self.members))
 
     def c(self, x: Any, draws: Any) -> np.ndarray:
         """The average constraints over draws."""
-        return self._model.constraints(real_vector(x, "x"), _draws(draws))
+        return self._model.constraints(real_vector(x, "x"), read_draws(draws, self.members))
 
     def jac(self, x: Any, draws: Any) -> csr_array:
         """The average Jacobian over draws."""
-        return self._matrix(self._model.jacobian(real_vector(x, "x"), _draws(draws)))
-
-
-def _draws(draws: Any) -> list[int]:
-    return [whole_number(draw, "a draw", 0) for draw in np.atleast_1d(draws).tolist()]
+        return self._matrix(self._model.jacobian(real_vector(x, "x"), read_draws(draws, self.members)))
 
 
 def read_exact(exact: Any) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _options, _result, _tangor
+from ._described import Described
 from ._numbers import whole_number
 from ._problem import Problem
 from ._progress import adapted
@@ -23,6 +24,8 @@ class Solver:
     """
 
     def __init__(self, problem: Problem, *, settings: Any = None, tol: Any = None, **keywords: Any) -> None:
+        if not isinstance(problem, Described):
+            raise TypeError(f"the problem is a {type(problem).__name__}, but must be a Problem or a SampledProblem")
         settings_json = _options.to_json(_only_settings(settings, keywords, tol))
         model, first = problem._for_run()
         self._begin(problem, _tangor.Run(model, settings_json, first=first))

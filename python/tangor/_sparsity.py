@@ -11,7 +11,10 @@ from scipy.sparse import csr_array, issparse
 
 def read_pattern(sparsity: Any, rows: int, n: int, label: str) -> tuple[list[int], list[int]]:
     """Where entries may be, from a matrix whose entries are not zero there."""
-    matrix = csr_array(sparsity, copy=True)
+    try:
+        matrix = csr_array(sparsity, copy=True)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"the sparsity of {label} must be a matrix: {error}") from None
     if matrix.shape != (rows, n):
         raise ValueError(f"the sparsity of {label} has shape {matrix.shape}, but ({rows}, {n}) is needed")
     matrix.sum_duplicates()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array
 
 import tangor
 
@@ -105,11 +105,20 @@ ZOO = [
     ("options are a list", dict(fun=f, x0=X, options=[1]), TypeError, "dictionary"),
     ("an unknown setting", dict(fun=f, x0=X, merit={"rho1": 3}), ValueError, "unknown field `rho1`"),
     ("a setting out of range", dict(fun=f, x0=X, stepsize={"tau": 3}), ValueError, "between 0 and 1"),
-    ("a setting of the wrong kind", dict(fun=f, x0=X, limits={"iterations": "many"}), ValueError, "settings are wrong"),
+    ("a setting of the wrong kind", dict(fun=f, x0=X, limits={"iterations": "many"}), TypeError, "limits.iterations must be a whole number"),
+    ("a broken number of iterations", dict(fun=f, x0=X, options={"maxiter": 2.5}), ValueError, "limits.iterations must be a whole number"),
+    ("a negative number of iterations", dict(fun=f, x0=X, options={"maxiter": -1}), ValueError, "limits.iterations must be at least 0"),
+    ("a setting that is a text", dict(fun=f, x0=X, merit={"rho0": "1"}), TypeError, "merit.rho0 must be a number"),
+    ("a number too large", dict(fun=f, x0=[10**400, 1]), ValueError, "x0 has a number that is too large"),
+    ("a step of zero", dict(fun=f, x0=X, options={"finite_diff_rel_step": 0.0}), ValueError, "must be finite and not zero"),
+    ("a step that is NaN", dict(fun=f, x0=X, options={"finite_diff_rel_step": np.nan}), ValueError, "must be finite and not zero"),
+    ("a complex step that gets lost", dict(fun=lambda x: (x @ x).real, x0=X, jac="cs"), TypeError, "must give complex numbers"),
+    ("a matrix as constraint", dict(fun=f, x0=X, constraints={"type": "eq", "fun": lambda x: np.eye(2)}), ValueError, "must give a vector"),
+    ("a text as pattern", dict(fun=f, x0=X, constraints=circle(finite_diff_jac_sparsity="x")), TypeError, "sparsity .* must be a matrix"),
     ("settings of the wrong kind", dict(fun=f, x0=X, settings=3), TypeError, "tangor.Settings"),
     ("tol is a text", dict(fun=f, x0=X, tol="small"), TypeError, "tol must be a number"),
     ("tol is NaN", dict(fun=f, x0=X, tol=np.nan), ValueError, "tol must be a number, not NaN"),
-    ("NaN in a setting", dict(fun=f, x0=X, merit={"rho0": np.nan}), ValueError, "merit.rho0 is nan"),
+    ("NaN in a setting", dict(fun=f, x0=X, merit={"rho0": np.nan}), ValueError, "merit.rho0 must be a number, not NaN"),
     ("infinity in a setting", dict(fun=f, x0=X, options={"limits.seconds": np.inf}), ValueError, "limits.seconds is inf"),
     ("an option without a name", dict(fun=f, x0=X, options={3: 1}), TypeError, "an option has a name, not 3"),
     ("bounds is a number", dict(fun=f, x0=X, bounds=3), TypeError, "bounds is a int"),
@@ -234,3 +243,38 @@ def test_a_resumed_run_keeps_the_settings_that_are_not_changed(tmp_path):
     settings = tangor.Solver.resume(problem, tmp_path / "run.json", limits={"iterations": 3}).run().settings
     assert settings["limits"]["iterations"] == 3
     assert settings["tolerance"]["stationarity"] == 1e-3 and settings["metric"]["kind"] == "spectral"
+
+
+def test_large_sparse_jacobians_take_no_dense_memory():
+    n = 300_000
+    rows = NonlinearConstraint(lambda x: x, 0, 1, jac=lambda x: eye_array(n, format="csr"))
+    result = tangor.minimize(f, np.full(n, 0.5), jac=g, constraints=rows, options={"maxiter": 2})
+    assert result.constr[0].size == n
+    # A dense block of that size does not fit, which is told and kills nobody.
+    for more in ([], [NonlinearConstraint(lambda x: x, 0, 1)]):
+        with pytest.raises((MemoryError, ValueError), match="memory"):
+            tangor.minimize(f, np.full(n, 0.5), jac=g, constraints=[NonlinearConstraint(lambda x: x, 0, 1, jac=lambda x: x), rows][: 1 + len(more)])
+
+
+def test_numbers_that_are_whole_do_for_whole_numbers():
+    assert tangor.minimize(f, X, options={"maxiter": 1e3}).settings["limits"]["iterations"] == 1000
+    assert tangor.minimize(f, X, options={"maxiter": None, "gtol": None}).success
+    assert tangor.minimize(f, X, options={"maxiter": np.int64(7)}).settings["limits"]["iterations"] == 7
+
+
+def test_what_is_no_problem_is_refused_everywhere():
+    sampled = tangor.SampledProblem(X, lambda x, draws: (x, None, None), members=3)
+    for call, kind, message in (
+        (lambda: tangor.Solver(f), TypeError, "must be a Problem"),
+        (lambda: tangor.check_derivatives(f), TypeError, "must be a Problem"),
+        (lambda: tangor.check_derivatives(tangor.collection["HS71"], [1.0]), ValueError, "1 numbers, but HS71 has 4"),
+        (lambda: tangor.check_derivatives(sampled, draws="x"), TypeError, "a draw must be a whole number"),
+        (lambda: tangor.check_derivatives(sampled, draws=[-1]), ValueError, "at least 0"),
+        (lambda: sampled.grad(X, [7]), ValueError, "no draw 7: the population has 3 members"),
+        (lambda: tangor.SampledProblem(X, 3), TypeError, "evaluate is a int"),
+        (lambda: tangor.SampledProblem(X, gradient=3), TypeError, "gradient is a int"),
+        (lambda: tangor.SampledProblem(X, lambda x, d: (x, None, None), gradient=lambda x, d: x), TypeError, "leave gradient out"),
+        (lambda: tangor.Problem(X, evaluate=3), TypeError, "evaluate is a int"),
+    ):
+        with pytest.raises(kind, match=message):
+            call()
