@@ -161,9 +161,10 @@ impl LabelledBox {
         for log in &summary.outliers {
             canvas.circle(color, x, scale.y(*log));
         }
+        let runs = if self.values.len() == 1 { "1 run".to_string() } else { format!("{} runs", self.values.len()) };
         let median = 10f64.powf(summary.quartiles[1]);
         canvas.text(x, base + 37.0, Anchor::Middle, "mark", &format!("median {}", short(median)));
-        canvas.text(x, base + 52.0, Anchor::Middle, "mark", &format!("{} runs", self.values.len()));
+        canvas.text(x, base + 52.0, Anchor::Middle, "mark", &runs);
     }
 }
 

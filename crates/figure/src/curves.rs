@@ -3,15 +3,11 @@
 use std::fmt::Write;
 
 use crate::axis::Span;
-use crate::canvas::{Anchor, Canvas};
+use crate::canvas::Canvas;
 use crate::color;
+use crate::stack::{Stack, place};
 
 const WIDTH: f64 = 720.0;
-const LEFT: f64 = 84.0;
-const RIGHT: f64 = 28.0;
-const TOP: f64 = 100.0;
-const GAP: f64 = 48.0;
-const BOTTOM: f64 = 56.0;
 
 /// A figure of curves.
 #[derive(Clone, Debug)]
@@ -53,58 +49,34 @@ pub struct PointCurve {
 impl CurveFigure {
     /// Draws it.
     pub fn draw(&self) -> String {
-        let gaps = GAP * self.panels.len().saturating_sub(1) as f64;
-        let height = TOP + BOTTOM + self.panels.iter().map(|panel| panel.height).sum::<f64>() + gaps;
-        let mut canvas = Canvas::adaptive(WIDTH, height);
-        canvas.text(LEFT, 36.0, Anchor::Start, "headline", &self.title);
-        canvas.text(LEFT, 57.0, Anchor::Start, "subtitle", &self.subtitle);
+        let stack = Stack::new(WIDTH, self.panels.iter().map(|panel| panel.height));
+        let mut canvas = stack.begin(&self.title, &self.subtitle);
         let points = self.panels.iter().flat_map(|panel| &panel.curves).flat_map(|curve| &curve.points);
         let across = Span::covering(points.map(|(x, _)| *x).chain(self.mark));
-        let mut top = TOP;
-        for panel in &self.panels {
-            self.draw_panel(&mut canvas, panel, across, top);
-            top += panel.height + GAP;
+        for (panel, top) in self.panels.iter().zip(stack.tops()) {
+            self.draw_panel(&mut canvas, &stack, panel, across, top);
         }
-        let bottom = height - BOTTOM;
-        for (mark, text) in across.marks(8.0) {
-            canvas.text(x(across, mark), bottom + 18.0, Anchor::Middle, "mark", &text);
-        }
-        canvas.text((LEFT + WIDTH - RIGHT) / 2.0, bottom + 40.0, Anchor::Middle, "", &self.axis);
+        let marks = across.marks(8.0).into_iter().map(|(mark, text)| (place(across.position(mark), WIDTH), text));
+        stack.draw_axis(&mut canvas, marks, &self.axis);
         canvas.finish(&self.title)
     }
 
-    fn draw_panel(&self, canvas: &mut Canvas, panel: &CurvePanel, across: Span, top: f64) {
+    fn draw_panel(&self, canvas: &mut Canvas, stack: &Stack, panel: &CurvePanel, across: Span, top: f64) {
         let values = panel.curves.iter().flat_map(|curve| &curve.points).map(|(_, value)| *value);
         let up = Span::covering(values);
+        let x = |value: f64| place(across.position(value), WIDTH);
         let y = |value: f64| top + panel.height * (1.0 - up.position(value));
-        let (right, bottom) = (WIDTH - RIGHT, top + panel.height);
-        for (mark, text) in up.marks(4.0) {
-            canvas.line("grid", None, (LEFT, y(mark)), (right, y(mark)));
-            canvas.text(LEFT - 10.0, y(mark) + 4.0, Anchor::End, "mark", &text);
-        }
-        for (mark, _) in across.marks(8.0) {
-            canvas.line("grid", None, (x(across, mark), top), (x(across, mark), bottom));
-        }
-        canvas.line("axis", None, (LEFT, bottom), (right, bottom));
+        let bottom = top + panel.height;
+        let levels = up.marks(4.0).into_iter().map(|(mark, text)| (y(mark), text));
+        stack.draw_frame(canvas, &panel.title, (top, bottom), levels, across.marks(8.0).into_iter().map(|(mark, _)| x(mark)));
         if let Some(mark) = self.mark {
-            canvas.line("tolerance", None, (x(across, mark), top), (x(across, mark), bottom));
+            canvas.line("tolerance", None, (x(mark), top), (x(mark), bottom));
         }
-        canvas.text(LEFT, top - 12.0, Anchor::Start, "title", &panel.title);
-        let mut end = right;
-        for curve in panel.curves.iter().rev() {
-            // A letter is at most about 7 wide: near enough to keep the names apart.
-            let start = end - curve.label.chars().count() as f64 * 7.0;
-            canvas.text(start, top - 12.0, Anchor::Start, "", &curve.label);
-            canvas.line("curve", Some(color(curve.color)), (start - 27.0, top - 16.0), (start - 7.0, top - 16.0));
-            end = start - 41.0;
-        }
+        let names = panel.curves.iter().map(|curve| (curve.label.clone(), Some(color(curve.color))));
+        stack.draw_names(canvas, names, top);
         for curve in &panel.curves {
-            let visible: Vec<(f64, f64)> = curve
-                .points
-                .iter()
-                .filter(|(a, b)| a.is_finite() && b.is_finite())
-                .map(|&(a, b)| (x(across, a), y(b)))
-                .collect();
+            let visible: Vec<(f64, f64)> =
+                curve.points.iter().filter(|(a, b)| a.is_finite() && b.is_finite()).map(|&(a, b)| (x(a), y(b))).collect();
             let mut path = String::new();
             for (k, (x, y)) in visible.iter().enumerate() {
                 // Writing into a string cannot fail.
@@ -114,10 +86,6 @@ impl CurveFigure {
             canvas.path("curve", color(curve.color), "", &path);
         }
     }
-}
-
-fn x(across: Span, value: f64) -> f64 {
-    LEFT + across.position(value) * (WIDTH - LEFT - RIGHT)
 }
 
 #[cfg(test)]
@@ -134,7 +102,7 @@ mod tests {
         assert!(picture.contains("a &lt; b") && !picture.contains("NaN"));
         assert_eq!((picture.matches("<circle").count(), picture.matches("class=\"tolerance\"").count()), (2, 1));
         // 608 between 84 and 692, and 6 parts in 112 of room on either side.
-        assert!(picture.contains("M116.6 194.6L659.4 105.4"), "{picture}");
+        assert!(picture.contains("M116.6 190.6L659.4 101.4"), "{picture}");
         figure.panels[0].curves[0].points.clear();
         assert!(figure.draw().ends_with("</svg>\n"));
     }

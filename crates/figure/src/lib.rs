@@ -7,6 +7,7 @@ mod curves;
 mod growth;
 mod lines;
 mod slopes;
+mod stack;
 mod steps;
 
 pub use boxes::{BoxFigure, BoxPanel, LabelledBox, Summary, median, quartiles};

@@ -3,15 +3,11 @@
 use std::fmt::Write;
 
 use crate::axis::{Decades, Span, round_marks};
-use crate::canvas::{Anchor, Canvas, power_of_ten};
+use crate::canvas::{Canvas, power_of_ten};
 use crate::color;
+use crate::stack::{LEFT, Stack, place};
 
 const WIDTH: f64 = 920.0;
-const LEFT: f64 = 84.0;
-const RIGHT: f64 = 28.0;
-const TOP: f64 = 96.0;
-const GAP: f64 = 44.0;
-const BOTTOM: f64 = 56.0;
 /// Values below this fraction of the largest are at rounding level; the picture does not stretch for them.
 const MOST_DECADES: i32 = 20;
 
@@ -81,21 +77,12 @@ pub struct Line {
 impl LineFigure {
     /// Draws it.
     pub fn draw(&self) -> String {
-        let gaps = GAP * self.panels.len().saturating_sub(1) as f64;
-        let height = TOP + BOTTOM + self.panels.iter().map(|panel| panel.height).sum::<f64>() + gaps;
-        let mut canvas = Canvas::adaptive(WIDTH, height);
-        canvas.text(LEFT, 36.0, Anchor::Start, "headline", &self.title);
-        canvas.text(LEFT, 57.0, Anchor::Start, "subtitle", &self.subtitle);
-        let mut top = TOP;
-        for panel in &self.panels {
-            self.draw_panel(&mut canvas, panel, top);
-            top += panel.height + GAP;
+        let stack = Stack::new(WIDTH, self.panels.iter().map(|panel| panel.height));
+        let mut canvas = stack.begin(&self.title, &self.subtitle);
+        for (panel, top) in self.panels.iter().zip(stack.tops()) {
+            self.draw_panel(&mut canvas, &stack, panel, top);
         }
-        let bottom = height - BOTTOM;
-        for mark in self.marks() {
-            canvas.text(self.x(mark), bottom + 18.0, Anchor::Middle, "mark", &mark.to_string());
-        }
-        canvas.text((LEFT + WIDTH - RIGHT) / 2.0, bottom + 40.0, Anchor::Middle, "", &self.axis);
+        stack.draw_axis(&mut canvas, self.marks().map(|mark| (self.x(mark), mark.to_string())), &self.axis);
         canvas.finish(&self.title)
     }
 
@@ -108,7 +95,7 @@ impl LineFigure {
     fn x(&self, iteration: u64) -> f64 {
         let (first, last) = self.ends();
         let share = iteration.saturating_sub(first) as f64 / last.abs_diff(first).max(1) as f64;
-        LEFT + share * (WIDTH - LEFT - RIGHT)
+        place(share, WIDTH)
     }
 
     fn marks(&self) -> impl Iterator<Item = u64> {
@@ -116,26 +103,19 @@ impl LineFigure {
         round_marks(last, 10).filter(move |mark| *mark >= first)
     }
 
-    fn draw_panel(&self, canvas: &mut Canvas, panel: &LinePanel, top: f64) {
+    fn draw_panel(&self, canvas: &mut Canvas, stack: &Stack, panel: &LinePanel, top: f64) {
         let axis = Axis::of(panel);
         let y = |value: f64| top + panel.height * (1.0 - axis.position(value));
-        let (right, bottom) = (WIDTH - RIGHT, top + panel.height);
-        for (mark, text) in axis.marks(panel.height) {
-            canvas.line("grid", None, (LEFT, y(mark)), (right, y(mark)));
-            canvas.text(LEFT - 10.0, y(mark) + 5.0, Anchor::End, "mark", &text);
-        }
-        for x in self.marks().map(|mark| self.x(mark)) {
-            canvas.line("grid", None, (x, top), (x, bottom));
-        }
-        canvas.line("axis", None, (LEFT, bottom), (right, bottom));
-        canvas.text(LEFT, top - 12.0, Anchor::Start, "title", &panel.title);
+        let levels = axis.marks(panel.height).into_iter().map(|(mark, text)| (y(mark), text));
+        let upright = self.marks().map(|mark| self.x(mark));
+        stack.draw_frame(canvas, &panel.title, (top, top + panel.height), levels, upright);
         let mut tolerances = panel.tolerances.clone();
         tolerances.sort_by(f64::total_cmp);
         tolerances.dedup();
         for y in tolerances.into_iter().map(y) {
-            canvas.line("tolerance", None, (LEFT, y), (right, y));
+            canvas.line("tolerance", None, (LEFT, y), (stack.right(), y));
         }
-        draw_legend(canvas, panel, top - 12.0);
+        stack.draw_names(canvas, panel.names().into_iter(), top);
         for line in &panel.lines {
             // Many points overlap when the line is thick.
             let class = if line.values.len() > 400 { "curve fine" } else { "curve" };
@@ -165,27 +145,20 @@ impl LineFigure {
     }
 }
 
-/// The names of the lines, flush right above their panel.
-fn draw_legend(canvas: &mut Canvas, panel: &LinePanel, y: f64) {
-    let tolerance = panel.tolerances.first().map(|_| ("tolerance".to_string(), None));
-    let lines = panel.lines.iter().map(|line| {
-        let shown = line.values.iter().any(|value| panel.scale.shows(*value));
-        let remark = match panel.scale {
-            _ if shown => "",
-            Scale::Logarithmic => " (zero throughout)",
-            Scale::Linear => " (unknown)",
-        };
-        (format!("{}{remark}", line.label), Some(color(line.color)))
-    });
-    let names: Vec<(String, Option<&str>)> = tolerance.into_iter().chain(lines).collect();
-    let mut right = WIDTH - RIGHT;
-    for (name, stroke) in names.into_iter().rev() {
-        // A letter is at most about 7 wide: near enough to keep the names apart.
-        let start = right - name.chars().count() as f64 * 7.0;
-        canvas.text(start, y, Anchor::Start, "", &name);
-        let class = if stroke.is_some() { "curve" } else { "tolerance" };
-        canvas.line(class, stroke, (start - 27.0, y - 4.0), (start - 7.0, y - 4.0));
-        right = start - 41.0;
+impl LinePanel {
+    /// What its lines are called, and their colours.
+    fn names(&self) -> Vec<(String, Option<&'static str>)> {
+        let tolerance = self.tolerances.first().map(|_| ("tolerance".to_string(), None));
+        let lines = self.lines.iter().map(|line| {
+            let shown = line.values.iter().any(|value| self.scale.shows(*value));
+            let remark = match self.scale {
+                _ if shown => "",
+                Scale::Logarithmic => " (zero throughout)",
+                Scale::Linear => " (unknown)",
+            };
+            (format!("{}{remark}", line.label), Some(color(line.color)))
+        });
+        tolerance.into_iter().chain(lines).collect()
     }
 }
 
