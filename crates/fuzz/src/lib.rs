@@ -10,10 +10,12 @@
 //!
 //! An input that does harm belongs into `corpus`, in the folder of its target, where every later run tries it again.
 
+mod driver;
 mod mutation;
 mod seeds;
 mod targets;
 
-pub use mutation::{Random, mutated};
+pub use driver::{Random, try_many, without_harm};
+pub use mutation::mutated;
 pub use seeds::Seeds;
 pub use targets::{TARGETS, Target};

@@ -1,27 +1,6 @@
 //! Damage: bytes, numbers, lines and brackets.
 
-/// A small generator (xorshift, 64 bits): the same seed gives the same inputs everywhere.
-pub struct Random(u64);
-
-impl Random {
-    /// A generator whose seed may be any number.
-    pub fn new(seed: u64) -> Self {
-        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    /// Any number.
-    pub fn number(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    /// A number below an end; 0 if there is none.
-    pub fn below(&mut self, end: usize) -> usize {
-        ((self.number() >> 11) % end.max(1) as u64) as usize
-    }
-}
+use crate::Random;
 
 /// Numbers at which arithmetic, sizes and conversions go wrong.
 const NUMBERS: [&str; 16] = [

@@ -3,14 +3,15 @@
 //! Seeded, and bounded in time: a few seconds each run. `TANGOR_FUZZ_SECONDS` and `TANGOR_FUZZ_SEED` change both.
 
 mod common;
+#[path = "../../fuzz/src/driver.rs"]
+mod driver;
 
 use std::alloc::System;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 use common::binary::binary;
 use common::{folders, models};
+use driver::{Random, try_many, without_harm};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use tangor_nl::{Header, Options, Solution, parse};
 use tangor_problem::{Problem, SecondOrder};
@@ -23,31 +24,9 @@ static COUNTING: Mutex<()> = Mutex::new(());
 
 const EVERYTHING: &str = include_str!("everything.nl");
 
-/// No single file may take longer than this, even on a loaded machine.
-const LONGEST: Duration = Duration::from_secs(20);
 /// No file may allocate more than this for each of its bytes, all allocations together, besides a fixed amount.
 const MOST_PER_BYTE: usize = 20_000;
 const MOST: usize = 50_000_000;
-
-/// A small generator (xorshift, 64 bits): the same seed gives the same files everywhere.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
-    }
-}
-
-fn from_environment(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
 
 #[test]
 fn mutated_files_never_panic_and_never_hang() {
@@ -58,33 +37,20 @@ fn mutated_files_never_panic_and_never_hang() {
         let read = |path| std::fs::read(path).expect("a file can be read");
         files.extend(models(&folder).into_iter().map(read).filter(|file| file.len() < 40_000));
     }
-    let seconds = from_environment("TANGOR_FUZZ_SECONDS", 5);
-    let seed = from_environment("TANGOR_FUZZ_SEED", 0x5eed);
-    let clock = Instant::now();
-    let (mut tried, mut accepted) = (0, 0);
-    while clock.elapsed() < Duration::from_secs(seconds) {
-        let mut random = Random((seed + tried).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        let file = mutate(&files, &mut random);
-        let (start, region) = (Instant::now(), Region::new(ALLOCATOR));
-        let outcome = catch_unwind(AssertUnwindSafe(|| exercise(&file)));
+    try_many("nl", 5.0, 1.0, |seed, random| {
+        let file = mutate(&files, random);
+        let described = || format!("TANGOR_FUZZ_SEED={seed}\n{}", String::from_utf8_lossy(&file));
+        let region = Region::new(ALLOCATOR);
+        let readable = without_harm(|| exercise(&file), described);
         let bytes = region.change().bytes_allocated;
-        let repeat = format!("with TANGOR_FUZZ_SEED={}", seed + tried);
-        match outcome {
-            Ok(readable) => accepted += u64::from(readable),
-            Err(_) => panic!("a panic {repeat} on\n{}", String::from_utf8_lossy(&file)),
-        }
-        assert!(start.elapsed() < LONGEST, "{:?} {repeat}", start.elapsed());
-        assert!(bytes < MOST + MOST_PER_BYTE * file.len(), "{bytes} bytes for a file of {} {repeat}", file.len());
-        tried += 1;
-    }
-    println!("{tried} files, {accepted} of them readable");
-    // If all files were refused at once, nothing would have been tested.
-    assert!(accepted > 0 && accepted < tried, "{accepted} of {tried} files were readable");
+        assert!(bytes < MOST + MOST_PER_BYTE * file.len(), "{bytes} bytes for a file of {}: {}", file.len(), described());
+        readable
+    });
 }
 
 fn mutate(files: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     if random.below(50) == 0 {
-        return (0..random.below(2000)).map(|_| random.next() as u8).collect();
+        return (0..random.below(2000)).map(|_| random.number() as u8).collect();
     }
     // The small file with something of everything is worth as much as all the others.
     let which = if random.below(2) == 0 { random.below(3) } else { random.below(files.len()) };
@@ -93,7 +59,7 @@ fn mutate(files: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
         let at = random.below(file.len());
         match random.below(8) {
             0 => file.truncate(at),
-            1 => file[at] = random.next() as u8,
+            1 => file[at] = random.number() as u8,
             2 => file[at] = b"0123456789-.ovnCJkbrSVxd \n"[random.below(26)],
             3 => file.insert(at, b"0123456789-e\n"[random.below(13)]),
             4 => drop(file.remove(at)),
@@ -168,8 +134,7 @@ fn mutated_answers_never_panic() {
     binary.extend(16i32.to_le_bytes());
     let files = vec![text.as_bytes().to_vec(), binary.clone(), binary];
     for seed in 0..20_000u64 {
-        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        let file = mutate(&files, &mut random);
+        let file = mutate(&files, &mut Random::new(seed));
         let region = Region::new(ALLOCATOR);
         let _ = Solution::parse(&file, "mutated.sol", &header);
         let bytes = region.change().bytes_allocated;

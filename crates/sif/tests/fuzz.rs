@@ -3,39 +3,16 @@
 //! Seeded, and bounded in time: a few seconds each run. `TANGOR_FUZZ_SECONDS` and `TANGOR_FUZZ_SEED` change both.
 
 mod common;
-
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
+#[path = "../../fuzz/src/driver.rs"]
+mod driver;
 
 use common::Collection;
+use driver::{Random, try_many, without_harm};
 use tangor_problem::{Problem, SecondOrder};
 use tangor_sif::{Derivatives, Limits, Options, SifProblem, parse};
 
 /// A file that has something of everything, for when there is no collection.
 const EVERYTHING: &str = include_str!("everything.SIF");
-
-/// No single text may take longer than this, even on a loaded machine without optimisation.
-const LONGEST: Duration = Duration::from_secs(20);
-
-/// A small generator (xorshift, 64 bits): the same seed gives the same texts everywhere.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
-    }
-}
-
-fn from_environment(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
 
 #[test]
 fn mutated_files_never_panic_and_never_hang() {
@@ -45,31 +22,15 @@ fn mutated_files_never_panic_and_never_hang() {
         let read = |path| String::from_utf8_lossy(&std::fs::read(path).expect("a file can be read")).into_owned();
         texts.extend(collection.files().into_iter().map(read).filter(|text| text.len() < 40_000));
     }
-    let seconds = from_environment("TANGOR_FUZZ_SECONDS", 5);
-    let seed = from_environment("TANGOR_FUZZ_SEED", 0x5eed);
-    let clock = Instant::now();
-    let (mut tried, mut accepted) = (0, 0);
-    while clock.elapsed() < Duration::from_secs(seconds) {
-        let mut random = Random((seed + tried).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        let text = mutate(&texts, &mut random);
-        let start = Instant::now();
-        let outcome = catch_unwind(AssertUnwindSafe(|| exercise(&text, tried % 2 == 0)));
-        match outcome {
-            Ok(readable) => accepted += u64::from(readable),
-            Err(_) => panic!("a panic with TANGOR_FUZZ_SEED={} on\n{text}", seed + tried),
-        }
-        let time = start.elapsed();
-        assert!(time < LONGEST, "{time:?} with TANGOR_FUZZ_SEED={} on\n{text}", seed + tried);
-        tried += 1;
-    }
-    println!("{tried} texts, {accepted} of them readable");
-    // If all texts were refused at once, nothing would have been tested.
-    assert!(accepted > 0 && accepted < tried, "{accepted} of {tried} texts were readable");
+    try_many("sif", 5.0, 1.0, |seed, random| {
+        let text = mutate(&texts, random);
+        without_harm(|| exercise(&text, seed % 2 == 0), || format!("TANGOR_FUZZ_SEED={seed}\n{text}"))
+    });
 }
 
 fn mutate(texts: &[String], random: &mut Random) -> String {
     if random.below(50) == 0 {
-        let noise: Vec<u8> = (0..random.below(2000)).map(|_| random.next() as u8).collect();
+        let noise: Vec<u8> = (0..random.below(2000)).map(|_| random.number() as u8).collect();
         return String::from_utf8_lossy(&noise).into_owned();
     }
     let mut lines: Vec<Vec<u8>> = pick(texts, random).lines().map(|line| line.as_bytes().to_vec()).collect();
