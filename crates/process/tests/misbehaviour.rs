@@ -174,7 +174,7 @@ fn who_hangs_is_stopped_in_time() {
     let mut problem = start("deaf later", "binary", n, Duration::from_secs(5)).expect("a start");
     let failure = problem.gradient(&vec![0.5; n], &[], &mut vec![0.0; n]).expect_err("silence").to_string();
     assert!(failure.contains("gave no answer to request 1 (gradient of the objective) within 5s"), "{failure}");
-    assert!(begin.elapsed() < Duration::from_secs(20));
+    assert!(begin.elapsed() < Duration::from_secs(60));
 }
 
 #[test]

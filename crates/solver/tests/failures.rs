@@ -226,7 +226,8 @@ fn the_time_limit_holds_with_slow_functions() {
         let start = Instant::now();
         let report = solve(Tricky::new(function, 2, Trick::Sleep), settings).unwrap();
         assert_eq!(report.stop, Stop::WallTime, "{function}: {}", report.message);
-        assert!(start.elapsed() < Duration::from_millis(1500), "{function}: {:?}", start.elapsed());
+        // Three thousand iterations with such a function take a minute.
+        assert!(start.elapsed() < Duration::from_secs(10), "{function}: {:?}", start.elapsed());
         assert!(report.stationarity.is_finite(), "the best point comes with its residuals");
     }
 }
