@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use tangor_figure::{GrowthCurve, GrowthFigure, GrowthPanel, quartiles};
+use tangor_problem::count_of;
 
 use crate::Error;
 use crate::compare::{Entrant, Entry};
@@ -82,7 +83,9 @@ impl Growth {
                 [("seconds", solver.slopes(|point| Some(point.1))), ("memory", solver.slopes(|point| point.2))]
             {
                 let words = match quartiles(&slopes) {
-                    Some([low, median, high]) => format!("{low:6.2} {median:6.2} {high:6.2}   ({} problems)", slopes.len()),
+                    Some([low, median, high]) => {
+                        format!("{low:6.2} {median:6.2} {high:6.2}   ({})", count_of(slopes.len(), "problem"))
+                    }
                     None => "none".to_string(),
                 };
                 let _ = writeln!(out, "  {:width$} {what:8} {words}", solver.label);

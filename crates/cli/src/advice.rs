@@ -18,21 +18,29 @@ pub fn above(report: &Report) -> Vec<(&'static str, f64, f64)> {
     residuals.into_iter().filter(|(_, value, tolerance)| value.is_nan() || value > tolerance).collect()
 }
 
+/// What the run had not enough of, and the argument that gives it ten times as much.
+pub fn larger_limit(report: &Report) -> Option<(&'static str, String)> {
+    let limits = &report.settings.limits;
+    let more = |limit: Option<u64>| limit.map(|limit| limit.saturating_mul(10).max(1000));
+    match report.stop {
+        Stop::Iterations => Some(("iterations", format!("--max-iterations {}", more(Some(limits.iterations))?))),
+        Stop::WallTime => Some(("time", format!("--time-limit {:.0}s", (10.0 * limits.seconds?).max(10.0)))),
+        Stop::Evaluations => Some(("evaluations", format!("--set limits.evaluations={}", more(limits.evaluations)?))),
+        Stop::Samples => Some(("samples", format!("--samples {}", more(limits.samples)?))),
+        _ => None,
+    }
+}
+
 /// Sentences, the most useful first; none for a run that reached its goal.
 pub fn of(report: &Report) -> Vec<String> {
     if report.point == Point::EpsKkt {
         return Vec::new();
     }
     let mut advice = Vec::new();
-    let limits = &report.settings.limits;
+    if let Some((what, argument)) = larger_limit(report) {
+        advice.push(format!("More {what} may be enough: {argument}."));
+    }
     match report.stop {
-        Stop::Iterations => {
-            let more = limits.iterations.saturating_mul(10).max(1000);
-            advice.push(format!("More iterations may be enough: --max-iterations {more}."));
-        }
-        Stop::WallTime => advice.push("More time may be enough: a longer --time-limit.".to_string()),
-        Stop::Evaluations => advice.push("More evaluations may be enough: a larger limits.evaluations.".to_string()),
-        Stop::Samples => advice.push("More samples may be enough: a larger --samples.".to_string()),
         Stop::NoiseFloor => {
             advice.push("Noise hides further progress: larger batches (--batch) and judgements (--set".to_string());
             advice.push("sampling.judge.samples=...) make it smaller; or the tolerance is too small for it.".to_string());

@@ -62,11 +62,27 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(message) => {
             // Help and version come this way too. If nobody reads them, there is nobody to tell.
-            let _ = message.print();
-            return if message.use_stderr() { exit::INPUT.into() } else { exit::SOLVED.into() };
+            if !message.use_stderr() {
+                let _ = message.print();
+                return exit::SOLVED.into();
+            }
+            let _ = write!(anstream::stderr(), "{}", explained(&message));
+            return exit::INPUT.into();
         }
     };
     conclude(arguments.run())
+}
+
+/// What is wrong with the arguments, where the parser of numbers speaks of digits and literals in words for people.
+fn explained(message: &clap::Error) -> String {
+    let words = [
+        ("invalid digit found in string", "a whole number is expected, as in 100"),
+        ("cannot parse integer from empty string", "a whole number is expected, as in 100"),
+        ("number too large to fit in target type", "the number is too large"),
+        ("invalid float literal", "a number is expected, as in 0.01 or 1e-2"),
+        ("cannot parse float from empty string", "a number is expected, as in 0.01 or 1e-2"),
+    ];
+    words.iter().fold(message.render().ansi().to_string(), |text, (from, to)| text.replace(from, to))
 }
 
 fn conclude(outcome: Result<u8, Error>) -> ExitCode {

@@ -10,19 +10,19 @@ use crate::number::short;
 #[derive(Debug, Args)]
 pub struct NoiseArguments {
     /// Noise of this level on the objective's gradient, the constraints and the Jacobian, of which only samples are had then
-    #[arg(long, value_name = "LEVEL", help_heading = "Noise")]
+    #[arg(long, value_name = "LEVEL", help_heading = "Noise", allow_negative_numbers = true)]
     noise: Option<f64>,
 
     /// Another level for the gradient of the objective; 0 makes it exact
-    #[arg(long, value_name = "LEVEL", help_heading = "Noise")]
+    #[arg(long, value_name = "LEVEL", help_heading = "Noise", allow_negative_numbers = true)]
     noise_objective: Option<f64>,
 
     /// Another level for the Jacobian of the constraints; 0 makes it exact
-    #[arg(long, value_name = "LEVEL", help_heading = "Noise")]
+    #[arg(long, value_name = "LEVEL", help_heading = "Noise", allow_negative_numbers = true)]
     noise_jacobian: Option<f64>,
 
     /// Another level for the values of the constraints; 0 makes them exact
-    #[arg(long, value_name = "LEVEL", help_heading = "Noise")]
+    #[arg(long, value_name = "LEVEL", help_heading = "Noise", allow_negative_numbers = true)]
     noise_constraints: Option<f64>,
 
     /// How the noise is distributed; gaussian if nothing is said

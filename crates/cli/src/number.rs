@@ -27,16 +27,13 @@ pub fn readable(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
-/// `1e-6`, or two digits when it is not round.
+/// `1e-6`, or two digits when it is not round; `0`.
 pub fn short(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_string();
+    }
     let short = format!("{value:e}");
     if short.len() <= 6 { short } else { scientific(value, 2) }
-}
-
-/// `1 iteration`, `2 iterations`.
-pub fn counted(count: u64, what: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{ending}")
 }
 
 #[cfg(test)]
@@ -50,6 +47,11 @@ mod tests {
             assert_eq!(scientific(value, 2), expected);
         }
         assert_eq!(scientific(f64::NEG_INFINITY, 2), "-inf");
+    }
+
+    #[test]
+    fn short_numbers_are_short() {
+        assert_eq!([0.0, 1e-6, 0.5, 1.0 / 3.0].map(short), ["0", "1e-6", "5e-1", "3.33e-01"]);
     }
 
     #[test]
@@ -68,11 +70,5 @@ mod tests {
         for (value, expected) in cases {
             assert_eq!(readable(value), expected);
         }
-    }
-
-    #[test]
-    fn one_is_not_many() {
-        assert_eq!(counted(1, "iteration"), "1 iteration");
-        assert_eq!(counted(0, "iteration"), "0 iterations");
     }
 }

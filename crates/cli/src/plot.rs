@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tangor_bench::Course;
 use tangor_figure::{Dot, Line, LineFigure, LinePanel, Scale};
+use tangor_problem::count_of;
 use tangor_solver::{Report, Row, TrueResiduals};
 
 use crate::error::Error;
@@ -74,7 +75,7 @@ fn figure(rows: &[Row], report: &Report) -> LineFigure {
     }
     panels.push(panel("Merit parameter", 130.0, vec![line("rho", 4, |row| row.rho)]));
     panels.push(panel("Stepsize", 130.0, vec![line("eta", 3, |row| row.eta)]));
-    let (iterations, time) = (number::counted(report.iterations, "iteration"), duration::readable(report.seconds));
+    let (iterations, time) = (count_of(report.iterations, "iteration"), duration::readable(report.seconds));
     let objective = match report.objective.is_finite() {
         true => format!("; objective {}", number::readable(report.objective)),
         false => String::new(),

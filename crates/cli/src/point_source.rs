@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use tangor_problem::Meta;
+use tangor_problem::{Meta, count_of};
 
 use crate::error::Error;
 
@@ -44,10 +44,12 @@ pub fn read_start(path: &Path, meta: &Meta) -> Result<Start, Error> {
     };
     let (found, n) = (start.x.len(), meta.n());
     if found != n {
-        return Err(wrong(format!("it has {found} numbers, but {} has {n} variables", meta.name)));
+        return Err(wrong(format!("it has {}, but {} has {}", count_of(found, "number"), meta.name, count_of(n, "variable"))));
     }
     match start.row_multipliers.as_ref().is_some_and(|y| y.len() != meta.m()) {
-        true => Err(wrong(format!("its multipliers are not those of the {} constraints of {}", meta.m(), meta.name))),
+        true => {
+            Err(wrong(format!("its multipliers are not those of the {} of {}", count_of(meta.m(), "constraint"), meta.name)))
+        }
         false => Ok(start),
     }
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use tangor_collection::Entry;
 use tangor_open::{About, Finder, Source};
-use tangor_problem::{Exact, MemoryLimit, Problem, SampledProblem};
+use tangor_problem::{Exact, MemoryLimit, Problem, SampledProblem, count_of};
 use tangor_process::{Patience, ProcessProblem, ProcessSettings};
 use tangor_sif::{Info, Options};
 
@@ -87,7 +87,7 @@ impl ProblemArguments {
         };
         let meta = opened.problem.meta();
         let entries = meta.jacobian_len();
-        let what = || format!("the Jacobian of {} with {entries} entries", meta.name);
+        let what = || format!("the Jacobian of {} with {}", meta.name, count_of(entries, "entry"));
         MemoryLimit::of_this_machine().check(8 * entries as u128, what)?;
         Ok(opened)
     }

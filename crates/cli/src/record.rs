@@ -16,7 +16,7 @@ use crate::settings_source::SettingsArguments;
 use crate::style::DIM;
 use crate::trace::Trace;
 use crate::watch::Watch;
-use crate::{duration, exit, files};
+use crate::{advice, duration, exit, files};
 
 /// The arguments that name the files of a run.
 #[derive(Debug, Args)]
@@ -115,7 +115,9 @@ impl RecordArguments {
             }
         }
         if let (Some(path), exit::LIMIT | exit::STOPPED) = (&self.checkpoint, exit::of(report)) {
-            writeln!(out, "  to go on: {command} --resume {}", path.display())?;
+            // The state has its limits with it: a run that reached one would end at once.
+            let limit = advice::larger_limit(report).map(|(_, argument)| format!(" {argument}")).unwrap_or_default();
+            writeln!(out, "  to go on: {command} --resume {}{limit}", path.display())?;
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ pub struct SamplingArguments {
     batch: Option<u32>,
 
     /// The momentum, between 0 and 1; 1 is a mini-batch (sampling.*.momentum)
-    #[arg(long, value_name = "A", help_heading = "Sampling")]
+    #[arg(long, value_name = "A", help_heading = "Sampling", allow_negative_numbers = true)]
     momentum: Option<f64>,
 
     /// The seed of all samples: the same one gives the same run, bit for bit (sampling.seed)
@@ -29,7 +29,7 @@ pub struct SamplingArguments {
     samples: Option<u64>,
 
     /// The confidence with which the result is judged on fresh samples (sampling.judge.confidence)
-    #[arg(long, value_name = "P", help_heading = "Sampling")]
+    #[arg(long, value_name = "P", help_heading = "Sampling", allow_negative_numbers = true)]
     confidence: Option<f64>,
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use tangor_problem::{INFINITE, Meta};
-use tangor_solver::Report;
+use tangor_solver::{Report, largest};
 
 use crate::activity::AT_BOUND;
 use crate::error::Error;
@@ -48,7 +48,6 @@ fn matches(word: &str, name: &str) -> bool {
 /// Prints the variables: all when they are few, otherwise the largest; and what `--show` asks for.
 pub fn print(out: &mut dyn Write, meta: &Meta, report: &Report, shown: &Shown, longest: usize) -> io::Result<()> {
     let n = meta.n();
-    let all: Vec<usize> = (0..n).collect();
     let variables = Section {
         names: &|i| meta.variable_name(i),
         values: &report.x,
@@ -59,15 +58,9 @@ pub fn print(out: &mut dyn Write, meta: &Meta, report: &Report, shown: &Shown, l
     if !shown.variables.is_empty() {
         variables.print(out, &format!("variables: {} of {n}", shown.variables.len()), &shown.variables)?;
     } else if n <= longest {
-        variables.print(out, "variables", &all)?;
+        variables.print(out, "variables", &largest(&report.x, n))?;
     } else {
-        let mut largest = all;
-        // What is not a number comes first: it is what one looks for.
-        let size = |i: &usize| report.x[*i].abs();
-        largest.sort_by(|a, b| size(b).total_cmp(&size(a)));
-        largest.truncate(longest);
-        largest.sort_unstable();
-        variables.print(out, &format!("variables: the {longest} largest of {n}"), &largest)?;
+        variables.print(out, &format!("variables: the {longest} largest of {n}"), &largest(&report.x, longest))?;
         writeln!(out, "    {DIM}--show x prints all{DIM:#}")?;
     }
     if shown.rows.is_empty() {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 use serde::Serialize;
-use tangor_problem::{Draw, INFINITE, Meta, SampledProblem, Stream};
+use tangor_problem::{Draw, INFINITE, Meta, SampledProblem, Stream, count_of};
 use tangor_solver::{Point, Report, Settings, Silent, Solver, Stop};
 
 use crate::error::Error;
 use crate::interrupt::Ending;
-use crate::number::{counted, readable, scientific};
+use crate::number::{readable, scientific};
 use crate::start::started_at;
 use crate::style::{DIM, TITLE};
 use crate::{point_source, summary, width};
@@ -136,7 +136,7 @@ pub fn print(out: &mut dyn Write, meta: &Meta, runs: &[Run]) -> io::Result<()> {
             None => distinct.push((run, 1)),
         }
     }
-    let title = format!("{} from {}", counted(distinct.len() as u64, "KKT point"), counted(runs.len() as u64, "start"));
+    let title = format!("{} from {}", count_of(distinct.len(), "KKT point"), count_of(runs.len(), "start"));
     writeln!(out, "  {TITLE}{title}{TITLE:#}")?;
     if !distinct.is_empty() {
         writeln!(out, "  {DIM}starts  {:<18} {:>9} {:>9}  x{DIM:#}", "objective", "stationary", "feasible")?;

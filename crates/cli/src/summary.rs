@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 use tangor_collection::{Known, What};
-use tangor_problem::Meta;
+use tangor_problem::{Meta, count_of};
 use tangor_solver::{Point, Report, Stop};
 
 use crate::activity::{self, Active, Side};
-use crate::number::{counted, readable, scientific, short};
+use crate::number::{readable, scientific, short};
 use crate::solution::{self, Shown};
 use crate::style::{BAD, DIM, GOOD, TITLE, UNUSUAL};
 use crate::{advice, duration, style, verdict, width};
@@ -209,19 +209,19 @@ impl Summary<'_> {
         }
         self.list_title(out, "unusual", style::UNUSUAL)?;
         for (event, count) in &self.report.unusual {
-            writeln!(out, "    {event}: in {}", counted(*count, "iteration"))?;
+            writeln!(out, "    {event}: in {}", count_of(*count, "iteration"))?;
         }
         Ok(())
     }
 
     fn effort(&self, out: &mut dyn Write) -> io::Result<()> {
         let (report, counts) = (self.report, &self.report.evaluations);
-        let iterations = counted(report.iterations, "iteration");
+        let iterations = count_of(report.iterations, "iteration");
         let evaluations = [
-            counted(counts.objective, "objective"),
-            counted(counts.gradient, "gradient"),
-            counted(counts.constraints, "constraint value"),
-            counted(counts.jacobian, "Jacobian"),
+            count_of(counts.objective, "objective"),
+            count_of(counts.gradient, "gradient"),
+            count_of(counts.constraints, "constraint value"),
+            count_of(counts.jacobian, "Jacobian"),
         ];
         let effort = format!("{iterations} in {}: {}", duration::readable(report.seconds), evaluations.join(", "));
         writeln!(out, "\n  {}", width::wrapped(&effort, 2))?;
@@ -229,7 +229,7 @@ impl Summary<'_> {
         if samples.total() == 0 {
             return Ok(());
         }
-        let (all, seed) = (counted(samples.total(), "sample"), report.settings.sampling.seed);
+        let (all, seed) = (count_of(samples.total(), "sample"), report.settings.sampling.seed);
         let each = format!("{} of gradients, {} of constraint values", samples.gradient, samples.constraints);
         let text = format!("{all}: {each}, {} of Jacobians; seed {seed}", samples.jacobian);
         writeln!(out, "  {}", width::wrapped(&text, 2))

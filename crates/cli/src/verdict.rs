@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
+use tangor_problem::count_of;
 use tangor_solver::{Averaged, Bounded, Tolerance, Verdict};
 
-use crate::number::{counted, readable, scientific, short};
+use crate::number::{readable, scientific, short};
 use crate::style::{DIM, GOOD, UNUSUAL};
 use crate::width;
 
@@ -65,7 +66,7 @@ pub fn print(out: &mut dyn Write, verdict: &Verdict, tolerance: &Tolerance) -> i
 
 /// What the verdict means.
 pub fn sentence(verdict: &Verdict, tolerance: &Tolerance) -> String {
-    let samples = counted(verdict.samples, "fresh sample");
+    let samples = count_of(verdict.samples, "fresh sample");
     let confidence = format!("{}%", short_percent(verdict.confidence));
     let (mut hidden, mut above) = (Vec::new(), Vec::new());
     for Judged { name, residual, tolerance } in residuals(verdict, tolerance) {

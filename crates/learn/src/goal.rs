@@ -1,6 +1,7 @@
 //! What a fit is to reach, as people say it and as the data make it.
 
 use serde::{Deserialize, Serialize};
+use tangor_problem::count_of;
 
 use crate::regression::probability;
 use crate::{Classes, Comparison, Constraint, DataSet, Error, Grouping, Rate};
@@ -230,10 +231,10 @@ impl Goal {
             )));
         }
         let remark = (!small.is_empty()).then(|| {
-            let (groups, have, own) = if small.len() == 1 { ("group", "has", "its") } else { ("groups", "have", "their") };
+            let (have, own) = if small.len() == 1 { ("has", "its") } else { ("have", "their") };
             format!(
-                "{constraint}: {} {groups} with fewer than {fewest} rows that count {have} no constraint of {own} own: {} (--min-group N)",
-                small.len(),
+                "{constraint}: {} with fewer than {fewest} rows that count {have} no constraint of {own} own: {} (--min-group N)",
+                count_of(small.len(), "group"),
                 named.join(", ")
             )
         });

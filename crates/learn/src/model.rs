@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use tangor_problem::count_of;
 
 use crate::cell::Decimal;
 use crate::reading::{Roles, read_encoded};
@@ -104,7 +105,10 @@ impl Model {
         let model: Model = serde_json::from_slice(&text).map_err(|cause| refuse(format!("it is not a model: {cause}")))?;
         let (found, expected) = (model.weights.len(), model.encoding.features() + 1);
         if found != expected || !model.weights.iter().all(|weight| weight.is_finite()) {
-            return Err(refuse(format!("it has {found} weights, but its encoding needs {expected} finite numbers")));
+            return Err(refuse(format!(
+                "it has {}, but its encoding needs {expected} finite numbers",
+                count_of(found, "weight")
+            )));
         }
         Ok(model)
     }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use tangor_problem::{Collective, own_members};
+use tangor_problem::{Collective, count_of, own_members};
 
 use crate::cell::{Decimal, is_missing};
 use crate::scan::{Categories, Nature, Scan, Wish, too_many};
@@ -178,8 +178,7 @@ impl Reading {
         };
         let values = categories.known().ok_or_else(|| refuse("very many different values"))?;
         let [a, b] = &values[..] else {
-            let plural = if values.len() == 1 { "" } else { "s" };
-            return Err(refuse(&format!("{} different value{plural}", values.len())));
+            return Err(refuse(&count_of(values.len(), "different value")));
         };
         let swapped = match &self.positive {
             None => self.decimal.number(a).zip(self.decimal.number(b)).is_some_and(|(a, b)| a > b),

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::Read;
 
 use csv::{ErrorKind, ReaderBuilder, StringRecord, Trim};
+use tangor_problem::count_of;
 
 use crate::cell::Decimal;
 use crate::encoding::EncodedRow;
@@ -111,7 +112,7 @@ impl<'a> Table<'a> {
 fn csv_error(source: &Source, cause: &csv::Error) -> Error {
     let (place, message) = match cause.kind() {
         ErrorKind::UnequalLengths { pos, expected_len, len } => {
-            let fields = if *len == 1 { "1 field".to_string() } else { format!("{len} fields") };
+            let fields = count_of(*len, "field");
             (place(pos.as_ref()), format!("the row has {fields}, but the header has {expected_len}"))
         }
         ErrorKind::Utf8 { pos, err } => {

@@ -49,6 +49,7 @@ mod reduction;
 mod reverse;
 mod sampled;
 mod stream;
+mod wording;
 
 pub use at_draws::AtDraws;
 #[cfg(feature = "autodiff")]
@@ -74,3 +75,5 @@ pub use sampled::{Access, Accesses, Draw, SampledProblem};
 pub use stream::Stream;
 #[doc(hidden)]
 pub use stream::{INCREMENT, mixed};
+#[doc(hidden)]
+pub use wording::count_of;

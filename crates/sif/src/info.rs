@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use tangor_problem::count_of;
 
 use crate::card::parse_number;
 use crate::model::{Group, GroupKind, Model, VariableKind};
@@ -179,7 +180,7 @@ impl fmt::Display for Info {
         )?;
         match self.objective_groups {
             0 => writeln!(out, "objective   no groups")?,
-            groups => writeln!(out, "objective   {groups} groups")?,
+            groups => writeln!(out, "objective   {}", count_of(groups, "group"))?,
         }
         writeln!(
             out,

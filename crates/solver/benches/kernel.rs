@@ -1,20 +1,17 @@
-//! How fast the kernel is, as ratios that are measured in one run: against Clarabel, against products with the Jacobian, and against
-//! a sparse Cholesky factorisation. Each time is the median of several.
+//! How fast the kernel is on made-up subproblems of given sizes, as ratios that are measured in one run: against products with the
+//! Jacobian, against a sparse Cholesky factorisation, and with a dense metric against the clock. Each time is the median of several.
+//!
+//! Subproblems as runs have them, beside Clarabel and Ipopt: `tangor bench subproblems`.
 
-use std::ops::ControlFlow;
 use std::time::Instant;
 
-use tangor_collection::entries;
 use tangor_figure::median;
 use tangor_solver::internals::{StoredKernel, StoredSubproblem};
-use tangor_solver::{Factorisation, Kernel, Row, Settings, Solver};
-
-/// More subproblems of one run would let it speak for all.
-const MOST_ITERATIONS: usize = 50;
+use tangor_solver::{Factorisation, Kernel};
 
 fn main() {
     println!("{:<80} {:>9} {:>14}", "what", "ratio", "aim");
-    against_clarabel();
+    with_dense_metric();
     against_products();
     against_cholesky();
 }
@@ -34,44 +31,6 @@ fn seconds(mut call: impl FnMut()) -> f64 {
         start.elapsed().as_secs_f64() / calls as f64
     };
     median((0..5).map(|_| time())).unwrap_or(f64::NAN)
-}
-
-/// The tangent subproblems of the first iterations on all embedded problems, warm-started as they were.
-fn against_clarabel() {
-    let (mut ratios, mut steps) = (Vec::new(), 0);
-    for entry in entries() {
-        let Ok(mut solver) = Solver::new((entry.build)(), Settings::default()) else { continue };
-        for _ in 0..MOST_ITERATIONS {
-            let problem = StoredSubproblem::next(&mut solver);
-            let mut kernel = problem.kernel(&Kernel::default());
-            problem.solve(&mut kernel);
-            // The large ones take Clarabel a second: one of them stands for all.
-            let is_large = problem.size().1 > 5000;
-            if kernel.converged {
-                steps += kernel.iterations;
-                ratios.push(clarabel_seconds(&problem) / seconds(|| problem.solve(&mut kernel)));
-            }
-            if solver.advance(&mut |_: &Row, _: &[f64]| ControlFlow::Continue(())).is_some() || is_large {
-                break;
-            }
-        }
-    }
-    let count = ratios.len();
-    let (least, most) = ratios.iter().fold((f64::INFINITY, 0.0f64), |(least, most), r| (least.min(*r), most.max(*r)));
-    tell(
-        &format!("kernel faster than Clarabel, {count} subproblems, median"),
-        median(ratios).unwrap_or(f64::NAN),
-        "at least 20",
-    );
-    println!("    between {least:.1} and {most:.1}; {:.1} Newton steps on average", f64::from(steps) / count as f64);
-}
-
-fn clarabel_seconds(problem: &StoredSubproblem) -> f64 {
-    let (m, columns) = problem.size();
-    let (mut s, mut y) = (vec![0.0; columns], vec![0.0; m]);
-    seconds(|| {
-        problem.solve_by_clarabel(&mut s, &mut y);
-    })
 }
 
 /// Numbers between -1 and 1, the same in every run.
@@ -113,6 +72,20 @@ fn tell_tangent_steps(problem: &mut StoredSubproblem, numbers: &mut Numbers, uni
         tell(&format!("{what}, {start}, {} Newton steps{fate}", kernel.iterations), ratio, aim);
         next_iteration(problem, &kernel, numbers);
     }
+}
+
+/// 100 variables and 20 rows with `H = I + A A^T / n`: milliseconds.
+fn with_dense_metric() {
+    let (m, n) = (20, 100);
+    let mut numbers = Numbers(3);
+    let entries: Vec<(usize, usize, f64)> = (0..m * n).map(|k| (k / n, k % n, numbers.next())).collect();
+    let mut problem = StoredSubproblem::new(m, n, &entries, false, &[]);
+    let factor: Vec<f64> = (0..n * n).map(|_| numbers.next()).collect();
+    let product = |i: usize, j: usize| (0..n).map(|k| factor[i * n + k] * factor[j * n + k]).sum::<f64>() / n as f64;
+    let identity = |i: usize, j: usize| if i == j { 1.0 } else { 0.0 };
+    problem.block = Some((0..n * n).map(|k| product(k / n, k % n) + identity(k / n, k % n)).collect());
+    fill(&mut problem, &mut numbers);
+    tell_tangent_steps(&mut problem, &mut numbers, 1e-3, "100 variables, 20 rows, dense metric: milliseconds", "at most 0.3");
 }
 
 fn against_products() {

@@ -29,6 +29,8 @@ pub use judging::verdict::{Averaged, Bounded, Verdict};
 pub use run::checkpoint::Checkpoint;
 pub use run::clock::{Agreement, Ending};
 pub use run::display::Silent;
+#[doc(hidden)]
+pub use run::display::largest;
 pub use run::names::Names;
 pub use run::observer::{Event, Observer, Row, TrueResiduals, Unusual};
 pub use run::report::{EvaluationFailure, REPORT_VERSION, Report, WorstRow};

@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 use super::{Comparison, Entry, Measure};
 use crate::journal::no_formula;
 use tangor_figure::StepFigure;
+use tangor_problem::count_of;
 
 /// Where the shares of a profile are printed.
 const MULTIPLES: [f64; 6] = [1.0, 2.0, 4.0, 10.0, 100.0, 1000.0];
@@ -42,7 +43,7 @@ impl Comparison {
 
     fn write_counts(&self, out: &mut String) -> fmt::Result {
         let width = self.width();
-        writeln!(out, "{} problems in common; all residuals at most", self.problems.len())?;
+        writeln!(out, "{} in common; all residuals at most", count_of(self.problems.len(), "problem"))?;
         writeln!(out, "  {:width$}  {:>6} {:>6} {:>6} {:>11} {:>8}", "", "1e-3", "1e-4", "1e-6", "infeasible", "refused")?;
         for (k, entrant) in self.entrants.iter().enumerate() {
             let [a, b, c] = [1e-3, 1e-4, 1e-6].map(|eps| self.solved_within(k, eps));

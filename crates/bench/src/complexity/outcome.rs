@@ -6,6 +6,7 @@ use super::slope::Fit;
 use crate::Error;
 use crate::report::{Cell, Column, Section, Table};
 use tangor_figure::{SlopeFigure, SlopePanel, median};
+use tangor_problem::count_of;
 
 /// The counts of one function in one setting.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,11 +94,11 @@ impl Outcome {
     /// What the slopes say, in one sentence.
     pub fn verdict(&self) -> String {
         if self.missing > 0 {
-            return format!("{} runs are missing, so there are no slopes.", self.missing);
+            return format!("There are no slopes: {} missing.", count_of(self.missing, "run"));
         }
         let astray = self.measurements.iter().filter(|measurement| !measurement.reached).count();
         if astray > 0 {
-            return format!("{astray} runs did not reach their eps, so there are no slopes.");
+            return format!("There are no slopes: {} did not reach the eps.", count_of(astray, "run"));
         }
         let worse = self.lines.iter().filter(|line| line.is_no_worse() != Some(true)).count();
         match worse {
@@ -257,7 +258,7 @@ mod tests {
         assert_eq!(outcome.verdict(), "9 of 15 slopes are worse than the paper's exponents by more than a standard error.");
         let section = outcome.section();
         assert!(section.paragraphs.contains(&outcome.verdict()) && section.paragraphs[1].contains("Medians over 3 seed(s)"));
-        let text = outcome.table().text();
+        let text = outcome.table().text(None);
         assert!(text.contains("-4.00") && text.contains(" no ") && text.contains(" yes "), "{text}");
         let files = outcome.files().expect("text");
         assert_eq!(files[0].1.lines().count(), 76);
@@ -272,11 +273,11 @@ mod tests {
             "All 15 slopes are no worse than the paper's exponents, up to one standard error."
         );
         let astray = outcome([2, 2, 2], false);
-        assert_eq!(astray.verdict(), "75 runs did not reach their eps, so there are no slopes.");
+        assert_eq!(astray.verdict(), "There are no slopes: 75 runs did not reach the eps.");
         assert!(astray.lines.iter().all(|line| line.fit.is_none()));
         let cut = Outcome::new(outcome([2, 2, 2], true).measurements, 80, 0.1);
-        assert_eq!(cut.verdict(), "5 runs are missing, so there are no slopes.");
+        assert_eq!(cut.verdict(), "There are no slopes: 5 runs missing.");
         let empty = Outcome::new(Vec::new(), 75, 0.1);
-        assert!(empty.table().text().contains("deterministic") && empty.picture().starts_with("<svg"));
+        assert!(empty.table().text(None).contains("deterministic") && empty.picture().starts_with("<svg"));
     }
 }

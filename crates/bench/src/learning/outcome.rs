@@ -2,6 +2,7 @@
 
 use tangor_figure::{Line, LineFigure, LinePanel, Scale, median};
 use tangor_learn::tasks::{Measure, Task};
+use tangor_problem::count_of;
 
 use super::{MARKS, Run};
 use crate::report::{Cell, Column, Table};
@@ -146,8 +147,8 @@ impl Outcome {
         LineFigure {
             title: format!("{}: loss, violation and KKT residual", task.name()),
             subtitle: format!(
-                "on all the data, {} seeds, default settings; methods tuned by others as lines",
-                self.of(task).count()
+                "on all the data, {}, default settings; methods tuned by others as lines",
+                count_of(self.of(task).count(), "seed")
             ),
             axis: "samples".into(),
             iterations: marks.clone().map(|mark| (most * mark as f64 / MARKS as f64) as u64).collect(),

@@ -47,7 +47,7 @@ impl Column {
     }
 
     /// The heading where there is only one line for it.
-    fn full_title(&self) -> String {
+    pub(super) fn full_title(&self) -> String {
         if self.group.is_empty() { self.title.clone() } else { format!("{}: {}", self.group, self.title) }
     }
 }
@@ -124,32 +124,12 @@ impl Cell {
 }
 
 impl Table {
-    /// For a terminal.
-    pub fn text(&self) -> String {
-        let length = |text: &str| text.chars().count();
-        let titles: Vec<String> = self.columns.iter().map(Column::full_title).collect();
-        let widths = titles.iter().enumerate().map(|(k, title)| {
-            let cells = self.rows.iter().filter_map(|row| row.get(k)).map(|cell| length(&cell.text));
-            cells.max().unwrap_or(0).max(length(title))
-        });
-        let widths: Vec<usize> = widths.collect();
-        let line = |cells: Vec<&str>| {
-            let aligned = cells.iter().zip(&widths).zip(&self.columns).map(|((text, &width), column)| match column.numeric {
-                true => format!("{text:>width$}"),
-                false => format!("{text:<width$}"),
-            });
-            format!("  {}\n", aligned.collect::<Vec<_>>().join("  "))
-        };
-        let header = line(titles.iter().map(String::as_str).collect());
-        let rows = self.rows.iter().map(|row| line(row.iter().map(|cell| cell.text.as_str()).collect()));
-        std::iter::once(header).chain(rows).collect()
-    }
-
     pub(super) fn html(&self) -> String {
         let mut out = String::from("<div class=\"table\">");
         if self.filter {
             out.push_str(
-                "<div class=\"filters\"><label>filter <input type=\"search\" placeholder=\"beginnings; -word leaves out, &quot;whole cell&quot;\">\
+                "<div class=\"filters\"><label>filter <input type=\"search\" title=\"Shows the rows that have a cell which begins with \
+                 each of these words; -word: which have none; &quot;in quotes&quot;: the whole cell\" placeholder=\"hs -&quot;not solved&quot;\">\
                  </label><span class=\"shown\"></span></div>",
             );
         }
@@ -196,7 +176,7 @@ mod tests {
         let table = Table { columns, rows: vec![row], ..Table::default() };
         let html = table.html();
         assert!(html.contains("<th class=\"\" colspan=\"1\"></th><th class=\"group\" colspan=\"2\">both</th>"), "{html}");
-        assert_eq!(table.text(), "  name  both: a  both: b\n  x           1   0.5000\n");
+        assert_eq!(table.text(None), "  name  both: a  both: b\n  x           1   0.5000\n");
         let plain = Table { columns: vec![Column::words("name")], ..Table::default() };
         assert!(!plain.html().contains("colspan"));
     }

@@ -1,6 +1,7 @@
 //! One HTML file with everything in it: figures, sortable tables, and the course of every run. It needs no network.
 
 mod cell;
+mod text;
 
 use std::fmt::Write;
 

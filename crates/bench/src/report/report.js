@@ -94,6 +94,12 @@ for (const box of document.querySelectorAll(".table")) {
   }
 }
 
+const markWideFigures = () => {
+  for (const figure of document.querySelectorAll("figure")) figure.classList.toggle("wide", figure.scrollWidth > figure.clientWidth);
+};
+window.addEventListener("resize", markWideFigures);
+markWideFigures();
+
 const curves = [["stationarity", "#0072b2", ""], ["feasibility", "#d98c00", "7 4"], ["complementarity", "#009e73", "2 3"]];
 
 // 1, 2 or 5 times a power of ten, for at most so many intervals.

@@ -7,6 +7,7 @@ mod variance;
 use std::path::PathBuf;
 
 use tangor_open::Finder;
+use tangor_problem::count_of;
 use tangor_solver::{Point, Settings, Stop, write_whole_file};
 
 use crate::Error;
@@ -111,10 +112,10 @@ impl Laboratory<'_> {
                 .into(),
         ];
         report.origin.push(format!(
-            "tangor {}, default settings unless stated, and the paper's rules as they are written (`preset=paper`) beside them; at most {} iterations for each run; {} runs at the same time.",
+            "tangor {}, default settings unless stated, and the paper's rules as they are written (`preset=paper`) beside them; at most {} for each run; {} at the same time.",
             env!("CARGO_PKG_VERSION"),
-            self.max_iterations,
-            self.campaign.jobs
+            count_of(self.max_iterations, "iteration"),
+            count_of(self.campaign.jobs, "run")
         ));
         report.origin.push(
             "All residuals are recomputed from the returned point and multipliers, unscaled, in the 2-norm: what a solver says of itself \
@@ -127,7 +128,7 @@ impl Laboratory<'_> {
         if self.fresh {
             // The study of complexity keeps no journal: it always starts over.
             for experiment in experiments.iter().filter(|experiment| **experiment != Experiment::Complexity) {
-                Journal::open(&self.folder.join(format!("{}.jsonl", experiment.runs())))?.clear()?;
+                self.journal(*experiment)?.clear()?;
             }
         }
         let mut missing = 0;
@@ -160,16 +161,31 @@ impl Laboratory<'_> {
 
     /// Runs every member with every contender; rows go to the experiment's JSON lines and CSV.
     fn run(&self, experiment: Experiment, members: Vec<Member>, contenders: Vec<Contender>) -> Result<Runs, Error> {
-        let name = experiment.runs();
-        let mut journal = Journal::open(&self.folder.join(format!("{name}.jsonl")))?;
+        let plan = self.plan(experiment, members, contenders);
+        let table = self.folder.join(format!("{}.csv", experiment.runs()));
+        let results = self.campaign.run(&plan, &mut self.journal(experiment)?, Some(&table))?;
+        Ok(Runs { records: results.records, missing: results.missing })
+    }
+
+    /// The rows that an earlier call with the same limits left of a contender who does not run now.
+    fn earlier(&self, experiment: Experiment, members: &[Member], contender: Contender) -> Result<Vec<Record>, Error> {
+        let tasks = self.plan(experiment, members.to_vec(), vec![contender]).tasks();
+        let Some(setup) = tasks.first().map(|task| task.setup()) else { return Ok(Vec::new()) };
+        let rows = self.journal(experiment)?.rows_of(&tasks);
+        Ok(rows.into_iter().filter(|row| row.setup == setup).collect())
+    }
+
+    fn journal(&self, experiment: Experiment) -> Result<Journal, Error> {
+        Journal::open(&self.folder.join(format!("{}.jsonl", experiment.runs())))
+    }
+
+    fn plan(&self, experiment: Experiment, members: Vec<Member>, contenders: Vec<Contender>) -> Plan {
         let (seeds, time_limit) = match experiment {
             Experiment::Variance => (self.seeds, self.noisy_time_limit),
             _ => (1, self.time_limit),
         };
         let max_iterations = self.max_iterations;
-        let plan = Plan { members, contenders, seeds, max_iterations, time_limit, trace: experiment != Experiment::Variance };
-        let results = self.campaign.run(&plan, &mut journal, Some(&self.folder.join(format!("{name}.csv"))))?;
-        Ok(Runs { records: results.records, missing: results.missing })
+        Plan { members, contenders, seeds, max_iterations, time_limit, trace: experiment != Experiment::Variance }
     }
 
     fn complexity(&self) -> Result<Outcome, Error> {

@@ -1,5 +1,6 @@
 //! Figure 3 and the two tables, each row beside the paper's.
 
+use tangor_problem::count_of;
 use tangor_solver::{Point, Settings};
 
 use super::{
@@ -7,7 +8,7 @@ use super::{
     solved_within, verdict,
 };
 use crate::Error;
-use crate::contender::Contender;
+use crate::contender::{Contender, PEERS};
 use crate::paper::{self, PaperRow};
 use crate::record::Record;
 use crate::report::{Cell, Column, Section, Table};
@@ -19,29 +20,34 @@ const TANGOR: &str = "tangor";
 const PRESET: &str = "preset paper";
 
 impl Laboratory<'_> {
-    /// Both sets with the defaults, and the preset and the peers beside; the two experiments share these runs.
-    fn both_sets(&self) -> Result<Runs, Error> {
+    /// Both sets with the defaults, and the preset and the peers beside, also those that an earlier call ran; with what rows call them.
+    /// The two experiments share these runs.
+    fn both_sets(&self) -> Result<(Runs, Vec<String>), Error> {
         let ours = [Contender::tangor(TANGOR, Settings::default()), Contender::tangor(PRESET, Settings::paper())];
-        let contenders = ours.into_iter().chain(self.peers.iter().cloned());
-        self.run(Experiment::Tables, self.members("paper")?, contenders.collect())
-    }
-
-    /// Tangor, its preset and the peers, as rows call them.
-    fn solvers(&self) -> Vec<&str> {
-        [TANGOR, PRESET].into_iter().chain(self.peers.iter().map(|peer| peer.label.as_str())).collect()
+        let contenders: Vec<Contender> = ours.into_iter().chain(self.peers.iter().cloned()).collect();
+        let mut solvers: Vec<String> = contenders.iter().map(|contender| contender.label.clone()).collect();
+        let members = self.members("paper")?;
+        let mut runs = self.run(Experiment::Tables, members.clone(), contenders)?;
+        for peer in PEERS.iter().filter_map(|(name, _)| Contender::peer(name)).filter(|peer| !self.peers.contains(peer)) {
+            let label = peer.label.clone();
+            let rows = self.earlier(Experiment::Tables, &members, peer)?;
+            solvers.extend((!rows.is_empty()).then_some(label));
+            runs.records.extend(rows);
+        }
+        Ok((runs, solvers))
     }
 
     pub(super) fn inequality(&self) -> Result<Outcome, Error> {
-        let runs = self.both_sets()?;
+        let (runs, solvers) = self.both_sets()?;
         let sets = [("equality", paper::equality(), 2), ("inequality", paper::inequality(), 3)];
         let mut figures = Vec::new();
         for (name, rows, quantities) in sets {
             let records = of_table(&runs.records, rows, TANGOR);
             let quantities = &[STATIONARITY, FEASIBILITY, COMPLEMENTARITY][..quantities];
             let solvers: Vec<(&str, Vec<&Record>)> =
-                self.solvers().into_iter().map(|solver| (solver, of_table(&runs.records, rows, solver))).collect();
+                solvers.iter().map(|solver| (solver.as_str(), of_table(&runs.records, rows, solver))).collect();
             let panels = quantities.iter().map(|quantity| beside(*quantity, &solvers, rows)).collect();
-            let title = format!("Figure 3: {} problems with {name} constraints", records.len());
+            let title = format!("Figure 3: {} with {name} constraints", count_of(records.len(), "problem"));
             figures.push((name.to_string(), figure(&title, panels)));
         }
         let section = Section {
@@ -59,13 +65,16 @@ impl Laboratory<'_> {
     }
 
     pub(super) fn tables(&self) -> Result<Outcome, Error> {
-        let runs = self.both_sets()?;
-        let solvers = self.solvers();
+        let (runs, solvers) = self.both_sets()?;
+        let solvers: Vec<&str> = solvers.iter().map(String::as_str).collect();
         let effort = |solver: &&str| {
             let records: Vec<&Record> = runs.records.iter().filter(|record| record.solver == *solver).collect();
             let seconds: f64 = records.iter().map(|record| record.seconds).sum();
             let late = records.iter().filter(|record| is_late(record)).count();
-            format!("{solver} worked for {seconds:.1} s on {} problems, and the limit ended {late} of its runs.", records.len())
+            format!(
+                "{solver} worked for {seconds:.1} s on {}, and the limit ended {late} of its runs.",
+                count_of(records.len(), "problem")
+            )
         };
         let effort: Vec<String> = solvers.iter().map(effort).collect();
         let counts = Section {

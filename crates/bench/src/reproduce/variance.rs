@@ -1,5 +1,6 @@
 //! Figure 2: mini-batch against recursive momentum.
 
+use tangor_problem::count_of;
 use tangor_solver::{Batch, Estimation, Estimator, Settings};
 
 use super::{Experiment, FEASIBILITY, Laboratory, Outcome, RULES, STATIONARITY, figure, is_late, panel};
@@ -40,10 +41,11 @@ impl Laboratory<'_> {
             title: "Figure 2: estimators under noise".into(),
             paragraphs: vec![
                 format!(
-                    "{count} problems with equality constraints, and Gaussian noise on gradient, constraints and Jacobian, scaled so that \
+                    "{} with equality constraints, and Gaussian noise on gradient, constraints and Jacobian, scaled so that \
                      the expected 2-norm of the noise is the level; {}. Mini-batch averages two independent samples, recursive momentum \
                      evaluates one sample at two points. Preset paper: identity metric, the paper's merit parameter, stepsize and momentum. Residuals are computed with exact functions.",
-                    if self.seeds == 1 { "one seed".to_string() } else { format!("{} seeds", self.seeds) }
+                    count_of(count, "problem"),
+                    count_of(self.seeds, "seed")
                 ),
                 format!(
                     "A run ends after {} iterations or {} s, whichever comes first. The table counts the runs that the time ended; their \

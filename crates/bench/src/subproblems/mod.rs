@@ -1,10 +1,11 @@
-//! The subproblems of runs, solved by the kernel and by Ipopt, with the clock beside both.
+//! The subproblems of runs, solved by the kernel, by Clarabel and by Ipopt, with the clock beside all.
 //!
-//! The paper hands every subproblem to Ipopt. Here both subproblems of an iteration, normal and tangent, are recorded along a run and
-//! solved again: by the kernel from the multipliers that the run had (warm), by the kernel from zero (cold), and by Ipopt as a quadratic
-//! program with its exact Hessian. Where the kernel gives up on a tangent subproblem, Clarabel takes over as in a run, and its time counts
+//! Both subproblems of an iteration, normal and tangent, are recorded along a run and solved again: by the kernel from the multipliers that
+//! the run had (warm), by the kernel from zero (cold), by Clarabel, and where Ipopt is built in, to which the paper hands every subproblem, by
+//! Ipopt as a quadratic program with its exact Hessian. Where the kernel gives up, Clarabel takes over as in a run, and its time counts
 //! too. Everything happens in one process, one after the other, so that a ratio of times says something.
 
+mod against_ipopt;
 mod quadratic;
 mod summary;
 
@@ -15,17 +16,13 @@ use serde::Serialize;
 use tangor_solver::internals::{StoredKernel, StoredSubproblem};
 use tangor_solver::{Kernel, Row, Settings, Solver};
 
+pub use against_ipopt::Verdict;
+use against_ipopt::{compare, scale};
 pub use quadratic::Quadratic;
-pub use summary::{describe, table};
+pub use summary::{describe, kernel_table, table};
 
 use crate::Error;
 use crate::sets::Member;
-
-/// Up to which difference, relative to `max(1, |value|)`, two solutions count as the same. Ipopt aims at 1e-8.
-const AGREEMENT: f64 = 1e-6;
-
-/// Violations up to this are those of rounding.
-const ROUNDING: f64 = 1e-10;
 
 /// Which of the two subproblems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -37,27 +34,7 @@ pub enum Kind {
     Tangent,
 }
 
-/// Who solved a subproblem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// Both, and to the same value: the times may be compared.
-    Agree,
-    /// Both say so, but the kernel's point is better: value or violation is, and the other is no worse.
-    KernelBetter,
-    /// Both say so, but Ipopt's point is better.
-    IpoptBetter,
-    /// Both say so, and one has the lower value, the other the smaller violation.
-    Differ,
-    /// Only the kernel.
-    IpoptFailed,
-    /// Only Ipopt.
-    KernelFailed,
-    /// Nobody.
-    BothFailed,
-}
-
-/// One subproblem, solved three times.
+/// One subproblem, solved in several ways. What belongs to Ipopt is there where it is built in.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measured {
     /// The problem whose run had it.
@@ -74,26 +51,28 @@ pub struct Measured {
     pub warm_seconds: f64,
     /// Seconds of the kernel from zero.
     pub cold_seconds: f64,
-    /// Seconds of Ipopt.
-    pub ipopt_seconds: f64,
     /// Newton steps of the warm kernel.
     pub newton_steps: u32,
     /// Whether the kernel gave up and Clarabel took over, as it does in a run; both are in the time.
     pub fallback: bool,
+    /// Seconds of Clarabel alone; none where it gave up.
+    pub clarabel_seconds: Option<f64>,
+    /// Seconds of Ipopt.
+    pub ipopt_seconds: Option<f64>,
     /// Ipopt's iterations.
-    pub ipopt_iterations: u64,
+    pub ipopt_iterations: Option<u64>,
     /// Ipopt's return code.
-    pub ipopt_status: i32,
+    pub ipopt_status: Option<i32>,
     /// The objective at the kernel's point.
-    pub kernel_value: f64,
+    pub kernel_value: Option<f64>,
     /// The objective at Ipopt's point.
-    pub ipopt_value: f64,
+    pub ipopt_value: Option<f64>,
     /// How far bounds, and rows that must hold, are violated at the kernel's point.
-    pub kernel_violation: f64,
+    pub kernel_violation: Option<f64>,
     /// How far at Ipopt's.
-    pub ipopt_violation: f64,
-    /// Who solved it.
-    pub verdict: Verdict,
+    pub ipopt_violation: Option<f64>,
+    /// Who of the two solved it.
+    pub verdict: Option<Verdict>,
 }
 
 /// How far a run is followed.
@@ -150,13 +129,6 @@ impl Following {
     }
 }
 
-/// What the objective is multiplied by: the softness of the soft rows, so that the normal subproblem has the form
-/// `1/2 |h + J u|^2 + kappa/2 u^T H u` of the method's description.
-fn scale(problem: &StoredSubproblem) -> f64 {
-    let softest = problem.softness.iter().copied().fold(0.0, f64::max);
-    if softest > 0.0 { softest } else { 1.0 }
-}
-
 fn is_finite(problem: &StoredSubproblem) -> bool {
     let entries = problem.entries();
     let values =
@@ -172,14 +144,15 @@ fn measure(
 ) -> Result<Measured, Error> {
     let (rows, columns) = subproblem.size();
     let mut kernel = subproblem.kernel(settings);
-    let fallback = kind == Kind::Tangent && settings.fallback;
     let mut ours = Ours::default();
-    let warm_seconds = seconds(|| ours = solve(&subproblem, &mut kernel, fallback));
-    let (newton_steps, s) = (kernel.iterations, kernel.s.clone());
-    let theirs = by_ipopt(&subproblem, time_limit)?;
-    let (quality, ipopt) = (Quality::of(&subproblem, &s), Quality::of(&subproblem, &theirs.s));
+    let warm_seconds = seconds(|| ours = solve(&subproblem, &mut kernel, settings.fallback));
+    let newton_steps = kernel.iterations;
+    let ipopt = compare(&subproblem, ours.solved, &kernel.s, time_limit)?;
+    let (mut s, mut y, mut solved) = (vec![0.0; columns], vec![0.0; rows], false);
+    let clarabel_seconds = seconds(|| solved = subproblem.solve_by_clarabel(&mut s, &mut y));
     subproblem.warm.fill(0.0);
-    let cold_seconds = seconds(|| _ = solve(&subproblem, &mut kernel, fallback));
+    let cold_seconds = seconds(|| _ = solve(&subproblem, &mut kernel, settings.fallback));
+    let ipopt = ipopt.as_ref();
     Ok(Measured {
         problem,
         iteration,
@@ -188,16 +161,17 @@ fn measure(
         columns,
         warm_seconds,
         cold_seconds,
-        ipopt_seconds: theirs.seconds,
         newton_steps,
         fallback: ours.fallback,
-        ipopt_iterations: theirs.iterations,
-        ipopt_status: theirs.status,
-        kernel_value: quality.value,
-        ipopt_value: ipopt.value,
-        kernel_violation: quality.violation,
-        ipopt_violation: ipopt.violation,
-        verdict: verdict((ours.solved, &quality), (theirs.is_solved(), &ipopt)),
+        clarabel_seconds: solved.then_some(clarabel_seconds),
+        ipopt_seconds: ipopt.map(|ipopt| ipopt.seconds),
+        ipopt_iterations: ipopt.map(|ipopt| ipopt.iterations),
+        ipopt_status: ipopt.map(|ipopt| ipopt.status),
+        kernel_value: ipopt.map(|ipopt| ipopt.values[0]),
+        ipopt_value: ipopt.map(|ipopt| ipopt.values[1]),
+        kernel_violation: ipopt.map(|ipopt| ipopt.violations[0]),
+        ipopt_violation: ipopt.map(|ipopt| ipopt.violations[1]),
+        verdict: ipopt.map(|ipopt| ipopt.verdict),
     })
 }
 
@@ -208,7 +182,7 @@ struct Ours {
     fallback: bool,
 }
 
-/// As a run does it: by the kernel, and by Clarabel where the kernel gives up on a tangent subproblem.
+/// As a run does it: by the kernel, and by Clarabel where the kernel gives up.
 fn solve(subproblem: &StoredSubproblem, kernel: &mut StoredKernel, fallback: bool) -> Ours {
     subproblem.solve(kernel);
     let fallback = fallback && !kernel.converged;
@@ -216,67 +190,18 @@ fn solve(subproblem: &StoredSubproblem, kernel: &mut StoredKernel, fallback: boo
     Ours { solved, fallback }
 }
 
-/// What a point is worth.
-#[derive(Clone, Debug, PartialEq)]
-struct Quality {
-    /// The objective, times [`scale`].
-    value: f64,
-    /// `|J s - r|` over the rows that must hold, and the distance to the bounds, relative to `max(1, |r|)`.
-    violation: f64,
-}
-
-impl Quality {
-    fn of(problem: &StoredSubproblem, s: &[f64]) -> Self {
-        let scale = scale(problem);
-        let mut residual = vec![0.0; problem.size().0];
-        problem.apply(s, &mut residual);
-        let mut hs = vec![0.0; s.len()];
-        problem.apply_hessian(s, &mut hs);
-        let step: f64 = s.iter().zip(&problem.gradient).zip(&hs).map(|((s, g), hs)| s * (g + 0.5 * hs)).sum();
-        let (mut value, mut violation, mut size) = (scale * step, 0.0, 0.0);
-        for ((js, r), kappa) in residual.iter().zip(&problem.target).zip(&problem.softness) {
-            let square = (js - r) * (js - r);
-            if *kappa > 0.0 {
-                value += 0.5 * scale / kappa * square;
-            } else {
-                violation += square;
-                size += r * r;
-            }
-        }
-        for ((s, lower), upper) in s.iter().zip(&problem.lower).zip(&problem.upper) {
-            violation += (lower - s).max(s - upper).max(0.0).powi(2);
-        }
-        Quality { value, violation: violation.sqrt() / size.sqrt().max(1.0) }
-    }
-}
-
-fn verdict((kernel_solved, kernel): (bool, &Quality), (ipopt_solved, ipopt): (bool, &Quality)) -> Verdict {
-    match (kernel_solved, ipopt_solved) {
-        (false, false) => return Verdict::BothFailed,
-        (false, true) => return Verdict::KernelFailed,
-        (true, false) => return Verdict::IpoptFailed,
-        (true, true) => {}
-    }
-    let least = AGREEMENT * kernel.value.abs().max(ipopt.value.abs()).max(1.0);
-    let holds = [kernel.violation <= AGREEMENT, ipopt.violation <= AGREEMENT];
-    if holds == [true, true] && (kernel.value - ipopt.value).abs() <= least {
-        return Verdict::Agree;
-    }
-    let no_worse = |a: &Quality, b: &Quality| a.value <= b.value + least && a.violation <= b.violation.max(ROUNDING);
-    match (no_worse(kernel, ipopt), no_worse(ipopt, kernel)) {
-        _ if holds == [false, false] => Verdict::BothFailed,
-        (true, _) => Verdict::KernelBetter,
-        (false, true) => Verdict::IpoptBetter,
-        (false, false) => Verdict::Differ,
-    }
-}
-
-/// So often everything is timed. The smallest time counts, of the kernel as of Ipopt: what else the machine does can only add to it.
+/// So often everything is timed. The smallest time counts, of the kernel as of others: what else the machine does can only add to it.
 const REPETITIONS: usize = 5;
+
+/// Repeating what takes so many seconds shows nothing new.
+const LONG: f64 = 0.2;
 
 /// Seconds of one call, over so many calls that the clock can see them.
 fn seconds(mut call: impl FnMut()) -> f64 {
     let first = timed(1, &mut call);
+    if first > LONG {
+        return first;
+    }
     let calls = (2e-4 / first).clamp(1.0, 100.0) as u32;
     (0..REPETITIONS).map(|_| timed(calls, &mut call)).fold(first, f64::min)
 }
@@ -287,85 +212,9 @@ fn timed(calls: u32, call: &mut impl FnMut()) -> f64 {
     start.elapsed().as_secs_f64() / f64::from(calls)
 }
 
-/// Ipopt's answer.
-#[cfg_attr(not(feature = "ipopt"), allow(dead_code))]
-struct Answer {
-    s: Vec<f64>,
-    seconds: f64,
-    iterations: u64,
-    status: i32,
-}
-
-impl Answer {
-    /// Solved, or solved to an acceptable level.
-    fn is_solved(&self) -> bool {
-        matches!(self.status, 0 | 1) && self.s.iter().all(|s| s.is_finite())
-    }
-}
-
-/// With Ipopt's defaults. The time is only that of `IpoptSolve`: the making of the program, of Ipopt's object and of its options does not
-/// count.
-#[cfg(feature = "ipopt")]
-fn by_ipopt(subproblem: &StoredSubproblem, time_limit: f64) -> Result<Answer, Error> {
-    use tangor_ipopt::{Derivatives, Options};
-    /// Repeating what takes longer shows nothing new.
-    const LONG: f64 = 0.2;
-    let options = Options { max_iterations: 3000, seconds: time_limit, tolerance: 1e-8, unscaled: None };
-    let mut program = Quadratic::of(subproblem);
-    let mut answer = Answer { s: Vec::new(), seconds: f64::INFINITY, iterations: 0, status: 0 };
-    for _ in 0..REPETITIONS {
-        let solution = tangor_ipopt::solve(Derivatives::Second(&mut program), &options)
-            .ok_or_else(|| Error::Refused("Ipopt did not take a subproblem".into()))?;
-        (answer.iterations, answer.status) = (solution.iterations, solution.status);
-        answer.seconds = answer.seconds.min(solution.seconds);
-        answer.s = solution.x;
-        if solution.seconds > LONG {
-            break;
-        }
-    }
-    answer.s.truncate(subproblem.size().1);
-    Ok(answer)
-}
-
-#[cfg(not(feature = "ipopt"))]
-fn by_ipopt(_: &StoredSubproblem, _: f64) -> Result<Answer, Error> {
-    Err(Error::NoIpopt)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_point_is_judged_by_hand() {
-        // min 2 s0 + 1/2 |s|^2 + (s0 + s1 - 4)^2 / (2 kappa), kappa = 1/2, and s0 - s1 = 3
-        let entries = [(0, 0, 1.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, -1.0)];
-        let mut problem = StoredSubproblem::new(2, 2, &entries, false, &[]);
-        problem.gradient = vec![2.0, 0.0];
-        (problem.target, problem.softness) = (vec![4.0, 3.0], vec![0.5, 0.0]);
-        problem.lower = vec![-1.0, 5.0];
-        // At (1, 1): half of 2 + 1 is 1.5, and 1/2 (2 - 4)^2 = 2; the second row misses 3 by 3 and a bound is missed by 4,
-        // relative to 3.
-        assert_eq!(Quality::of(&problem, &[1.0, 1.0]), Quality { value: 3.5, violation: 5.0 / 3.0 });
-    }
-
-    #[test]
-    fn who_is_better_decides_only_where_both_say_solved() {
-        let at = |value: f64, violation: f64| Quality { value, violation };
-        let good = at(2.0, 0.0);
-        let of = |kernel: (bool, &Quality), ipopt: (bool, &Quality)| verdict(kernel, ipopt);
-        assert_eq!(of((true, &good), (true, &at(2.000001, 1e-9))), Verdict::Agree);
-        assert_eq!(of((true, &good), (true, &at(2.001, 0.0))), Verdict::KernelBetter);
-        assert_eq!(of((true, &at(2.001, 0.0)), (true, &good)), Verdict::IpoptBetter);
-        assert_eq!(of((true, &good), (true, &at(2.0, 0.1))), Verdict::KernelBetter);
-        assert_eq!(of((true, &at(2.0, 0.1)), (true, &good)), Verdict::IpoptBetter);
-        assert_eq!(of((true, &good), (true, &at(1.0, 0.1))), Verdict::Differ);
-        assert_eq!(of((true, &good), (true, &at(1.0, 1e-7))), Verdict::Differ);
-        assert_eq!(of((true, &at(2.0, 0.1)), (true, &at(2.0, 0.2))), Verdict::BothFailed);
-        assert_eq!(of((true, &good), (false, &good)), Verdict::IpoptFailed);
-        assert_eq!(of((false, &good), (true, &good)), Verdict::KernelFailed);
-        assert_eq!(of((false, &good), (false, &good)), Verdict::BothFailed);
-    }
 
     #[test]
     fn where_the_kernel_gives_up_clarabel_takes_over() {
@@ -382,24 +231,16 @@ mod tests {
         assert!(able.solved && !able.fallback);
     }
 
-    #[cfg(not(feature = "ipopt"))]
     #[test]
-    fn without_ipopt_nothing_is_measured() {
-        let member = crate::sets::members("HS71", &tangor_open::Finder::default()).unwrap().remove(0);
-        let following = Following { settings: Settings::default(), max_iterations: 10, time_limit: 10.0 };
-        assert!(matches!(following.follow(&member), Err(Error::NoIpopt)));
-    }
-
-    #[cfg(feature = "ipopt")]
-    #[test]
-    fn ipopt_and_the_kernel_agree() {
+    fn the_kernel_is_measured_beside_the_others() {
         let member = crate::sets::members("HS71", &tangor_open::Finder::default()).unwrap().remove(0);
         let following = Following { settings: Settings::default(), max_iterations: 10, time_limit: 60.0 };
         let measured = following.follow(&member).unwrap().measured;
         assert!(measured.iter().any(|one| one.kind == Kind::Normal) && measured.iter().any(|one| one.kind == Kind::Tangent));
         for one in &measured {
-            assert_eq!(one.verdict, Verdict::Agree, "{one:?}");
-            assert!(one.warm_seconds > 0.0 && one.ipopt_seconds > 0.0 && one.ipopt_iterations > 0);
+            assert!(one.warm_seconds > 0.0 && one.clarabel_seconds.is_some_and(|seconds| seconds > 0.0) && !one.fallback);
+            assert_eq!(one.verdict, cfg!(feature = "ipopt").then_some(Verdict::Agree), "{one:?}");
+            assert_eq!(one.ipopt_iterations.is_some_and(|count| count > 0), cfg!(feature = "ipopt"));
         }
     }
 }

@@ -2,18 +2,64 @@
 
 use super::{Kind, Measured, Verdict};
 use crate::report::{Cell, Column, Table};
-use tangor_figure::quartiles;
+use tangor_figure::{median, quartiles};
+use tangor_problem::count_of;
 
-/// How many times faster the kernel is, for each kind of subproblem and start of the kernel.
+/// Classes of sizes: the most columns of each, and what it is called.
+const CLASSES: [(usize, &str); 4] = [(10, "up to 10"), (100, "11 to 100"), (1000, "101 to 1000"), (usize::MAX, "more")];
+
+/// What the kernel needs, by the number of columns: how often it gives up, Newton steps from the multipliers that the run had, and its time
+/// beside Clarabel's.
+pub fn kernel_table(measured: &[Measured]) -> Table {
+    let class = |columns: usize| CLASSES.iter().position(|(most, _)| columns <= *most);
+    let of = |k: usize| -> Vec<&Measured> { measured.iter().filter(|one| class(one.columns) == Some(k)).collect() };
+    let classes = CLASSES.iter().enumerate().map(|(k, (_, name))| (*name, of(k))).filter(|(_, members)| !members.is_empty());
+    let rows = classes.chain([("all", measured.iter().collect())]).map(|(name, members)| kernel_row(name, &members));
+    let numbers = [
+        "subproblems",
+        "fallbacks",
+        "Newton steps: median",
+        "99th percentile",
+        "Clarabel's time / kernel's: median",
+        "slower than Clarabel",
+    ];
+    Table {
+        caption: "The kernel from the multipliers that the run had, by the number of columns".into(),
+        columns: [Column::words("columns")].into_iter().chain(numbers.map(Column::numbers)).collect(),
+        rows: rows.collect(),
+        filter: false,
+    }
+}
+
+fn kernel_row(name: &str, members: &[&Measured]) -> Vec<Cell> {
+    let mut steps: Vec<u32> = members.iter().map(|one| one.newton_steps).collect();
+    steps.sort_unstable();
+    // The smallest number that so many of a hundred do not exceed.
+    let percentile = |share: usize| steps.get((steps.len() * share).div_ceil(100).saturating_sub(1)).copied().unwrap_or(0);
+    let ratios: Vec<f64> = members.iter().filter_map(|one| Some(one.clarabel_seconds? / one.warm_seconds)).collect();
+    let slower = ratios.iter().filter(|ratio| **ratio < 1.0).count();
+    vec![
+        Cell::words(name),
+        Cell::count(members.len() as u64),
+        Cell::count(members.iter().filter(|one| one.fallback).count() as u64),
+        Cell::count(percentile(50).into()),
+        Cell::count(percentile(99).into()),
+        median(ratios).map_or_else(|| Cell::words("–"), |ratio| Cell::words(format!("{ratio:.1}"))),
+        Cell::count(slower as u64),
+    ]
+}
+
+/// How many times faster than Ipopt the kernel is, for each kind of subproblem and start of the kernel.
 pub fn table(measured: &[Measured]) -> Table {
     let mut rows = Vec::new();
     for (name, kinds) in
         [("normal", &[Kind::Normal][..]), ("tangent", &[Kind::Tangent][..]), ("both", &[Kind::Normal, Kind::Tangent][..])]
     {
         let compared: Vec<&Measured> =
-            measured.iter().filter(|one| kinds.contains(&one.kind) && one.verdict == Verdict::Agree).collect();
-        let ratios =
-            |time: fn(&Measured) -> f64| compared.iter().map(|one| one.ipopt_seconds / time(one)).collect::<Vec<f64>>();
+            measured.iter().filter(|one| kinds.contains(&one.kind) && one.verdict == Some(Verdict::Agree)).collect();
+        let ratios = |time: fn(&Measured) -> f64| {
+            compared.iter().filter_map(|one| Some(one.ipopt_seconds? / time(one))).collect::<Vec<f64>>()
+        };
         let (warm, cold) = (ratios(|one| one.warm_seconds), ratios(|one| one.cold_seconds));
         for (start, mut ratios) in [("as in the run", warm), ("from zero", cold)] {
             ratios.sort_by(f64::total_cmp);
@@ -35,16 +81,17 @@ pub fn table(measured: &[Measured]) -> Table {
     }
 }
 
-/// Who solved what, in sentences.
+/// Who of the kernel and Ipopt solved what, in sentences.
 pub fn describe(measured: &[Measured]) -> Vec<String> {
-    let of = |verdict: Verdict| -> Vec<&Measured> { measured.iter().filter(|one| one.verdict == verdict).collect() };
+    let of = |verdict: Verdict| -> Vec<&Measured> { measured.iter().filter(|one| one.verdict == Some(verdict)).collect() };
     let agree = of(Verdict::Agree);
-    let mut lines = vec![format!("{} subproblems; on {} both agree, and only these are compared", measured.len(), agree.len())];
+    let mut lines =
+        vec![format!("{}; on {} both agree, and only these are compared", count_of(measured.len(), "subproblem"), agree.len())];
     let helped = agree.iter().filter(|one| one.fallback).count();
     if helped > 0 {
         lines.push(format!("on {helped} of these the kernel gave up and Clarabel took over, as in a run; both count"));
     }
-    let slower = agree.iter().filter(|one| one.ipopt_seconds < one.warm_seconds).count();
+    let slower = agree.iter().filter(|one| one.ipopt_seconds.is_some_and(|ipopt| ipopt < one.warm_seconds)).count();
     if slower > 0 {
         lines.push(format!("on {slower} of these Ipopt was faster"));
     }
@@ -81,16 +128,17 @@ mod tests {
             columns: 1,
             warm_seconds: warm,
             cold_seconds: cold,
-            ipopt_seconds: 1.0,
             newton_steps: 1,
             fallback: false,
-            ipopt_iterations: 5,
-            ipopt_status: 0,
-            kernel_value: 0.0,
-            ipopt_value: 0.0,
-            kernel_violation: 0.0,
-            ipopt_violation: 0.0,
-            verdict,
+            clarabel_seconds: Some(2.0),
+            ipopt_seconds: Some(1.0),
+            ipopt_iterations: Some(5),
+            ipopt_status: Some(0),
+            kernel_value: Some(0.0),
+            ipopt_value: Some(0.0),
+            kernel_violation: Some(0.0),
+            ipopt_violation: Some(0.0),
+            verdict: Some(verdict),
         }
     }
 
@@ -118,5 +166,19 @@ mod tests {
                 "on 1 of these Ipopt was faster"
             ]
         );
+    }
+
+    #[test]
+    fn the_kernel_is_told_of_by_size() {
+        let small = one(Kind::Normal, 0.5, 1.0, Verdict::Agree);
+        let steps = |newton_steps: u32| Measured { newton_steps, columns: 50, ..small.clone() };
+        let mut measured: Vec<Measured> = (1..=100).map(steps).collect();
+        (measured[0].fallback, measured[0].warm_seconds) = (true, 4.0);
+        measured.push(small);
+        let texts: Vec<Vec<String>> =
+            kernel_table(&measured).rows.into_iter().map(|row| row.into_iter().map(|cell| cell.text).collect()).collect();
+        assert_eq!(texts[0], ["up to 10", "1", "0", "1", "1", "4.0", "0"]);
+        assert_eq!(texts[1], ["11 to 100", "100", "1", "50", "99", "4.0", "1"]);
+        assert_eq!(texts[2][..3], ["all", "101", "1"]);
     }
 }

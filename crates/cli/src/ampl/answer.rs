@@ -1,7 +1,7 @@
 //! The result of a run in AMPL's terms.
 
 use tangor_nl::{Info, Solution, Suffix, Target};
-use tangor_problem::{INFINITE, Meta};
+use tangor_problem::{INFINITE, Meta, count_of};
 use tangor_solver::{Point, Report, Stop};
 
 /// `solve_result_num` where the constraints cannot be satisfied.
@@ -17,10 +17,10 @@ pub fn solution(version: &str, report: &Report, meta: &Meta, info: &Info) -> Sol
         false => String::new(),
     };
     let message = format!(
-        "{version}: {} ({}){objective}\n{} iterations, residuals: stationarity {:.1e}, feasibility {:.1e}, complementarity {:.1e}",
+        "{version}: {} ({}){objective}\n{}, residuals: stationarity {:.1e}, feasibility {:.1e}, complementarity {:.1e}",
         words(code),
         report.message.trim_end_matches('.').replacen('S', "s", 1),
-        report.iterations,
+        count_of(report.iterations, "iteration"),
         report.stationarity,
         report.feasibility,
         report.complementarity

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use tangor_bench::compare::{Comparison, Measure, of_records, read};
 use tangor_bench::{Campaign, Contender, Ending, Journal, Member, Plan, Program, Record, members, only};
 use tangor_open::{Finder, Source};
+use tangor_problem::count_of;
 use tangor_solver::{Point, Settings};
 
 use super::complexity::Complexity;
@@ -14,7 +15,6 @@ use super::growth::Growing;
 use super::learning::Learning;
 use super::subproblems::Subproblems;
 use crate::error::Error;
-use crate::number::counted;
 use crate::sampling_source::EstimatorArgument;
 use crate::screen::Color;
 use crate::{duration, exit, files, interrupt, width};
@@ -31,7 +31,7 @@ Examples:
   tangor bench growth large.csv --out growth.svg                   how time and memory grow
   tangor bench complexity                                          samples needed against eps
   tangor bench learning --adult DATA                               four learning tasks, beside tuned methods
-  tangor bench subproblems paper                                   the kernel against Ipopt, if it was built in";
+  tangor bench subproblems paper                                   the kernel against Clarabel, and Ipopt if it was built in";
 
 /// How much longer than its limit a run may take before its process is ended.
 const GRACE: Duration = Duration::from_secs(5);
@@ -184,12 +184,13 @@ impl Run {
         let mut out = self.color.screen();
         tell_sources(&mut out, &plan.members, &self.effort.finder())?;
         if results.resumed > 0 {
-            writeln!(out, "{} of the runs were done before; --fresh repeats them", results.resumed)?;
+            let were = if results.resumed == 1 { "was" } else { "were" };
+            writeln!(out, "{} {were} done before; --fresh starts over", count_of(results.resumed, "run"))?;
         }
         summarise(&mut out, &results.records)?;
         writeln!(out, "rows in {} and {}", self.out.display(), self.out.with_extension("jsonl").display())?;
         if results.missing > 0 {
-            writeln!(out, "{} runs are missing: the same command goes on", results.missing)?;
+            writeln!(out, "{} missing: the same command goes on", count_of(results.missing, "run"))?;
             return Ok(exit::STOPPED);
         }
         Ok(exit::SOLVED)
@@ -227,12 +228,12 @@ fn tell_sources(out: &mut dyn Write, members: &[Member], finder: &Finder) -> Res
         let file = if embedded { finder.in_folder(&member.name) } else { None };
         let also = file.map(|path| format!(" ({}.SIF is the file {})", member.name, path.display())).unwrap_or_default();
         if members.len() <= FEW || !also.is_empty() {
-            writeln!(out, "{} is {}{also}", member.name, member.source)?;
+            writeln!(out, "{}", width::wrapped(&format!("{} is {}{also}", member.name, member.source), 2))?;
         }
     }
     if members.len() > FEW {
         let embedded = members.iter().filter(|member| matches!(member.source, Source::Embedded(_))).count();
-        writeln!(out, "{} problems: {embedded} embedded, {} from files", members.len(), members.len() - embedded)?;
+        writeln!(out, "{}: {embedded} embedded, {} from files", count_of(members.len(), "problem"), members.len() - embedded)?;
     }
     Ok(())
 }
@@ -262,7 +263,7 @@ fn add_best_known(members: &mut [Member], path: &Path) -> Result<(), Error> {
 
 fn summarise(out: &mut dyn Write, records: &[Record]) -> Result<(), Error> {
     if let Ok(comparison) = Comparison::new(of_records(records), 1e-6) {
-        write!(out, "{}", comparison.counts())?;
+        write!(out, "{}", width::fitted(&comparison.counts()))?;
     }
     let listed = |wanted: &dyn Fn(&Record) -> bool| -> Vec<String> {
         records.iter().filter(|record| wanted(record)).map(|record| format!("{} ({})", record.problem, record.solver)).collect()
@@ -277,11 +278,11 @@ fn summarise(out: &mut dyn Write, records: &[Record]) -> Result<(), Error> {
     for (what, list) in lists.iter().filter(|(_, list)| !list.is_empty()) {
         const SHOWN: usize = 12;
         let more = if list.len() > SHOWN { ", ..." } else { "" };
-        let told = format!("{}: {}{more}", counted(list.len() as u64, "run"), list[..list.len().min(SHOWN)].join(", "));
+        let told = format!("{}: {}{more}", count_of(list.len(), "run"), list[..list.len().min(SHOWN)].join(", "));
         writeln!(out, "{what}: {}", width::wrapped(&told, 2))?;
     }
     let seconds: f64 = records.iter().map(|record| record.seconds).sum();
-    writeln!(out, "{}, {} of solver time", counted(records.len() as u64, "run"), duration::readable(seconds))?;
+    writeln!(out, "{}, {} of solver time", count_of(records.len(), "run"), duration::readable(seconds))?;
     Ok(())
 }
 
@@ -316,9 +317,9 @@ impl Compare {
     fn run(self) -> Result<u8, Error> {
         let comparison = Comparison::of_files(&self.tables, self.tolerance)?;
         let mut out = self.color.screen();
-        write!(out, "{}", comparison.summary())?;
+        write!(out, "{}", width::fitted(&comparison.summary()))?;
         if self.table {
-            write!(out, "\n{}", comparison.side_by_side())?;
+            write!(out, "\n{}", width::fitted(&comparison.side_by_side()))?;
         }
         if let Some(folder) = &self.out {
             std::fs::create_dir_all(folder).map_err(|cause| Error::Unwritable { path: folder.clone(), cause })?;

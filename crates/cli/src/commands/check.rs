@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::problem_source::{Opened, ProblemArguments, SifFile};
 use crate::screen::{Color, Screen};
 use crate::style::{BAD, GOOD, TITLE};
-use crate::{exit, plain, point_source};
+use crate::{exit, plain, point_source, width};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -79,14 +79,11 @@ fn compare_coded(file: &SifFile, x: &[f64]) -> Result<Vec<Difference>, Error> {
 }
 
 fn print_check(out: &mut Screen, check: &DerivativeCheck) -> Result<(), Error> {
-    writeln!(out, "{}", plain::lines(&check.to_string()))?;
+    write!(out, "{}", width::fitted(&plain::lines(&check.to_string())))?;
     if let (Some(worst), true) = (&check.worst, check.is_right()) {
-        writeln!(
-            out,
-            "Closest to wrong, at {:.1}% of what is allowed:\n  {}",
-            100.0 * worst.excess(),
-            plain::name(&worst.to_string())
-        )?;
+        let told = format!("  {}", plain::name(&worst.to_string()));
+        writeln!(out, "Closest to wrong, at {:.1}% of what is allowed:", 100.0 * worst.excess())?;
+        write!(out, "{}", width::fitted(&told))?;
     }
     Ok(())
 }
@@ -97,7 +94,7 @@ fn print_coded(out: &mut Screen, differences: &[Difference]) -> Result<(), Error
     }
     writeln!(out, "Coded by the file, but not what differentiation gives:")?;
     for difference in differences.iter().take(SHOWN) {
-        writeln!(out, "  {}", plain::name(&difference.to_string()))?;
+        write!(out, "{}", width::fitted(&format!("  {}", plain::name(&difference.to_string()))))?;
     }
     match differences.len().saturating_sub(SHOWN) {
         0 => Ok(()),

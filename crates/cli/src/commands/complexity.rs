@@ -6,7 +6,7 @@ use tangor_bench::complexity::{FEWEST_VALUES, SEEDS, Study, TAU, VALUES};
 
 use crate::error::Error;
 use crate::screen::Color;
-use crate::{exit, files, interrupt};
+use crate::{exit, files, interrupt, width};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -61,7 +61,8 @@ impl Complexity {
         let outcome = study.run()?;
         let table = outcome.table();
         let mut out = self.color.screen();
-        write!(out, "{}\n{}{}\n", table.caption, table.text(), outcome.verdict())?;
+        write!(out, "{}{}", width::fitted(&table.caption), table.text(width::of_screen()))?;
+        write!(out, "{}", width::fitted(&outcome.verdict()))?;
         std::fs::create_dir_all(&self.out).map_err(|cause| Error::Unwritable { path: self.out.clone(), cause })?;
         for (name, text) in outcome.files()? {
             let path = self.out.join(name);

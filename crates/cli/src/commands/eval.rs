@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use tangor_problem::{Draw, FunctionFailure, FunctionValues, Meta, SampledProblem, Wanted};
+use tangor_problem::{Draw, FunctionFailure, FunctionValues, Meta, SampledProblem, Wanted, count_of};
 
 use crate::draw_source::{self, DrawArguments};
 use crate::error::Error;
@@ -130,22 +130,23 @@ fn triplets(meta: &Meta, entries: &[f64]) -> Triplets {
 
 fn print(out: &mut Screen, meta: &Meta, values: &Values) -> Result<(), Error> {
     writeln!(out, "{TITLE}{}{TITLE:#}: f = {}", meta.name, readable(values.f))?;
-    let width = 16;
-    writeln!(out, "\n{TITLE}{:<width$} {:>16} {:>16}{TITLE:#}", "variable", "x", "gradient")?;
+    // Four columns fit 60 places.
+    let width = 15;
+    writeln!(out, "\n{TITLE}{:<width$} {:>14} {:>14}{TITLE:#}", "variable", "x", "gradient")?;
     for (i, name) in values.names.x.iter().enumerate().take(SHOWN) {
         let name = plain::name(name);
-        writeln!(out, "{name:<width$} {:>16} {:>16}", readable(values.x[i]), readable(values.g[i]))?;
+        writeln!(out, "{name:<width$} {:>14} {:>14}", readable(values.x[i]), readable(values.g[i]))?;
     }
     cut(out, values.n)?;
     if values.m > 0 {
-        writeln!(out, "\n{TITLE}{:<width$} {:>16} {:>16} {:>16}{TITLE:#}", "constraint", "c", "lower", "upper")?;
+        writeln!(out, "\n{TITLE}{:<width$} {:>14} {:>14} {:>14}{TITLE:#}", "constraint", "c", "lower", "upper")?;
         for (i, name) in values.names.c.iter().enumerate().take(SHOWN) {
             let name = plain::name(name);
             let (lower, upper) = (readable(meta.c_lower[i]), readable(meta.c_upper[i]));
-            writeln!(out, "{name:<width$} {:>16} {lower:>16} {upper:>16}", readable(values.c[i]))?;
+            writeln!(out, "{name:<width$} {:>14} {lower:>14} {upper:>14}", readable(values.c[i]))?;
         }
         cut(out, values.m)?;
-        writeln!(out, "\nThe Jacobian has {} entries; --json shows them.", values.jacobian.val.len())?;
+        writeln!(out, "\nThe Jacobian has {}; --json shows all.", count_of(values.jacobian.val.len(), "entry"))?;
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::json;
 use tangor_learn::{Classes, DataSet, Model};
+use tangor_problem::count_of;
 use tangor_solver::{Checkpoint, Report, Settings};
 
 use crate::error::Error;
@@ -13,7 +14,6 @@ use crate::fitting::fitted::{Fitted, weights_csv};
 use crate::fitting::goal::GoalArguments;
 use crate::fitting::task::{Task, are_few, defaults};
 use crate::fitting::{cross_validation, trade_off};
-use crate::number::counted;
 use crate::progress::Progress;
 use crate::ranks::Ranks;
 use crate::record::{self, RecordArguments};
@@ -330,7 +330,7 @@ fn warn(remark: &str) {
 }
 
 fn title(out: &mut Listener, data: &DataSet) -> Result<(), Error> {
-    let (rows, weights) = (counted(data.rows() as u64, "row"), counted(data.features.weights() as u64, "weight"));
+    let (rows, weights) = (count_of(data.rows(), "row"), count_of(data.features.weights(), "weight"));
     let labels = &data.labels;
     let column = if labels.column.is_empty() { "label" } else { &labels.column };
     let positive = format!("{column} = {}", labels.positive);

@@ -7,7 +7,7 @@ use tangor_bench::growth::Growth;
 
 use crate::error::Error;
 use crate::screen::Color;
-use crate::{exit, files};
+use crate::{exit, files, width};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,7 +47,7 @@ impl Growing {
         }
         let growth = Growth::new(&entrants, self.tolerance)?;
         let mut out = self.color.screen();
-        write!(out, "{}", growth.summary())?;
+        write!(out, "{}", width::fitted(&growth.summary()))?;
         if let Some(path) = &self.out {
             files::write(path, growth.figure().draw().as_bytes())?;
             writeln!(out, "wrote {}", path.display())?;

@@ -3,7 +3,7 @@ use std::io::Write;
 use clap::Args;
 use serde::Serialize;
 use tangor_collection::Entry;
-use tangor_problem::{INFINITE, Meta, SampledProblem};
+use tangor_problem::{INFINITE, Meta, SampledProblem, count_of};
 use tangor_sif::Parameter;
 
 use crate::error::Error;
@@ -11,7 +11,7 @@ use crate::number::readable;
 use crate::problem_source::{Opened, ProblemArguments};
 use crate::screen::{Color, Screen};
 use crate::style::{DIM, TITLE};
-use crate::{exit, plain};
+use crate::{exit, plain, width};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -126,7 +126,7 @@ fn describe(meta: &Meta, entry: Option<&'static Entry>, sif: Option<tangor_sif::
 }
 
 fn print(out: &mut Screen, description: &Description) -> Result<(), Error> {
-    let mut line = |title: &str, text: &str| writeln!(out, "  {DIM}{title:<15}{DIM:#}{text}");
+    let mut line = |title: &str, text: &str| writeln!(out, "  {DIM}{title:<15}{DIM:#}{}", width::wrapped(text, 17));
     line("name", &format!("{TITLE}{}{TITLE:#}", plain::name(&description.name)))?;
     if let (Some(title), Some(source)) = (description.title, description.source) {
         line("about", title)?;
@@ -140,7 +140,7 @@ fn print(out: &mut Screen, description: &Description) -> Result<(), Error> {
     if description.linear > 0 {
         line("linear", &format!("{} of the constraints", description.linear))?;
     }
-    line("Jacobian", &format!("{} entries", description.jacobian_entries))?;
+    line("Jacobian", &count_of(description.jacobian_entries, "entry"))?;
     if let Some(best) = description.best_known {
         line("best known", &readable(best))?;
     }
@@ -149,9 +149,10 @@ fn print(out: &mut Screen, description: &Description) -> Result<(), Error> {
         nl.warnings.iter().try_for_each(|warning| line("warning", &plain::name(warning)))?;
     }
     let Some(sif) = &description.sif else { return Ok(()) };
-    line("functions", &format!("{} elements of {} types, {} group types", sif.elements, sif.element_types, sif.group_types))?;
+    let elements = format!("{} of {}", count_of(sif.elements, "element"), count_of(sif.element_types, "type"));
+    line("functions", &format!("{elements}, {}", count_of(sif.group_types, "group type")))?;
     if sif.integers > 0 {
-        line("integers", &format!("{} variables, treated as real", sif.integers))?;
+        line("integers", &format!("{}, treated as real", count_of(sif.integers, "variable")))?;
     }
     for parameter in sif.parameters.iter().filter(|parameter| parameter.marked) {
         line("parameter", &offered(parameter))?;
@@ -161,10 +162,12 @@ fn print(out: &mut Screen, description: &Description) -> Result<(), Error> {
 
 fn formulas(nl: &tangor_nl::Info) -> String {
     let (defined, form) = (nl.header.defined(), if nl.header.binary { "binary" } else { "text" });
-    format!(
-        "{} operations, {defined} defined variables, {} nonlinear constraints ({form} file)",
-        nl.operations, nl.nonlinear_rows
-    )
+    let counts = [
+        count_of(nl.operations, "operation"),
+        count_of(defined, "defined variable"),
+        count_of(nl.nonlinear_rows, "nonlinear constraint"),
+    ];
+    format!("{} ({form} file)", counts.join(", "))
 }
 
 fn offered(parameter: &Parameter) -> String {

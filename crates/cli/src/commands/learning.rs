@@ -8,7 +8,7 @@ use tangor_learn::tasks::Task;
 
 use crate::error::Error;
 use crate::screen::Color;
-use crate::{exit, files, interrupt};
+use crate::{exit, files, interrupt, width};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -86,7 +86,7 @@ impl Learning {
         };
         let outcome = study.run()?;
         let table = outcome.table();
-        write!(out, "{}\n{}", table.caption, table.text())?;
+        write!(out, "{}{}", width::fitted(&table.caption), table.text(width::of_screen()))?;
         std::fs::create_dir_all(&self.out).map_err(|cause| Error::Unwritable { path: self.out.clone(), cause })?;
         for (name, text) in outcome.files() {
             let path = self.out.join(name);

@@ -3,11 +3,11 @@ use std::io::Write;
 use clap::Args;
 use serde::Serialize;
 use tangor_collection::{Entry, Kind, What, entries};
-use tangor_problem::Problem;
+use tangor_problem::{Problem, count_of};
 
 use crate::error::Error;
 use crate::exit;
-use crate::number::{counted, readable};
+use crate::number::readable;
 use crate::screen::Color;
 use crate::style::{DIM, TITLE, UNUSUAL};
 use crate::width;
@@ -72,7 +72,7 @@ impl List {
             let remark: String = remark.chars().take(room - title.chars().count()).collect();
             writeln!(out, "{DIM}{title}{DIM:#}{UNUSUAL}{remark}{UNUSUAL:#}")?;
         }
-        writeln!(out, "{DIM}{}{DIM:#}", counted(lines.len() as u64, "problem"))?;
+        writeln!(out, "{DIM}{}{DIM:#}", count_of(lines.len(), "problem"))?;
         Ok(exit::SOLVED)
     }
 

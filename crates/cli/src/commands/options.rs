@@ -3,10 +3,10 @@ use std::io::{self, Write};
 use clap::{Args, ValueEnum};
 
 use crate::error::Error;
-use crate::exit;
 use crate::screen::Color;
 use crate::settings_tree::{Group, Setting, groups, shown_value, toml_value};
 use crate::style::{DIM, TITLE};
+use crate::{exit, width};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,7 +23,7 @@ Every setting has a path, and the same path works everywhere: `tangor solve NAME
 This page is generated from the code: `tangor options --format markdown > docs/options.md`.
 ";
 
-/// The width of text for a terminal.
+/// Lines that are longer are hard to read.
 const LINE_WIDTH: usize = 96;
 
 /// Show all settings with their defaults and meanings
@@ -79,30 +79,22 @@ fn text(out: &mut dyn Write, groups: &[Group]) -> io::Result<()> {
         if k > 0 {
             writeln!(out)?;
         }
-        writeln!(out, "{DIM}{}{DIM:#}", group.meaning)?;
+        writeln!(out, "{DIM}{}{DIM:#}", width::wrapped(&group.meaning, 0))?;
         for Setting { path, default, meaning, choices } in &group.settings {
             writeln!(out, "  {TITLE}{path}{TITLE:#} = {}", shown_value(default))?;
-            wrapped(out, "      ", meaning)?;
+            paragraph(out, 6, meaning)?;
             for choice in choices {
-                wrapped(out, "        ", &format!("- {}: {}", choice.form, choice.meaning))?;
+                paragraph(out, 8, &format!("- {}: {}", choice.form, choice.meaning))?;
             }
         }
     }
     Ok(())
 }
 
-/// Words in indented lines of limited width.
-fn wrapped(out: &mut dyn Write, indent: &str, text: &str) -> io::Result<()> {
-    let mut line = indent.to_string();
-    for word in text.split(' ') {
-        if line.len() + word.len() > LINE_WIDTH && line.len() > indent.len() {
-            writeln!(out, "{}", line.trim_end())?;
-            line = indent.to_string();
-        }
-        line.push_str(word);
-        line.push(' ');
-    }
-    writeln!(out, "{}", line.trim_end())
+/// A paragraph of limited width, all of it indented.
+fn paragraph(out: &mut dyn Write, indent: usize, text: &str) -> io::Result<()> {
+    let width = width::of_screen().unwrap_or(LINE_WIDTH).min(LINE_WIDTH);
+    writeln!(out, "{}{}", " ".repeat(indent), width::wrapped_to(text, indent, width))
 }
 
 fn markdown(out: &mut dyn Write, groups: &[Group]) -> io::Result<()> {

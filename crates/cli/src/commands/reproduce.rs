@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use tangor_bench::reproduce::{Experiment, Laboratory};
 use tangor_bench::{Contender, PEERS};
+use tangor_problem::count_of;
 
 use super::bench::Effort;
 use crate::error::Error;
 use crate::screen::Color;
-use crate::{exit, interrupt};
+use crate::{exit, interrupt, width};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -119,12 +120,12 @@ impl Reproduce {
         let mut out = self.color.screen();
         for section in done.report.sections.iter().filter(|section| !section.tables.is_empty()) {
             for table in section.tables.iter().filter(|table| !table.filter) {
-                writeln!(out, "{}\n{}", table.caption, table.text())?;
+                writeln!(out, "{}{}", width::fitted(&table.caption), table.text(width::of_screen()))?;
             }
         }
         writeln!(out, "report in {}", done.path.display())?;
         if done.missing > 0 {
-            writeln!(out, "{} runs are missing: the same command goes on", done.missing)?;
+            writeln!(out, "{} missing: the same command goes on", count_of(done.missing, "run"))?;
             return Ok(exit::STOPPED);
         }
         Ok(exit::SOLVED)

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use tangor_problem::{Meta, Noise};
+use tangor_problem::{Meta, Noise, count_of};
 use tangor_solver::{Checkpoint, MetricKind, Names, Report, Settings};
 
 use crate::error::Error;
@@ -21,7 +21,7 @@ use crate::style::TITLE;
 use crate::summary::Summary;
 use crate::table::{Detail, Functions, Table};
 use crate::watch::Watch;
-use crate::{exit, interrupt, number, plain, point_source, starts, width};
+use crate::{exit, interrupt, plain, point_source, starts, width};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -130,9 +130,8 @@ impl Solve {
         let mut solver = record::start(problem, saved, settings.clone())?;
         ending.restart();
         solver.interrupt(Arc::clone(&ending.flag));
-        if let Some(multipliers) = multipliers.filter(|multipliers| !solver.begin_with(multipliers)) {
-            let message = format!("the {} multipliers in the result are not all numbers", multipliers.len());
-            return Err(Error::Setting(message));
+        if multipliers.is_some_and(|multipliers| !solver.begin_with(&multipliers)) {
+            return Err(Error::Setting("the multipliers in the result are not all numbers".to_string()));
         }
         // A first state, before any iteration, shows at once whether the file can be written.
         self.record.save(&solver, &source)?;
@@ -220,8 +219,8 @@ impl Solve {
 
     /// What is solved, and what is to be said of its functions.
     fn title(&self, out: &mut Listener, meta: &Meta, source: &Source, warnings: &[String]) -> Result<(), Error> {
-        let variables = number::counted(meta.n() as u64, "variable");
-        let constraints = number::counted(meta.m() as u64, "constraint");
+        let variables = count_of(meta.n(), "variable");
+        let constraints = count_of(meta.m(), "constraint");
         let noise = source.noise.as_ref().map(|noise| format!(", {}", described(noise))).unwrap_or_default();
         let sizes = format!(": {variables}, {constraints}{noise}");
         writeln!(out, "{TITLE}{}{TITLE:#}{}", meta.name, width::wrapped_after(&meta.name, &sizes, 2))?;

@@ -4,14 +4,16 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::Args;
-use tangor_bench::subproblems::{Following, describe, table};
-use tangor_bench::{Error as BenchError, members, only, write_rows};
+use tangor_bench::report::Table;
+use tangor_bench::subproblems::{Following, describe, kernel_table, table};
+use tangor_bench::{members, only, write_rows};
 use tangor_open::Finder;
+use tangor_problem::count_of;
 
 use super::bench::settings;
 use crate::error::Error;
 use crate::screen::Color;
-use crate::{duration, exit, interrupt};
+use crate::{duration, exit, interrupt, width};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -19,12 +21,12 @@ Examples:
   tangor bench subproblems paper --out subproblems.csv             needs the SIF files (MASTSIF)
   tangor bench subproblems paper --set metric.kind=identity        with the paper's metric";
 
-/// Time the kernel against Ipopt on the subproblems of runs
+/// Time the kernel against Clarabel and Ipopt on the subproblems of runs
 ///
-/// The paper hands both subproblems of every iteration to Ipopt. Here they are recorded along runs, at the iterations 0, 1, 2, 4, 8, ...,
-/// and solved again by the kernel, as in the run and from zero, and by Ipopt as quadratic programs with exact Hessian and its defaults.
-/// Of Ipopt only the time of its solve counts. Everything runs in one process, one after the other, and the smallest of five times is
-/// taken of each. Needs the feature `ipopt`.
+/// Both subproblems of an iteration are recorded along runs, at the iterations 0, 1, 2, 4, 8, ..., and solved again by the kernel, as in the
+/// run and from zero, by Clarabel, and by Ipopt, to which the paper hands them all, as quadratic programs with exact Hessian and its
+/// defaults. Of Ipopt only the time of its solve counts. Everything runs in one process, one after the other, and the smallest of five
+/// times is taken of each. Ipopt needs the feature `ipopt`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Subproblems {
@@ -81,17 +83,21 @@ impl Subproblems {
                     measured.extend(followed.measured);
                     cut.extend(followed.cut.then_some(member.name.as_str()));
                 }
-                Err(BenchError::NoIpopt) => return Err(BenchError::NoIpopt.into()),
                 Err(error) => refused.push(error.to_string()),
             }
         }
-        let lines = describe(&measured);
-        lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
-        let table = table(&measured);
-        writeln!(out, "{}\n{}", table.caption, table.text())?;
+        let print = |out: &mut dyn Write, table: Table| {
+            writeln!(out, "{}{}", width::fitted(&table.caption), table.text(width::of_screen()))
+        };
+        print(&mut out, kernel_table(&measured))?;
+        if measured.iter().any(|one| one.verdict.is_some()) {
+            write!(out, "{}", width::fitted(&describe(&measured).join("\n")))?;
+            print(&mut out, table(&measured))?;
+        }
         if !cut.is_empty() {
             let limit = duration::readable(following.time_limit);
-            writeln!(out, "{} runs were followed for {limit} only: {}", cut.len(), cut.join(", "))?;
+            let told = format!("followed for {limit} only: {} ({})", count_of(cut.len(), "run"), cut.join(", "));
+            writeln!(out, "{}", width::wrapped(&told, 2))?;
         }
         refused.iter().try_for_each(|line| writeln!(out, "left out: {line}"))?;
         if let Some(path) = &self.out {

@@ -3,12 +3,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Deserialize;
-use tangor_problem::{MemoryLimit, Meta, Noise, Problem, SampledProblem};
+use tangor_problem::{MemoryLimit, Meta, Noise, Problem, SampledProblem, count_of};
 use tangor_solver::{Candidate, Point, Report, Sampling, Verdict, judge_point};
 
 use crate::error::Error;
 use crate::noise_source::{described, disturbed};
-use crate::number::{counted, scientific, short};
+use crate::number::{scientific, short};
 use crate::problem_source::ProblemArguments;
 use crate::screen::{Color, Screen};
 use crate::source::Source;
@@ -136,7 +136,7 @@ impl Verify {
         let needed = 8 * (drawn + 3 * (n + m + entries));
         let what = || match drawn > entries {
             true => format!("{} fresh samples in {} batches", judge.samples, judge.batches),
-            false => format!("a Jacobian of {entries} entries"),
+            false => format!("a Jacobian of {}", count_of(entries, "entry")),
         };
         limit.check(needed, what).map_err(|error| self.unusable(format!("{error} (--memory-limit)")))
     }
@@ -267,7 +267,7 @@ impl Answer {
             writeln!(out, "\n{GOOD}Holds{GOOD:#}: the point is a KKT point within the tolerances.")?;
             return Ok(exit::SOLVED);
         }
-        let samples = counted(self.samples, "sample");
+        let samples = count_of(self.samples, "sample");
         writeln!(out, "\n{UNUSUAL}Cannot tell{UNUSUAL:#} with {samples} of each function ({}):", enough(self.needed))?;
         list(out, &self.hidden)?;
         Ok(exit::LIMIT)

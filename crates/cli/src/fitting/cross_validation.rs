@@ -4,6 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use tangor_learn::{DataSet, Evaluation, Goal, Penalty};
+use tangor_problem::count_of;
 use tangor_solver::Settings;
 
 use super::task::solved;
@@ -32,7 +33,7 @@ pub fn validate(data: &DataSet, goal: &Goal, folds: usize, settings: &Settings) 
     for fold in 0..folds {
         let (left_out, kept): (Vec<usize>, Vec<usize>) = (0..data.rows()).partition(|&i| of_row[i] == fold);
         if left_out.is_empty() || kept.is_empty() {
-            return Err(Error::Setting(format!("{} rows cannot be cut into {folds} parts", data.rows())));
+            return Err(Error::Setting(format!("{} cannot be cut into {folds} parts", count_of(data.rows(), "row"))));
         }
         let (left_out, kept) = (data.subset(&left_out), Arc::new(data.subset(&kept)));
         let mut weights = vec![0.0; data.features.weights()];

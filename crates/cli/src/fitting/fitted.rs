@@ -3,10 +3,11 @@
 use std::io::{self, Write};
 
 use tangor_learn::{Evaluation, Model};
+use tangor_problem::count_of;
 use tangor_solver::{Point, Report, Stop};
 
 use super::report::{Constraints, print_groups, print_quality};
-use crate::number::{counted, scientific, short};
+use crate::number::{scientific, short};
 use crate::style::{DIM, GOOD, TITLE, UNUSUAL};
 use crate::summary::rounded;
 use crate::{duration, plain, width};
@@ -92,15 +93,15 @@ impl Fitted<'_> {
     fn effort(&self, out: &mut dyn Write) -> io::Result<()> {
         let (report, samples) = (self.report, &self.report.samples);
         let used = match samples.total() {
-            0 => format!("all {} in each", counted(self.model.training.rows, "row")),
+            0 => format!("all {} in each", count_of(self.model.training.rows, "row")),
             _ => [
-                counted(samples.gradient, "row gradient"),
-                counted(samples.constraints, "row constraint value"),
-                counted(samples.jacobian, "row Jacobian"),
+                count_of(samples.gradient, "row gradient"),
+                count_of(samples.constraints, "row constraint value"),
+                count_of(samples.jacobian, "row Jacobian"),
             ]
             .join(", "),
         };
-        let (iterations, seed) = (counted(report.iterations, "iteration"), report.settings.sampling.seed);
+        let (iterations, seed) = (count_of(report.iterations, "iteration"), report.settings.sampling.seed);
         writeln!(out, "\n  {iterations} in {}: {used}; seed {seed}", duration::readable(report.seconds))?;
         match samples.total() > 0 && self.report.stop == Stop::NoiseFloor && self.judged.point != Point::EpsKkt {
             true => writeln!(out, "  to come nearer: a larger --batch, or all rows in every iteration with --exact"),

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 use tangor_learn::{Attained, Estimate, Evaluation, Outcome};
+use tangor_problem::count_of;
 
-use crate::number::{counted, readable, short};
+use crate::number::{readable, short};
 use crate::style::{BAD, DIM, GOOD, TITLE, UNUSUAL};
 use crate::verdict::short_percent;
 use crate::{plain, width};
@@ -135,7 +136,7 @@ pub fn print_quality(out: &mut dyn Write, training: &Evaluation, test: Option<&E
             ("calibration error", Some(quality.calibration_error)),
         ]
     };
-    let heading = |evaluation: &Evaluation, what: &str| format!("{what} ({})", counted(evaluation.rows, "row"));
+    let heading = |evaluation: &Evaluation, what: &str| format!("{what} ({})", count_of(evaluation.rows, "row"));
     let title = heading(training, "training");
     let other = test.map(|test| heading(test, "test")).unwrap_or_default();
     let title = format!("{:<20} {title:<24}{other}", "quality");

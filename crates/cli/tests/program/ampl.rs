@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{code, run, stderr, stdout, tangor};
+use crate::{code, interrupt, run, stderr, stdout, tangor};
 
 #[path = "../../../nl/tests/common/binary.rs"]
 mod binary;
@@ -195,9 +195,7 @@ fn an_interrupted_run_is_answered_with_its_best_point() {
     let model = Model::new(text);
     let child =
         tangor(&[model.stub(), "-AMPL", "tol=1e-300", "maxit=100000000"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(700));
-    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
-    assert!(sent.success());
+    interrupt(&child);
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 0);
     let answer = model.answer();

@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::{code, refusal, run, stdout};
+use crate::{code, refusal, run, run_json, stdout, tangor};
 
 #[test]
 fn the_page_of_settings_is_up_to_date() {
@@ -51,4 +51,28 @@ fn wrong_arguments_exit_with_1() {
         let output = run(arguments);
         assert_eq!(code(&output), 1, "{arguments:?}");
     }
+}
+
+/// The lines of the README that interrupt a run and go on, as they are written there.
+#[test]
+fn the_demonstration_of_checkpoints_is_interrupted_and_goes_on() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).expect("there is a README");
+    let folder = tempfile::tempdir().expect("a folder");
+    let written = |line: &&str| line.starts_with("tangor solve") && line.contains("chain.state");
+    let lines: Vec<Vec<&str>> = page
+        .lines()
+        .filter(written)
+        .map(|line| line.split_once('#').map_or(line, |(command, _)| command).split_whitespace().skip(1).collect())
+        .collect();
+    let [interrupted, resumed] = &lines[..] else { panic!("two lines were expected: {lines:?}") };
+    let output = tangor(interrupted).current_dir(folder.path()).output().expect("the program can be started");
+    let told = stdout(&output);
+    assert_eq!(code(&output), 3, "the README promises that this ends early: {told}");
+    // What the program says is as good as what the README says: with the limit that was reached the run would end at once.
+    assert!(told.contains("to go on: tangor solve CHAIN --resume chain.state --max-iterations 1000"), "{told}");
+    let output = tangor(resumed).arg("--json").current_dir(folder.path()).output().expect("the program can be started");
+    assert_eq!(code(&output), 0, "the README promises that this solves it");
+    let resumed: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a result");
+    let (whole, _) = run_json(&["solve", "CHAIN", "--json"]);
+    assert!(resumed["x"] == whole["x"] && resumed["iterations"] == whole["iterations"], "not as if nothing had happened");
 }

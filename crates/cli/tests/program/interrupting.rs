@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::{code, refusal, run, run_json, tangor};
+use crate::{code, interrupt, refusal, run, run_json, tangor};
 
 /// A report without what differs between any two runs.
 fn comparable(mut report: Value) -> Value {
@@ -84,8 +84,7 @@ fn an_interrupt_ends_the_run_in_order() {
     while fs::metadata(trace).map_or(0, |data| data.len()) == 0 && started.elapsed().as_secs() < 30 {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
-    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
-    assert!(sent.success());
+    interrupt(&child);
     let output = child.wait_with_output().expect("the program ends");
     let report: Value = serde_json::from_slice(&output.stdout).expect("a whole report");
     assert_eq!(report["stop"], "user");

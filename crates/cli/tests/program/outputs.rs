@@ -19,7 +19,7 @@ fn on_a_small_disk(blocks: u32, arguments: &[&str]) -> Output {
     command.output().expect("the program can be started")
 }
 
-/// A run of 4000 iterations that takes a second or so, and its whole result.
+/// A run of many iterations.
 const LONG: [&str; 8] = ["solve", "HS71", "--noise", "1e-2", "--tolerance", "1e-9", "--max-iterations", "1500"];
 
 #[test]

@@ -50,7 +50,7 @@ fn is_alive(id: &str) -> bool {
 fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let begin = Instant::now();
     while !condition() {
-        assert!(begin.elapsed() < Duration::from_secs(20), "in vain: {what}");
+        assert!(begin.elapsed() < Duration::from_secs(60), "in vain: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -85,7 +85,8 @@ fn ended(child: Child, within: Duration) -> Output {
 
 #[test]
 fn ctrl_c_and_the_time_limit_hold_while_an_oracle_hangs() {
-    let soon = Duration::from_secs(10);
+    // Waiting for the oracle would take ten minutes.
+    let soon = Duration::from_secs(60);
     for (answers, ways) in [(0, ["-INT", "-TERM"]), (3, ["-INT", "-TERM"])] {
         for way in ways {
             let folder = tempfile::tempdir().expect("a folder");
@@ -98,7 +99,7 @@ fn ctrl_c_and_the_time_limit_hold_while_an_oracle_hangs() {
             all_are_gone(folder.path());
         }
         let folder = tempfile::tempdir().expect("a folder");
-        let output = ended(hanging(folder.path(), answers, &["--time-limit", "1s"]), soon);
+        let output = ended(hanging(folder.path(), answers, &["--time-limit", "4s"]), soon);
         assert_eq!(code(&output), 3, "{}", stderr(&output));
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a whole report");
         assert_eq!(report["stop"], "wall_time");
@@ -112,7 +113,7 @@ fn the_limits_hold_before_an_oracle_has_introduced_itself() {
     let output = run(&["solve", "--oracle", "sleep 600", "--time-limit", "300ms"]);
     assert_eq!(code(&output), 3, "{}", stderr(&output));
     assert!(stderr(&output).contains("was busy with the greeting when the time limit of the run was reached"));
-    assert!(begin.elapsed() < Duration::from_secs(10));
+    assert!(begin.elapsed() < Duration::from_secs(60));
 
     let folder = tempfile::tempdir().expect("a folder");
     let command = format!("sh -c 'echo > {0}/started; sleep 600'", folder.path().display());
@@ -120,7 +121,7 @@ fn the_limits_hold_before_an_oracle_has_introduced_itself() {
         tangor(&["solve", "--oracle", &command]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a start");
     wait_until("the oracle starts", || folder.path().join("started").exists());
     signal(&child, "-INT");
-    let output = ended(child, Duration::from_secs(10));
+    let output = ended(child, Duration::from_secs(60));
     assert_eq!(code(&output), 4, "{}", stderr(&output));
 }
 
@@ -153,7 +154,7 @@ fn what_an_oracle_leaves_behind_is_stopped() {
         let output = run(&["solve", "--oracle", &command, "--quiet"]);
         assert_eq!(code(&output), 5, "{then}: {}", stdout(&output));
         // Its child still holds the pipe for answers, but there is nobody left to answer.
-        assert!(begin.elapsed() < Duration::from_secs(30), "it took {:?}", begin.elapsed());
+        assert!(begin.elapsed() < Duration::from_secs(60), "it took {:?}", begin.elapsed());
         all_are_gone(folder.path());
     }
 }

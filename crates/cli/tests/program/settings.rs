@@ -55,6 +55,14 @@ fn mistakes_are_explained() {
     assert!(message.contains("\"soon\" is not a duration; write for example 10s"), "{message}");
     let message = refusal(&["solve", "HS71", "--tolerance", "-1"]);
     assert!(message.contains("-1"), "{message}");
+    for (arguments, expected) in [
+        (["--max-iterations", "many"], "a whole number is expected, as in 100"),
+        (["--noise", "little"], "a number is expected, as in 0.01 or 1e-2"),
+        (["--noise", "-1"], "the noise level of the gradient is -1, but must be"),
+    ] {
+        let message = refusal(&["solve", "HS71", arguments[0], arguments[1]]);
+        assert!(message.contains(expected), "{arguments:?}: {message}");
+    }
     let message = refusal(&["solve", "HS71", "--config", "no/such/file.toml"]);
     assert!(message.starts_with("error: the file no/such/file.toml cannot be read: "), "{message}");
 }

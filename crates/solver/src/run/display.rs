@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::ControlFlow;
 
+use tangor_problem::count_of;
+
 use crate::{Observer, Report, Row};
 
 /// An observer that does nothing: the run goes to its end.
@@ -37,9 +39,9 @@ impl fmt::Display for Report {
             writeln!(out, "  violated         {} = {}, beyond {} by {:.3e}", row.name, row.value, row.bound, row.violation)?;
         }
         let (samples, counts) = (self.samples.total(), self.evaluations.total());
-        write!(out, "  work             {} iterations, {counts} evaluations", self.iterations)?;
+        write!(out, "  work             {}, {}", count_of(self.iterations, "iteration"), count_of(counts, "evaluation"))?;
         if samples > 0 {
-            write!(out, ", {samples} samples")?;
+            write!(out, ", {}", count_of(samples, "sample"))?;
         }
         write!(out, ", {:.3} s", self.seconds)
     }
@@ -48,17 +50,14 @@ impl fmt::Display for Report {
 impl Report {
     /// All when they are few, otherwise the largest.
     fn list_variables(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = largest(&self.x);
-        writeln!(out, "  variables{}", selection("largest", shown.len(), self.x.len()))?;
         let tolerance = self.settings.tolerance.complementarity;
         let remark = |i: usize| match self.bound_multipliers.get(i) {
             Some(mu) if *mu > tolerance => "  at lower bound",
             Some(mu) if *mu < -tolerance => "  at upper bound",
             _ => "",
         };
-        let names: Vec<_> = shown.iter().map(|&i| self.names.variable(i)).collect();
-        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-        shown.iter().zip(names).try_for_each(|(&i, name)| writeln!(out, "    {name:<width$}  {}{}", self.x[i], remark(i)))
+        let line = |i: usize| (self.names.variable(i), format!("{}{}", self.x[i], remark(i)));
+        list(out, "variables", &self.x, "largest", line)
     }
 
     /// All when they are few, otherwise those with the largest multipliers.
@@ -66,27 +65,38 @@ impl Report {
         if self.constraints.is_empty() {
             return Ok(());
         }
-        let shown = largest(&self.row_multipliers);
-        writeln!(out, "  constraints{}", selection("largest multipliers", shown.len(), self.constraints.len()))?;
-        let names: Vec<_> = shown.iter().map(|&i| self.names.constraint(i)).collect();
-        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-        shown.iter().zip(names).try_for_each(|(&i, name)| {
+        let line = |i: usize| {
             let value = self.constraints.get(i).copied().unwrap_or(f64::NAN);
-            writeln!(out, "    {name:<width$}  {value}, multiplier {}", self.row_multipliers[i])
-        })
+            (self.names.constraint(i), format!("{value}, multiplier {}", self.row_multipliers[i]))
+        };
+        list(out, "constraints", &self.row_multipliers, "largest multipliers", line)
     }
 }
 
-fn selection(what: &str, shown: usize, all: usize) -> String {
-    if shown == all { String::new() } else { format!(": the {shown} {what} of {all}") }
+/// The lines of those whose values are the largest, with their names in a column.
+fn list<N: fmt::Display>(
+    out: &mut fmt::Formatter<'_>,
+    title: &str,
+    values: &[f64],
+    what: &str,
+    line: impl Fn(usize) -> (N, String),
+) -> fmt::Result {
+    let shown = largest(values, MOST_SHOWN);
+    match shown.len() == values.len() {
+        true => writeln!(out, "  {title}")?,
+        false => writeln!(out, "  {title}: the {} {what} of {}", shown.len(), values.len())?,
+    }
+    let lines: Vec<(String, String)> = shown.into_iter().map(line).map(|(name, text)| (name.to_string(), text)).collect();
+    let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    lines.iter().try_for_each(|(name, text)| writeln!(out, "    {name:<width$}  {text}"))
 }
 
-/// The indices of the largest entries in their order; what is not a number comes first, for it is what one looks for.
-fn largest(values: &[f64]) -> Vec<usize> {
+/// The indices of at most so many of the largest entries, in their order; what is not a number comes first, for it is what one looks for.
+pub fn largest(values: &[f64], most: usize) -> Vec<usize> {
     let mut indices: Vec<usize> = (0..values.len()).collect();
-    if values.len() > MOST_SHOWN {
+    if values.len() > most {
         indices.sort_by(|&a, &b| values[b].abs().total_cmp(&values[a].abs()));
-        indices.truncate(MOST_SHOWN);
+        indices.truncate(most);
         indices.sort_unstable();
     }
     indices
@@ -136,8 +146,7 @@ mod tests {
     #[test]
     fn of_many_the_largest_are_shown() {
         let values: Vec<f64> = (0..30).map(|i| if i % 3 == 0 { -100.0 - i as f64 } else { i as f64 }).collect();
-        assert_eq!(largest(&values), (0..30).step_by(3).collect::<Vec<_>>());
-        assert_eq!(largest(&values[..4]), [0, 1, 2, 3]);
-        assert_eq!(selection("largest", 10, 30), ": the 10 largest of 30");
+        assert_eq!(largest(&values, MOST_SHOWN), (0..30).step_by(3).collect::<Vec<_>>());
+        assert_eq!(largest(&values[..4], MOST_SHOWN), [0, 1, 2, 3]);
     }
 }

@@ -1,6 +1,6 @@
 //! What a run allocates, computed before it does.
 
-use tangor_problem::{MemoryLimit, Meta, Pattern, TooLarge};
+use tangor_problem::{MemoryLimit, Meta, Pattern, TooLarge, count_of};
 
 use crate::{Batch, Factorisation, Settings};
 
@@ -21,7 +21,13 @@ pub fn check(meta: &Meta, settings: &Settings) -> Result<(), TooLarge> {
     let per_entry = if matches!(meta.jacobian, Pattern::Dense) { NUMBER } else { 3 * NUMBER };
     let jacobian = JACOBIANS * per_entry * entries + VECTORS * NUMBER * (n + m);
     limit.check(jacobian, || {
-        format!("problem {} with {n} variables, {m} constraints and {entries} entries of its Jacobian", meta.name)
+        format!(
+            "problem {} with {}, {} and {} of its Jacobian",
+            meta.name,
+            count_of(n, "variable"),
+            count_of(m, "constraint"),
+            count_of(entries, "entry")
+        )
     })?;
     let (side, what) = match settings.kernel.factorisation {
         Factorisation::Dense => (m, "kernel.factorisation=dense"),

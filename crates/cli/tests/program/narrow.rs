@@ -1,0 +1,52 @@
+//! On a screen of 60 columns nothing is wider than the screen.
+
+use std::path::Path;
+
+use crate::{code, stderr, stdout, tangor};
+
+const COLUMNS: usize = 60;
+
+/// What the program prints on such a screen, and the lines of it that do not fit. A word that is too long by itself cannot be helped.
+fn too_wide(arguments: &[&str], folder: &Path) -> Vec<String> {
+    let output = tangor(arguments).env("COLUMNS", COLUMNS.to_string()).current_dir(folder).output().expect("it can be started");
+    assert_ne!(code(&output), 1, "{arguments:?}: {}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.lines().count() > 1, "{arguments:?} prints nothing to look at");
+    let wide = |line: &&str| line.chars().count() > COLUMNS && line.split_whitespace().count() > 1;
+    text.lines().filter(wide).map(str::to_string).collect()
+}
+
+#[test]
+fn what_commands_print_fits_a_narrow_screen() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let result = tangor(&["solve", "HS71", "--json"]).output().expect("it can be started");
+    std::fs::write(folder.join("result.json"), &result.stdout).expect("a file");
+    for line in [
+        "list",
+        "options",
+        "info HS71",
+        "info HS118",
+        "eval HS71",
+        "check HS71",
+        "solve HS71",
+        "solve HS13 --max-iterations 50",
+        "solve HS71 --starts 3",
+        "solve HS71 --noise 1e-2 --tolerance 1e-2",
+        "verify result.json",
+        "fit --rows 500 --max-rate-gap group=0.02",
+        "fit --rows 500 --max-rate-gap group=0.05 --trade-off trade-off.svg",
+        "bench run HS71,HS13 --out rows.csv",
+        "bench run HS71,HS13 --out rows.csv",
+        "bench compare rows.csv",
+        "bench complexity --values 5 --seeds 1",
+        "bench learning --task logistic --seeds 1 --share 0.01",
+    ] {
+        let arguments: Vec<&str> = line.split(' ').collect();
+        assert_eq!(too_wide(&arguments, folder), Vec::<String>::new(), "{line}");
+    }
+    for command in ["", "solve", "fit", "bench", "reproduce"] {
+        let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
+        assert_eq!(too_wide(&arguments, folder), Vec::<String>::new(), "{command}");
+    }
+}
