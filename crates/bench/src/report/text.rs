@@ -12,7 +12,7 @@ impl Table {
         let screen = screen.unwrap_or(usize::MAX);
         let titles: Vec<String> = self.columns.iter().map(Column::full_title).collect();
         let fits = |widths: &[usize]| widths.iter().map(|width| width + GAP).sum::<usize>() <= screen;
-        let whole = self.widths(&titles, |title| length(title));
+        let whole = self.widths(&titles, length);
         if fits(&whole) {
             return self.lines(&titles, &whole);
         }
