@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use numpy::{PyArray1, PyArrayMethods};
+use numpy::{PyArray1, PyArrayMethods, PyUntypedArray};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -130,7 +130,8 @@ impl Functions {
 
     fn slope(&mut self, py: Python<'_>, x: &[f64], g: &mut [f64]) -> PyResult<()> {
         let statement = self.statement.clone();
-        let why = format!("there are {} variables", g.len());
+        let n = g.len();
+        let why = || format!("there are {n} variables");
         match statement.objective.as_ref().map(|objective| (&objective.value, &objective.slope)) {
             Some((_, Slope::Given(call))) => {
                 self.shared.count(Callee::Gradient);
@@ -192,12 +193,12 @@ impl Functions {
         let statement = self.statement.clone();
         for (number, block) in statement.blocks.iter().enumerate() {
             let out = &mut all[block.entries.clone()];
-            let what = format!("the Jacobian of {}", block.label);
+            let what = &block.jacobian_label;
             match &block.kind {
                 Kind::Linear(matrix) => out.copy_from_slice(matrix),
                 Kind::Nonlinear { slope: Slope::Given(call), .. } => {
                     self.shared.count(Callee::Jacobian);
-                    let take = |result: &Bound<'_, PyAny>, out: &mut [f64]| take_jacobian(block, x.len(), result, out, &what);
+                    let take = |result: &Bound<'_, PyAny>, out: &mut [f64]| take_jacobian(block, x.len(), result, out, what);
                     match self.first.take(py, x, |first| first.slopes.remove(&number)) {
                         Some(known) => take(known.bind(py), out)?,
                         None => call.fill(py, &self.shared.lender, x, out, take)?,
@@ -224,7 +225,7 @@ impl Functions {
                 Kind::Fused => {
                     self.evaluate_all(py, x)?;
                     match &self.last.jacobian {
-                        Some(known) => take_jacobian(block, x.len(), known.bind(py), out, &what)?,
+                        Some(known) => take_jacobian(block, x.len(), known.bind(py), out, what)?,
                         None => return Err(PyTypeError::new_err(format!("{what} is missing"))),
                     }
                 }
@@ -235,12 +236,12 @@ impl Functions {
 }
 
 fn take_rows(block: &Block, result: &Bound<'_, PyAny>, out: &mut [f64]) -> PyResult<()> {
-    if out.len() == 1 && !result.hasattr("__len__")? {
+    if out.len() == 1 && !result.is_instance_of::<PyUntypedArray>() && !result.hasattr("__len__")? {
         out[0] = values::number(result, &block.label)?;
         return Ok(());
     }
     let count = out.len();
-    values::vector(result, out, &block.label, &format!("has {count} rows"))
+    values::vector(result, out, &block.label, &|| format!("has {count} rows"))
 }
 
 fn take_jacobian(block: &Block, n: usize, result: &Bound<'_, PyAny>, out: &mut [f64], what: &str) -> PyResult<()> {

@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 use serde::Serialize;
 use serde_json::json;
 use tangor_problem::{Counts, Meta, Samples};
-use tangor_solver::{EvaluationFailure, Event, Report, Settings, Verdict, WorstRow};
+use tangor_solver::{EvaluationFailure, Event, Report, Verdict, WorstRow};
 
 /// What is small and nested. As JSON it is written at once, without a tree of values before.
 #[derive(Serialize)]
@@ -18,7 +18,6 @@ struct Rest<'a> {
     verdict: Option<Verdict>,
     unusual: &'a [(Event, u64)],
     failure: &'a Option<EvaluationFailure>,
-    settings: &'a Settings,
     tangor: &'a str,
 }
 
@@ -55,12 +54,16 @@ pub fn dictionary<'py>(py: Python<'py>, report: &Report, meta: &Meta) -> PyResul
         verdict: report.verdict,
         unusual: &report.unusual,
         failure: &report.failure,
-        settings: &report.settings,
         tangor: &report.tangor,
     };
-    let rest = serde_json::to_string(&rest).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-    result.set_item("rest", rest)?;
+    result.set_item("rest", text(&rest)?)?;
+    // Apart, since they are long and few look at them.
+    result.set_item("settings_json", text(&report.settings)?)?;
     Ok(result)
+}
+
+fn text(value: &impl Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
 /// The largest violation of a constraint; NaN where one has no value.

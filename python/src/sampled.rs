@@ -136,7 +136,8 @@ impl SampledProblem for SampledFunctions {
 
     fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
         self.shared.clone().attach(|py| {
-            let why = format!("there are {} variables: give the average over the draws", g.len());
+            let n = g.len();
+            let why = || format!("there are {n} variables: give the average over the draws");
             values::vector(&self.part(py, 0, x, draws)?, g, "the gradient", &why)
         })
     }
@@ -144,7 +145,8 @@ impl SampledProblem for SampledFunctions {
     fn constraints(&mut self, x: &[f64], draws: &[Draw], c: &mut [f64]) -> Evaluation {
         self.shared.clone().attach(|py| {
             let result = self.part(py, 1, x, draws)?;
-            let why = format!("there are {} rows: give the average over the draws", c.len());
+            let m = c.len();
+            let why = || format!("there are {m} rows: give the average over the draws");
             values::vector(&result, c, "the constraints", &why)
         })
     }

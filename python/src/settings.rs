@@ -8,6 +8,9 @@ use tangor_solver::Settings;
 
 /// Settings from JSON; what is not named keeps its default.
 pub fn read(json: &str) -> PyResult<Settings> {
+    if json == "{}" {
+        return Ok(Settings::default());
+    }
     let settings: Settings = serde_json::from_str(json).map_err(|error| {
         // The place in the JSON text means nothing to who wrote keywords.
         let message = error.to_string();

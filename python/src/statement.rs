@@ -65,6 +65,8 @@ impl Estimation {
 pub struct Block {
     /// What messages call it.
     pub label: String,
+    /// What they call its Jacobian.
+    pub jacobian_label: String,
     /// Which rows.
     pub rows: Range<usize>,
     /// Which values of the Jacobian.
@@ -139,9 +141,10 @@ impl Statement {
             }
             (None, None) => Kind::Fused,
         };
-        let label = wanted(&given, "label")?.extract()?;
+        let label: String = wanted(&given, "label")?.extract()?;
+        let jacobian_label = format!("the Jacobian of {label}");
         let (rows, entries) = (first.0..first.0 + count, first.1..first.1.saturating_add(length));
-        self.blocks.push(Block { label, rows, entries, pattern, kind });
+        self.blocks.push(Block { label, jacobian_label, rows, entries, pattern, kind });
         Ok(())
     }
 

@@ -45,7 +45,7 @@ fn real(result: &Bound<'_, PyAny>, what: &str) -> PyResult<f64> {
 }
 
 /// So many numbers, in an array of one dimension or of any shape with no more than one that counts.
-pub fn vector(result: &Bound<'_, PyAny>, out: &mut [f64], what: &str, why: &str) -> PyResult<()> {
+pub fn vector(result: &Bound<'_, PyAny>, out: &mut [f64], what: &str, why: &dyn Fn() -> String) -> PyResult<()> {
     if let Ok(array) = result.cast::<PyArray1<f64>>()
         && array.len() == out.len()
     {
@@ -54,7 +54,7 @@ pub fn vector(result: &Bound<'_, PyAny>, out: &mut [f64], what: &str, why: &str)
     let array = numbers(result, what)?;
     let counting = array.shape().iter().filter(|length| **length != 1).count();
     if array.len() != out.len() || counting > 1 {
-        let message = format!("{what} gave an array of shape {}, but {why}", shape(&array)?);
+        let message = format!("{what} gave an array of shape {}, but {}", shape(&array)?, why());
         return Err(PyValueError::new_err(message));
     }
     copy(array.call_method1("reshape", (-1,))?.cast::<PyArray1<f64>>()?, out)

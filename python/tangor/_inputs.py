@@ -244,6 +244,8 @@ class Blocks:
 def first_values(fun: Callable[..., Any], x0: np.ndarray, args: tuple[Any, ...], label: str) -> np.ndarray:
     """The values at the start of a function of constraints, which is called once to see how many they are."""
     values = fun(x0.copy(), *args)
+    if type(values) is np.ndarray and values.ndim == 1:
+        return real_vector(values, f"what {label} gave")
     if values is None:
         raise TypeError(f"{label} gave None, but must give numbers")
     shape = np.shape(values)

@@ -11,6 +11,8 @@ import numpy as np
 
 def real_vector(values: Any, what: str) -> np.ndarray:
     """A vector of real numbers of its own, or a sentence that says what is wrong with it."""
+    if type(values) is np.ndarray and values.ndim == 1 and values.dtype == np.float64:
+        return values.copy()
     try:
         array = np.atleast_1d(np.asarray(values))
     except ValueError as error:
@@ -37,6 +39,8 @@ def real_array(array: Any, what: str) -> np.ndarray:
 
 def spread(values: Any, count: int, what: str) -> np.ndarray:
     """One number for each of `count`, or one for all."""
+    if type(values) is float:
+        return np.array([values] * count)
     array = np.asarray(values)
     array = real_array(array.reshape(-1) if array.ndim != 1 else array, what)
     if array.size not in (1, count):

@@ -50,6 +50,20 @@ class Result(OptimizeResult):
         Of a noisy run: the residuals with confidence bounds, and how far `fun` may be off; None where it is exact or unknown.
     """
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All settings of the run, read from `settings_json` when somebody asks: a small run would take longer to read them than to iterate."""
+        read: dict[str, Any] = json.loads(self["settings_json"])
+        return read
+
+    def __missing__(self, key: str) -> Any:
+        if key == "settings":
+            return self.settings
+        raise KeyError(key)
+
+    def __dir__(self) -> list[str]:
+        return [*self.keys(), "settings", "plot", "to_frame"]
+
     def __repr__(self) -> str:
         return summary(self)
 
@@ -123,7 +137,6 @@ def make(report: dict[str, Any], sizes: list[int], with_bounds: bool) -> Result:
         violated=rest["worst_rows"],
         unusual={name: count for name, count in rest["unusual"]},
         failure=None if failure is None else failure["message"],
-        settings=rest["settings"],
         version=rest["tangor"],
         method="tangor",
     )
@@ -145,7 +158,7 @@ def stopped_at_the_start(x0: Any, problem: Any = None) -> Result:
         stop="user", point="nothing", message="Stopped because it was interrupted, before the functions were known at the start.",
         nit=0, nfev=0, njev=0, execution_time=0.0, constr=[], v=[], constr_violation=np.nan, maxcv=np.nan, optimality=np.nan,
         **dict.fromkeys(RESIDUALS, np.nan), violated=[], evaluations={}, samples={}, unusual={}, failure=None, verdict=None, fun_error=None,
-        settings={}, trace={}, method="tangor", problem_object=problem,
+        settings_json="{}", trace={}, method="tangor", problem_object=problem,
     )  # fmt: skip
 
 
