@@ -75,8 +75,17 @@ def _joined(f: Any, c: Any, join: Any, flat: Any) -> Callable[[Any], Any]:
     """Objective and constraints as one vector, so that one pass gives all derivatives."""
     if f is None and c is None:
         raise TypeError("a function is missing: give the objective, the constraints or both")
-    parts = [function for function in (f, c) if function is not None]
-    return lambda x: join([flat(part(x)) for part in parts])
+    for function, what in ((f, "f"), (c, "c")):
+        if function is not None and not callable(function):
+            raise TypeError(f"{what} is a {type(function).__name__}, which cannot be called")
+
+    def together(x: Any) -> Any:
+        values = [] if f is None else [flat(f(x))]
+        if values and values[0].shape != (1,):
+            raise ValueError(f"the objective gave {values[0].shape[0]} numbers, but must give one")
+        return join(values if c is None else [*values, flat(c(x))])
+
+    return together
 
 
 def _rows(shape: tuple[int, ...]) -> int:

@@ -59,3 +59,12 @@ def column(X: Any, groups: Any, name: Any, names: list[Any]) -> np.ndarray:
             return np.asarray(table[:, name])
     known = list(getattr(groups, "columns", groups or ())) + names
     raise ValueError(f"there is no column {name!r} that names groups; known columns: {', '.join(map(str, known)) or 'none'}")
+
+
+def check_groups(members: np.ndarray, name: Any, rows: int) -> None:
+    """Each row belongs to a group."""
+    if members.shape != (rows,):
+        raise ValueError(f"the column {name!r} names groups of {members.shape[0] if members.ndim else 0} rows, but there are {rows}")
+    # NaN is what is not equal to itself.
+    if any(member is None or member != member for member in members):
+        raise ValueError(f"the column {name!r}, which names groups, has missing values")

@@ -13,6 +13,8 @@ RESIDUALS = ("stationarity", "feasibility", "complementarity")
 
 def plot(result: Any, problem: Any) -> Any:
     """Residuals, merit parameter and stepsize; for two variables the path as well."""
+    if not len(result.trace.get("iteration", ())):
+        raise ValueError("the run ended before its first iteration: there is nothing to plot")
     import matplotlib.pyplot as plt
 
     with_path = "x0" in result.trace and isinstance(problem, Problem)

@@ -109,6 +109,8 @@ class SampledProblem(Described):
             has_objective = gradient is not None
             c = constraints(blocks.x0.copy(), draws) if constraints is not None else None
             jac = jacobian(blocks.x0.copy(), draws) if jacobian is not None else None
+        if has_objective and objective is None and set(self.exact) == set(THREE):
+            raise TypeError("all functions are exact: the method then needs values of the objective; give it, or use tangor.minimize")
         pattern = None
         if c is not None:
             if sparsity is None and hasattr(jac, "tocsr"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,9 @@ def _watch(callback: Any) -> Any:
 def finish(run: Any, problem: Problem, sizes: list[int], with_bounds: bool) -> _result.Result:
     """The result of a run, with what SciPy's users look for."""
     result = _result.make(run.report(), sizes, with_bounds)
+    if result.verdict is None and any(result.samples.values()) and problem.has_objective:
+        # The method needs no values of a noisy objective, and nobody has asked for any yet.
+        result.fun = math.nan
     result.trace = run.trace()
     result.problem_object = problem
     return result

@@ -25,6 +25,8 @@ def verify(result: Result, problem: Any = None, *, samples: int | None = None, s
     >>> verdict["stationarity"]["upper"] >= verdict["stationarity"]["value"]
     True
     """
+    if not isinstance(result, Result):
+        raise TypeError(f"the result is a {type(result).__name__}, but must be a tangor.Result")
     problem = problem if problem is not None else result.get("problem_object")
     if problem is None:
         raise TypeError("the result does not know its problem (it was pickled): give it, verify(result, problem)")

@@ -13,10 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ._frame import column, encoding, is_here
+from ._frame import check_groups, column, encoding, is_here
 from ._logistic import Loss, Row, sigmoid, softmax
 from ._minimize import minimize
-from ._numbers import is_real
+from ._numbers import is_real, whole_number
 from ._problem import Problem
 
 __all__ = ["ConstrainedLogisticRegression"]
@@ -119,7 +119,7 @@ class ConstrainedLogisticRegression(ClassifierMixin, BaseEstimator):
             np.zeros(loss.n), evaluate=lambda x: loss.evaluate(x, rows), c_lower=[row.lower for row in rows],
             c_upper=[row.upper for row in rows], name="logistic regression", row_names=[row.name for row in rows],
         ) if rows else Problem(np.zeros(loss.n), f=lambda x: loss.evaluate(x, ())[:2], grad=True, name="logistic regression")  # fmt: skip
-        self.result_ = minimize(problem, tol=self.tol, options={"maxiter": int(self.max_iter)})
+        self.result_ = minimize(problem, tol=self.tol, options={"maxiter": whole_number(self.max_iter, "max_iter", 0)})
         if not self.result_.success:
             warnings.warn(f"the fit did not converge: {self.result_.message}", ConvergenceWarning, stacklevel=2)
         self.result_.pop("problem_object", None)
@@ -157,7 +157,7 @@ class ConstrainedLogisticRegression(ClassifierMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         for name, value, positive in (("l2", self.l2, False), ("norm", self.norm, True), ("false_positive", self.false_positive, True)):
-            if value is not None and not is_real(value):
+            if not is_real(value) and (value is not None or name == "l2"):
                 raise TypeError(f"{name} must be a number, not {value!r}")
             if value is not None and not (np.isfinite(value) and (value > 0 if positive else value >= 0)):
                 raise ValueError(f"{name} must be a {'positive' if positive else 'non-negative'} number, not {value!r}")
@@ -210,6 +210,7 @@ class ConstrainedLogisticRegression(ClassifierMixin, BaseEstimator):
         for kind, gaps, among in (("rate gap", self.rate_gap, np.ones_like(positive)), ("true positive gap", self.true_positive_gap, positive)):
             for name, most in (gaps or {}).items():
                 members = column(X, groups, name, list(getattr(self, "feature_names_in_", [])))
+                check_groups(members, name, positive.size)
                 for a, b in combinations(np.unique(members), 2):
                     contrast = loss.mean(among & (members == a)) - loss.mean(among & (members == b))
                     rows.append(Row(f"{kind} of {name}: {a} - {b}", contrast, -float(most), float(most)))

@@ -33,3 +33,11 @@ def test_functions_of_torch():
         lambda x: x[0] * x[3] * (x[0] + x[1] + x[2]) + x[2], lambda x: torch.stack([x.prod(), x @ x]), x0=[1.0, 5.0, 5.0, 1.0], **limits
     )
     solved(problem)
+
+
+def test_an_objective_of_several_numbers_is_refused():
+    pytest.importorskip("jax")
+    with pytest.raises(ValueError, match="gave 2 numbers, but must give one"):
+        tangor.minimize(tangor.from_jax(lambda x: x, x0=[1.0, 2.0]))
+    with pytest.raises(TypeError, match="f is a int"):
+        tangor.from_jax(3, x0=[1.0])

@@ -74,6 +74,15 @@ def test_in_a_noisy_run(at):
         np.testing.assert_array_equal(result.x, X)
 
 
+def test_there_is_nothing_to_plot_of_a_run_that_did_not_begin():
+    def never(x):
+        raise KeyboardInterrupt
+
+    result = tangor.minimize(rosenbrock, X, constraints={"type": "eq", "fun": never})
+    with pytest.raises(ValueError, match="nothing to plot"):
+        result.plot()
+
+
 def test_who_asks_for_a_value_gets_the_exception():
     problem = tangor.Problem(X, f=interrupting(rosenbrock, 1))
     with pytest.raises(KeyboardInterrupt):

@@ -100,6 +100,8 @@ def test_in_a_pipeline_and_a_search():
     [
         (dict(l2=-1), ValueError, "l2 must be"),
         (dict(l2="small"), TypeError, "l2 must be a number"),
+        (dict(l2=None), TypeError, "l2 must be a number"),
+        (dict(max_iter="many"), TypeError, "max_iter must be a whole number"),
         (dict(norm=0), ValueError, "norm must be a positive"),
         (dict(rate_gap={"sex": 2}), ValueError, "between 0 and 1"),
         (dict(rate_gap={"sex": "little"}), TypeError, "rate_gap of 'sex' must be a number"),
@@ -112,3 +114,10 @@ def test_bad_parameters_are_named(parameters, kind, message):
     X, y = people(50)
     with pytest.raises(kind, match=message):
         ConstrainedLogisticRegression(**parameters).fit(X, y)
+
+
+@pytest.mark.parametrize("groups, message", [([1, 2], "groups of 2 rows"), ([None, "a"] * 25, "missing values"), ([np.nan, 1.0] * 25, "missing")])
+def test_bad_groups_are_named(groups, message):
+    X, y = people(50)
+    with pytest.raises(ValueError, match=message):
+        ConstrainedLogisticRegression(rate_gap={"mine": 0.1}).fit(X, y, groups={"mine": groups})

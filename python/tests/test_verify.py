@@ -131,3 +131,18 @@ def test_a_function_without_a_value_at_the_start_is_told_as_in_an_exact_run():
     for tol in (None, 1e-2):
         noisy = tangor.minimize_sampled(lambda x, draws: (x * np.nan, None, None), [0.0, 0.0], samples=2000, tol=tol)
         assert noisy.stop == exact.stop == "evaluation_failed" and "gradient" in noisy.failure
+
+
+def test_what_nobody_knows_is_nan():
+    result = tangor.minimize_sampled(Seen(), samples=20_000, callback=lambda row: row.iteration == 2)
+    assert result.stop == "user" and np.isnan(result.fun)
+
+
+def test_functions_that_are_all_exact_need_values_of_the_objective():
+    given = dict(gradient=lambda x, draws: x - 1, exact=("gradient", "constraints", "jacobian"))
+    with pytest.raises(TypeError, match="needs values of the objective"):
+        tangor.SampledProblem([3.0, 2.0], **given)
+    problem = tangor.SampledProblem([3.0, 2.0], objective=lambda x, draws: 0.5 * ((x - 1) ** 2).sum(), **given)
+    np.testing.assert_allclose(tangor.minimize_sampled(problem, samples=1000, tol=1e-6).x, 1.0, atol=1e-5)
+    with pytest.raises(TypeError, match="must be a tangor.Result"):
+        tangor.verify(None)
