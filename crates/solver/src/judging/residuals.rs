@@ -27,13 +27,23 @@ pub struct Residuals {
     /// The same relative to the terms that it is the sum of, each row's gradient at its largest so far: free of the scale of rows.
     #[serde(with = "number")]
     pub relative_infeasible: f64,
+    /// How large the terms of this gradient are here: what rounding makes of it is relative to them.
+    #[serde(with = "number")]
+    pub infeasible_terms: f64,
 }
 
 impl Residuals {
     /// Of a point where nothing could be evaluated.
     pub fn unknown() -> Self {
         let none = f64::NAN;
-        Residuals { stationarity: none, feasibility: none, complementarity: none, infeasible: none, relative_infeasible: none }
+        Residuals {
+            stationarity: none,
+            feasibility: none,
+            complementarity: none,
+            infeasible: none,
+            relative_infeasible: none,
+            infeasible_terms: none,
+        }
     }
 
     /// The worse of the two residuals that multipliers decide on, relative to its tolerance.
@@ -137,11 +147,13 @@ impl Kkt {
     /// `row_sizes` are the largest norms that the rows of the Jacobian have had: a gradient that is small because its row always was says
     /// nothing, one that is small because the row's own gradient has vanished, or because rows pull against each other, does.
     pub fn judge_infeasibility(&mut self, at: &Iterate, standard: &Standard, row_sizes: &mut [f64]) {
-        let mut terms = 0.0;
+        let (mut terms, mut terms_here) = (0.0, 0.0);
         for (row, scaled) in self.scaled.iter_mut().enumerate() {
             *scaled = self.violation[row] / standard.row_scale[row];
-            row_sizes[row] = row_sizes[row].max(norm(at.jacobian.a.row_values(row)) / standard.row_scale[row]);
+            let size = norm(at.jacobian.a.row_values(row)) / standard.row_scale[row];
+            row_sizes[row] = row_sizes[row].max(size);
             terms += self.violation[row].abs() * row_sizes[row];
+            terms_here += self.violation[row].abs() * size;
         }
         self.work.fill(0.0);
         at.jacobian.a.add_transposed(&self.scaled, &mut self.work);
@@ -156,6 +168,7 @@ impl Kkt {
             square += if held { 0.0 } else { gradient * gradient };
         }
         self.residuals.infeasible = norm(&self.work);
+        self.residuals.infeasible_terms = terms_here;
         self.residuals.relative_infeasible = if square > 0.0 { square.sqrt() / terms } else { 0.0 };
     }
 }
@@ -208,6 +221,7 @@ mod tests {
         // Both rows have the norm root 2; the second one was larger once. |(3, 1)| / (2 root 2 + 1 * 2)
         assert_eq!(row_sizes, [2f64.sqrt(), 2.0]);
         assert!((kkt.residuals.relative_infeasible - 10f64.sqrt() / (8f64.sqrt() + 2.0)).abs() < 1e-15);
+        assert!((kkt.residuals.infeasible_terms - 3.0 * 2f64.sqrt()).abs() < 1e-15);
     }
 
     #[test]

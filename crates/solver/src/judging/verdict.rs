@@ -83,6 +83,7 @@ impl Verdict {
             complementarity: self.complementarity.value,
             infeasible: self.infeasible.value,
             relative_infeasible: 0.0,
+            infeasible_terms: 0.0,
         }
     }
 
@@ -93,6 +94,7 @@ impl Verdict {
             complementarity: self.complementarity.upper,
             infeasible: self.infeasible.upper,
             relative_infeasible: 0.0,
+            infeasible_terms: 0.0,
         }
     }
 

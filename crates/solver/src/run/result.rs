@@ -22,9 +22,9 @@ impl Tolerance {
     /// the gradient must be small relative to the terms that it is the sum of: otherwise any row with small coefficients would pass, and
     /// rows with large ones never.
     pub(crate) fn is_infeasible_stationary(&self, residuals: &Residuals) -> bool {
+        let small = (self.infeasible * residuals.feasibility.min(1.0)).max(LOST_IN_ROUNDING * residuals.infeasible_terms);
         residuals.feasibility > self.feasibility
-            && (residuals.infeasible <= self.infeasible * residuals.feasibility.min(1.0)
-                || residuals.relative_infeasible <= LOST_IN_ROUNDING)
+            && residuals.infeasible <= small
             && residuals.relative_infeasible <= self.infeasible.sqrt()
     }
 
@@ -123,4 +123,26 @@ fn worst_rows(meta: &Meta, c: &[f64], tolerance: f64) -> Vec<WorstRow> {
     rows.sort_by(|a, b| b.violation.total_cmp(&a.violation));
     rows.truncate(10);
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_rows_were_far_away_excuses_no_slope_here() {
+        let tolerance = Tolerance::default();
+        // The gradient of the violation is half as large as its terms; far away the rows were 1e37 times as steep.
+        let sloping = Residuals {
+            feasibility: 1.0,
+            infeasible: 0.5,
+            relative_infeasible: 1e-37,
+            infeasible_terms: 1.0,
+            ..Residuals::default()
+        };
+        assert!(!tolerance.is_infeasible_stationary(&sloping));
+        // Terms of 1e12 that cancel to 1 are rounding here; so is a gradient within the tolerance.
+        assert!(tolerance.is_infeasible_stationary(&Residuals { infeasible: 1.0, infeasible_terms: 1e12, ..sloping }));
+        assert!(tolerance.is_infeasible_stationary(&Residuals { infeasible: 1e-7, ..sloping }));
+    }
 }
