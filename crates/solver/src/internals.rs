@@ -94,7 +94,8 @@ impl StoredSubproblem {
     /// The normal and the tangent subproblem of the next iteration, with the multipliers that they start from. There is no normal one
     /// where nothing is violated, or where a mapping takes its place. The run is not changed.
     pub fn next_two<S: SampledProblem>(solver: &mut Solver<S>) -> (Option<Self>, Self) {
-        let kept = (solver.steps.normal.y.clone(), solver.steps.tangent.lambda.clone());
+        let tangent = &solver.steps.tangent;
+        let kept = (solver.steps.normal.y.clone(), tangent.lambda.clone(), tangent.lambda_at_rest.clone());
         solver.find_steps(&mut Unusual::default());
         let is_there = solver.settings.normal.variant != NormalVariant::Mapping && norm(&solver.state.current.h) > 0.0;
         let normal = is_there.then(|| {
@@ -128,7 +129,8 @@ impl StoredSubproblem {
             warm: kept.1.clone(),
             ..StoredSubproblem::of(solver.state.current.jacobian.clone())
         };
-        (solver.steps.normal.y, solver.steps.tangent.lambda) = kept;
+        let steps = &mut solver.steps;
+        (steps.normal.y, steps.tangent.lambda, steps.tangent.lambda_at_rest) = kept;
         (normal, tangent)
     }
 

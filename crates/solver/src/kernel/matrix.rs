@@ -139,6 +139,21 @@ impl Matrix {
         }
     }
 
+    /// `out += (A - A')^T y` with the same places in `A'`. What is the same in both adds nothing, whatever the size of `y`.
+    pub fn add_transposed_change(&self, before: &Matrix, y: &[f64], out: &mut [f64]) {
+        for (i, &y) in y.iter().enumerate().filter(|(_, y)| **y != 0.0) {
+            for (k, (now, before)) in self.row_values(i).iter().zip(before.row_values(i)).enumerate() {
+                out[self.column(i, k)] += y * (now - before);
+            }
+        }
+    }
+
+    /// The norm of `|A| |x|`: how large the terms of a linear map are, which may cancel.
+    pub fn size_of_terms(&self, x: &[f64]) -> f64 {
+        let row = |i: usize| self.row_values(i).iter().enumerate().map(|(k, a)| (a * x[self.column(i, k)]).abs()).sum::<f64>();
+        (0..self.m).map(|i| row(i).powi(2)).sum::<f64>().sqrt()
+    }
+
     /// The column of value `k` of row `i`.
     pub fn column(&self, i: usize, k: usize) -> usize {
         self.structure.as_ref().map_or(k, |structure| structure.column[structure.row_start[i] + k])
@@ -222,6 +237,20 @@ mod tests {
             sparse.values[position] += value;
         }
         [dense, sparse].map(|a| Jacobian { a, slack_rows: Arc::from([1]) })
+    }
+
+    #[test]
+    fn terms_and_changes_by_hand() {
+        for jacobian in both() {
+            let a = &jacobian.a;
+            // |A| |x| = (|1| + |-2|, 3) = (3, 3), although the first row cancels to -1.
+            assert_eq!(a.size_of_terms(&[1.0, 1.0, -1.0]), 18f64.sqrt());
+            let mut after = a.clone();
+            after.values[0] += 2.0;
+            let mut out = [0.0; 3];
+            after.add_transposed_change(a, &[5.0, 1e300], &mut out);
+            assert_eq!(out, [10.0, 0.0, 0.0]);
+        }
     }
 
     #[test]

@@ -161,6 +161,21 @@ impl Projection {
         done
     }
 
+    /// The multipliers of the same subproblem with `r = 0` and the bounds that hold now, by the system that was factorised last, from `y`.
+    pub fn find_multipliers_at_rest(&mut self, problem: &Subproblem, y: &[f64], out: &mut [f64]) {
+        match problem.gradient {
+            Some(g) => self.ds.copy_from_slice(g),
+            None => self.ds.fill(0.0),
+        }
+        problem.jacobian.add_transposed(y, &mut self.ds);
+        for (ds, extra) in self.ds.iter_mut().zip(&self.extra) {
+            *ds = if *extra == 0.0 { -*ds } else { 0.0 };
+        }
+        out.fill(0.0);
+        self.system.solve(problem, &mut self.ds, out);
+        add(1.0, y, out);
+    }
+
     /// The interior-point method, and the active set from where it ends.
     fn go_inside(&mut self, problem: &Subproblem, y: &mut [f64], s: &mut [f64], clock: &Clock, done: &mut Projected) {
         if done.iterations >= self.settings.iterations {
@@ -226,7 +241,7 @@ impl Projection {
         self.set_proximal(problem, proximal);
         self.centre.copy_from_slice(y);
         let (mut fewest, mut tries, mut stale) = (usize::MAX, TRIES, true);
-        let (mut best, mut refined, first) = (f64::INFINITY, 0, done.iterations);
+        let (mut best, mut least_left, mut refined, first) = (f64::INFINITY, f64::INFINITY, 0, done.iterations);
         loop {
             if stale && !self.factorise(problem, clock, done) {
                 if done.indefinite || proximal > MOST_PROXIMAL || done.iterations >= self.settings.iterations || clock.is_over()
@@ -245,15 +260,18 @@ impl Projection {
             }
             if wrong == 0 {
                 let allowed = self.allowed(problem, y, s);
-                let refines = done.residual <= 0.5 * best && refined < REFINEMENTS;
-                if done.residual <= allowed && (self.is_stationary(problem, y) || !refines) || !refines && best <= 1e3 * allowed
-                {
+                let left = self.left_of_gradient();
+                let is_stationary = left <= 1e-10 * self.size_of_terms(problem, y) + self.settings.floor;
+                let halves = done.residual <= 0.5 * best || done.residual <= allowed && left <= 0.5 * least_left;
+                let refines = halves && refined < REFINEMENTS;
+                least_left = left;
+                if done.residual <= allowed && (is_stationary || !refines) || !refines && best <= 1e3 * allowed {
                     done.converged = true;
                     return Search::Done;
                 }
                 // Far from holding after a step, the rows need a smaller proximal term; else the same system serves again.
                 refined += 1;
-                stale = !refines || done.residual > 0.1 * best;
+                stale = !refines || done.residual > 0.1 * best && done.residual > allowed;
                 if stale && proximal <= LEAST_PROXIMAL {
                     return Search::Stuck;
                 }
@@ -268,7 +286,7 @@ impl Projection {
                 continue;
             }
             stale = true;
-            (best, refined) = (f64::INFINITY, 0);
+            (best, least_left, refined) = (f64::INFINITY, f64::INFINITY, 0);
             if wrong < fewest {
                 (fewest, tries) = (wrong, TRIES);
                 self.best.copy_from_slice(&self.sides);
@@ -346,11 +364,10 @@ impl Projection {
         g + problem.jacobian.norm() * norm(y)
     }
 
-    /// Whether what is left of `H s + g + J^T y` in the free columns is rounding.
-    fn is_stationary(&self, problem: &Subproblem, y: &[f64]) -> bool {
+    /// What is left of `H s + g + J^T y` in the free columns.
+    fn left_of_gradient(&self) -> f64 {
         let free = self.q.iter().zip(&self.sides).filter(|(_, side)| **side == Side::Free);
-        let left = free.map(|(q, _)| q * q).sum::<f64>().sqrt();
-        left <= 1e-10 * self.size_of_terms(problem, y) + self.settings.floor
+        free.map(|(q, _)| q * q).sum::<f64>().sqrt()
     }
 
     /// How far `s` may be beyond a bound, and a multiplier beyond zero, by rounding.

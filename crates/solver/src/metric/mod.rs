@@ -169,6 +169,11 @@ impl CurrentMetric {
         self.exact.as_mut().is_some_and(ExactHessian::raise)
     }
 
+    /// Whether all that it knows are the last few steps.
+    pub fn knows_last_steps_alone(&self) -> bool {
+        self.limited.is_some()
+    }
+
     /// The smallest eigenvalue, or a bound below it.
     pub fn scalar(&self) -> f64 {
         match (&self.moments, &self.limited) {

@@ -19,7 +19,7 @@ use crate::solver::Solver;
 use crate::{Error, Settings};
 
 /// The version of the checkpoint's form.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// The state of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -41,6 +41,7 @@ pub struct Checkpoint {
     units: Vec<f64>,
     normal_multipliers: Vec<f64>,
     tangent_multipliers: Vec<f64>,
+    multipliers_at_rest: Vec<f64>,
     metric: SavedMetric,
     row_sizes: Vec<f64>,
     progress: Progress,
@@ -68,6 +69,7 @@ pub struct Beginning {
     samples: Samples,
     normal_multipliers: Vec<f64>,
     tangent_multipliers: Vec<f64>,
+    multipliers_at_rest: Vec<f64>,
     /// The best point before it was judged, or before its multipliers were fitted anew: both may be done because the run ends, and a
     /// resumed run must not know of it.
     best: Best,
@@ -83,6 +85,7 @@ impl Beginning {
             samples: Samples::default(),
             normal_multipliers: vec![0.0; m],
             tangent_multipliers: vec![0.0; m],
+            multipliers_at_rest: vec![0.0; m],
             best,
             best_changed: false,
         }
@@ -147,6 +150,7 @@ impl<S: SampledProblem> Solver<S> {
         beginning.samples = self.oracle.samples();
         beginning.normal_multipliers.copy_from_slice(&self.steps.normal.y);
         beginning.tangent_multipliers.copy_from_slice(&self.steps.tangent.lambda);
+        beginning.multipliers_at_rest.copy_from_slice(&self.steps.tangent.lambda_at_rest);
         beginning.best_changed = false;
     }
 
@@ -169,6 +173,7 @@ impl<S: SampledProblem> Solver<S> {
             units: standard.units.clone(),
             normal_multipliers: self.steps.normal.y.clone(),
             tangent_multipliers: self.steps.tangent.lambda.clone(),
+            multipliers_at_rest: self.steps.tangent.lambda_at_rest.clone(),
             metric: self.state.metric.save(),
             row_sizes: self.state.row_sizes.clone(),
             progress,
@@ -184,6 +189,7 @@ impl<S: SampledProblem> Solver<S> {
             checkpoint.samples = beginning.samples;
             checkpoint.normal_multipliers.clone_from(&beginning.normal_multipliers);
             checkpoint.tangent_multipliers.clone_from(&beginning.tangent_multipliers);
+            checkpoint.multipliers_at_rest.clone_from(&beginning.multipliers_at_rest);
             if beginning.best_changed {
                 checkpoint.best = beginning.best.clone();
             }
@@ -218,6 +224,7 @@ impl<S: SampledProblem> Solver<S> {
             (saved.row_sizes.len(), self.state.current.h.len()),
             (saved.normal_multipliers.len(), self.state.current.h.len()),
             (saved.tangent_multipliers.len(), self.state.current.h.len()),
+            (saved.multipliers_at_rest.len(), self.state.current.h.len()),
             (saved.best.x.len(), self.outcome.best.x.len()),
             (saved.best.c.len(), self.outcome.best.c.len()),
             (saved.best.y.len(), self.outcome.best.y.len()),
@@ -262,6 +269,7 @@ impl<S: SampledProblem> Solver<S> {
         self.clock = Clock::new(self.settings.limits.seconds, saved.seconds);
         self.steps.normal.y.copy_from_slice(&saved.normal_multipliers);
         self.steps.tangent.lambda.copy_from_slice(&saved.tangent_multipliers);
+        self.steps.tangent.lambda_at_rest.copy_from_slice(&saved.multipliers_at_rest);
         self.state.row_sizes.copy_from_slice(&saved.row_sizes);
         self.state.progress = saved.progress;
         self.outcome.best = saved.best.clone();

@@ -176,6 +176,7 @@ impl<S: SampledProblem> Solver<S> {
         }
         self.steps.normal.y.fill(0.0);
         self.steps.tangent.lambda.fill(0.0);
+        self.steps.tangent.lambda_at_rest.fill(0.0);
     }
 
     /// Whether the constraints are violated in other units than the user's.

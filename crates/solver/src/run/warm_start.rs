@@ -20,7 +20,8 @@ impl<S: SampledProblem> Solver<S> {
         for (row, lambda) in lambda.iter_mut().enumerate() {
             *lambda = row_multipliers[standard.rows[row]] * standard.objective_factor() / standard.row_scale[row];
         }
-        let progress = &mut self.state.progress;
+        self.steps.tangent.lambda_at_rest.copy_from_slice(&self.steps.tangent.lambda);
+        let (progress, lambda) = (&mut self.state.progress, &self.steps.tangent.lambda);
         progress.rho = progress.rho.max(norm(lambda));
         true
     }

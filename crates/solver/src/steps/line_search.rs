@@ -21,7 +21,6 @@ pub struct SearchMemory {
     pub d: Vec<f64>,
     pub dz: Vec<f64>,
     pub dl: Vec<f64>,
-    pub negative: Vec<f64>,
 }
 
 impl SearchMemory {
@@ -30,8 +29,7 @@ impl SearchMemory {
         SearchMemory {
             linear: rows.clone(),
             remainder: rows.clone(),
-            y: rows.clone(),
-            negative: rows,
+            y: rows,
             d: columns.clone(),
             dz: columns.clone(),
             dl: columns,
@@ -50,7 +48,8 @@ pub struct Line {
     metric_square: f64,
     /// `|h|`
     pub residual: f64,
-    /// A bound on the rounding error of `phi`
+    /// Bounds on the rounding errors of `h` and of `phi`
+    rounding_of_rows: f64,
     rounding: f64,
 }
 
@@ -138,13 +137,16 @@ impl<S: SampledProblem> Solver<S> {
         let (current, s) = (&self.state.current, &self.steps.tangent.s);
         let residual = norm(&current.h);
         current.jacobian.a.apply(&s[..current.n()], &mut self.steps.search.linear);
-        let size = current.f.abs() + self.state.progress.rho * (norm(&current.c) + residual);
+        // The terms of a row may be large where its value is not.
+        let rows = norm(&current.c) + residual + current.jacobian.a.size_of_terms(&current.z[..current.n()]);
+        let size = current.f.abs() + self.state.progress.rho * rows;
         Line {
             phi: current.f + self.state.progress.rho * residual,
             slope: dot(&current.g, s),
             square: dot(&s[..current.n()], &s[..current.n()]),
             metric_square: self.state.metric.square(s),
             residual,
+            rounding_of_rows: ROUNDING * rows,
             rounding: ROUNDING * size,
         }
     }
@@ -232,7 +234,10 @@ impl<S: SampledProblem> Solver<S> {
             square: line.square,
             metric_square: line.metric_square,
             objective: (trial.f - current.f - eta * line.slope, rounding(trial.f.abs() + current.f.abs())),
-            constraints: (norm(&self.steps.search.remainder), rounding(norm(&trial.c) + norm(&current.c))),
+            constraints: (
+                norm(&self.steps.search.remainder),
+                rounding(norm(&trial.c) + norm(&current.c)).max(line.rounding_of_rows),
+            ),
             theta: self.steps.normal.theta,
             kept: (line.residual - norm(&trial.h)) / (self.steps.normal.theta * line.residual),
             merit: (self.trial_merit() - self.model(line, eta), line.rounding),
@@ -291,7 +296,8 @@ mod tests {
                 let merit = |f: f64, h: &[f64]| f + rho * h.iter().map(|h| h * h).sum::<f64>().sqrt();
                 let (before, after) = (merit(old.f, &old.h), merit(new.f, &new.h));
                 let needed = 0.5 * eta * (1.0 - tau) * square(&solver, &block);
-                let rounding = ROUNDING * (old.f.abs() + rho * (norm(&old.c) + norm(&old.h)));
+                let terms = old.jacobian.a.size_of_terms(&old.z[..old.n()]);
+                let rounding = ROUNDING * (old.f.abs() + rho * (norm(&old.c) + norm(&old.h) + terms));
                 // The sums here are done in another order than in the search.
                 let allowed = rounding + 1e-12 * needed + f64::EPSILON * before.abs();
                 prop_assert!(after <= before - needed + allowed, "{after} is not {needed} below {before}; eta = {eta}");

@@ -13,7 +13,7 @@ use tangor_problem::{Meta, SampledProblem};
 
 use crate::kernel::matrix::Jacobian;
 use crate::kernel::projection::Projection;
-use crate::kernel::vector::{add, norm};
+use crate::kernel::vector::norm;
 use crate::metric::{CurrentMetric, Curvature};
 use crate::solver::Solver;
 use crate::steps::normal_step::Reckoning;
@@ -151,7 +151,7 @@ impl<S: SampledProblem> Solver<S> {
     /// Second derivatives at the current point, where the metric is made of them. Where they have no value, the last ones stay.
     fn refresh_hessian(&mut self, unusual: &mut Unusual) {
         let Some(hessian) = &mut self.state.metric.exact else { return };
-        let done = hessian.evaluate(&mut self.oracle, &self.state.current.user.x, &self.steps.tangent.lambda);
+        let done = hessian.evaluate(&mut self.oracle, &self.state.current.user.x, &self.steps.tangent.lambda_at_rest);
         match done {
             Ok(()) => {}
             Err(trouble) if trouble.is_broken() => {
@@ -180,13 +180,13 @@ impl<S: SampledProblem> Solver<S> {
         let n = self.state.current.n();
         for i in 0..n {
             dz[i] = self.trial.z[i] - self.state.current.z[i];
-            dl[i] = -self.state.current.g[i];
+            dl[i] = self.trial.g[i] - self.state.current.g[i];
         }
-        self.steps.search.negative.copy_from_slice(&self.steps.tangent.lambda);
-        self.steps.search.negative.iter_mut().for_each(|lambda| *lambda = -*lambda);
-        self.state.current.jacobian.a.add_transposed(&self.steps.search.negative, &mut dl[..n]);
-        add(1.0, &self.trial.g[..n], &mut dl[..n]);
-        self.trial.jacobian.a.add_transposed(&self.steps.tangent.lambda, &mut dl[..n]);
+        let tangent = &self.steps.tangent;
+        // A dense matrix outlives a step with huge multipliers; of the last few steps alone, one such step is a large part.
+        let lambda = if self.state.metric.knows_last_steps_alone() { &tangent.lambda_at_rest } else { &tangent.lambda };
+        let (now, before) = (&self.trial.jacobian.a, &self.state.current.jacobian.a);
+        now.add_transposed_change(before, lambda, &mut dl[..n]);
         let factor = self.state.metric.learn(Curvature { dz: &dz[..n], dl: &dl[..n], noise: 0.0 });
         self.state.progress.lipschitz.rescale(factor);
     }

@@ -6,6 +6,7 @@ use crate::kernel::matrix::Jacobian;
 use crate::kernel::projection::Projection;
 use crate::kernel::subproblem::Subproblem;
 use crate::kernel::system::Beside;
+use crate::kernel::vector::norm;
 use crate::metric::CurrentMetric;
 use crate::steps::local_model::LocalModel;
 use crate::{Kernel, Unusual};
@@ -15,6 +16,9 @@ pub struct TangentStep {
     pub s: Vec<f64>,
     /// Multipliers of `J s = r`; also the warm start.
     pub lambda: Vec<f64>,
+    /// The multipliers that weigh the curvature of the constraints. Those of a step that repairs much are `H u` and more, and `H` is made
+    /// of them: each would make the other grow. So they are those of the same step without a repair, where these are smaller.
+    pub lambda_at_rest: Vec<f64>,
     /// Multipliers of the bounds: `>= 0` where the lower bound holds the step, `<= 0` at the upper, 0 elsewhere.
     pub mu: Vec<f64>,
     /// `H s`
@@ -33,6 +37,7 @@ impl TangentStep {
         TangentStep {
             s: vec![0.0; columns],
             lambda: vec![0.0; m],
+            lambda_at_rest: vec![0.0; m],
             mu: vec![0.0; columns],
             hs: vec![0.0; columns],
             own: (!matches!(metric.beside(), Beside::Nothing)).then(|| Projection::with(jacobian, kernel, metric.beside())),
@@ -69,6 +74,11 @@ impl TangentStep {
         let projection = self.own.as_mut().unwrap_or(projection);
         let projected = projection.solve_or_hand_over(&subproblem, &mut self.lambda, &mut self.s, clock, unusual);
         self.indefinite = projected.indefinite;
+        projection.find_multipliers_at_rest(&subproblem, &self.lambda, &mut self.lambda_at_rest);
+        let is_smaller = norm(&self.lambda_at_rest) < norm(&self.lambda);
+        if !(projected.converged && is_smaller) {
+            self.lambda_at_rest.copy_from_slice(&self.lambda);
+        }
         metric.apply(&self.s, &mut self.hs);
         self.find_bound_multipliers(at, &bounds.lower, &bounds.upper);
         projected.iterations
@@ -79,6 +89,7 @@ impl TangentStep {
     pub fn only_repair(&mut self, u: &[f64]) {
         self.s.copy_from_slice(u);
         self.lambda.fill(0.0);
+        self.lambda_at_rest.fill(0.0);
         self.mu.fill(0.0);
     }
 
@@ -119,7 +130,13 @@ mod tests {
         assert_near(&tangent.s, &[0.5, -0.5]);
         assert_near(&tangent.lambda, &[-1.5]);
         assert_eq!(tangent.mu, [0.0, 0.0]);
-        assert_near(&step(&place, 1.0).s, &[1.0, 0.0]);
+        // A repair makes lambda = -2; the multipliers without it are those from before.
+        let repairing = step(&place, 1.0);
+        assert_near(&repairing.s, &[1.0, 0.0]);
+        assert_near(&repairing.lambda, &[-2.0]);
+        assert_near(&repairing.lambda_at_rest, &[-1.5]);
+        // Here lambda = -(-2 + 3) / 2 is the smaller one.
+        assert_near(&step(&place, -2.0).lambda_at_rest, &[-0.5]);
     }
 
     #[test]
