@@ -36,12 +36,25 @@ pub fn members(set: &str, finder: &Finder) -> Result<Vec<Member>, Error> {
     let mut found: Vec<Member> = Vec::new();
     for word in set.split(',').map(str::trim).filter(|word| !word.is_empty()) {
         for member in of_word(word, finder)? {
-            if !found.iter().any(|known| known.name == member.name) {
-                found.push(member);
-            }
+            found.extend(renamed(member, &found));
         }
     }
     if found.is_empty() { Err(Error::Empty(format!("{set:?} names none"))) } else { Ok(found) }
+}
+
+/// A member that is not there yet, under a name that no other has: a file whose name is taken is called by its ending, too, or by its path.
+fn renamed(member: Member, found: &[Member]) -> Option<Member> {
+    if found.iter().any(|known| known.source == member.source) {
+        return None;
+    }
+    let mut names = vec![member.name.clone()];
+    if let Source::File { path, .. } = &member.source {
+        let parameters = member.name.find(':').map_or("", |start| &member.name[start..]);
+        names.extend(path.file_name().map(|name| format!("{}{parameters}", name.to_string_lossy())));
+        names.push(format!("{}{parameters}", path.display()));
+    }
+    let free = names.into_iter().find(|name| !found.iter().any(|known| known.name == *name))?;
+    Some(Member { name: free, ..member })
 }
 
 /// Keeps the named problems, in upper or lower case; a name that is not in the set is an error.
@@ -170,6 +183,17 @@ mod tests {
         let kept = only(found.clone(), &["tiny".to_string()]).unwrap();
         assert_eq!(kept.len(), 1);
         assert!(only(found, &["HS72".to_string()]).is_err());
+    }
+
+    #[test]
+    fn a_file_with_the_name_of_another_problem_is_not_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("other")).unwrap();
+        let paths = ["HS71.SIF", "other/HS71.SIF"].map(|name| folder.path().join(name).display().to_string());
+        paths.iter().for_each(|path| std::fs::write(path, "").unwrap());
+        let set = format!("HS71,{0},{1},{1},{0}:N=5,HS71", paths[0], paths[1]);
+        let names: Vec<String> = members(&set, &Finder::default()).unwrap().into_iter().map(|member| member.name).collect();
+        assert_eq!(names, ["HS71", "HS71.SIF", &paths[1], "HS71:N=5"]);
     }
 
     #[test]
