@@ -37,7 +37,14 @@ pub fn of(report: &Report) -> Vec<String> {
         return Vec::new();
     }
     let mut advice = Vec::new();
-    if let Some((what, argument)) = larger_limit(report) {
+    let largest = report.row_multipliers.iter().chain(&report.bound_multipliers).fold(0.0, |most: f64, y| most.max(y.abs()));
+    let may_have_none = largest > HUGE && report.point == Point::Feasible;
+    // Fritz John: the gradient of the objective may have the weight zero; multipliers of size one are then those of a run divided by the largest.
+    let (weight, tolerance) = (1.0 / largest, &report.settings.tolerance);
+    let (stationarity, complementarity) = (weight * report.stationarity, weight * report.complementarity);
+    let is_fritz_john = may_have_none && stationarity <= tolerance.stationarity && complementarity <= tolerance.complementarity;
+    // At such a point, more iterations but make the multipliers larger.
+    if !is_fritz_john && let Some((what, argument)) = larger_limit(report) {
         advice.push(format!("More {what} may be enough: {argument}."));
     }
     match report.stop {
@@ -57,15 +64,11 @@ pub fn of(report: &Report) -> Vec<String> {
     if let Point::EpsInfeasibleStationary = report.point {
         advice.push("Another start (--at POINT.json) may lead to a feasible point, if there is one.".to_string());
     }
-    let largest = report.row_multipliers.iter().chain(&report.bound_multipliers).fold(0.0, |most: f64, y| most.max(y.abs()));
-    if largest > HUGE && report.point == Point::Feasible {
+    if may_have_none {
         advice
             .push(format!("A multiplier is {}: at this point there may be none (the constraints are", scientific(largest, 0)));
         advice.push("degenerate there), and then stationarity and complementarity cannot both become small.".to_string());
-        // Fritz John: the gradient of the objective may have the weight zero; multipliers of size one are then those of a run divided by the largest.
-        let (weight, tolerance) = (1.0 / largest, &report.settings.tolerance);
-        let (stationarity, complementarity) = (weight * report.stationarity, weight * report.complementarity);
-        if stationarity <= tolerance.stationarity && complementarity <= tolerance.complementarity {
+        if is_fritz_john {
             let worst = scientific(stationarity.max(complementarity), 0);
             advice.push(format!(
                 "It is a Fritz John point: with the objective weighted by {} all residuals are within the tolerances ({worst} at most).",

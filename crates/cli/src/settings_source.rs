@@ -103,17 +103,24 @@ fn explained(path: &str, error: tangor_solver::SettingsError) -> Error {
         return Error::Setting(format!("there is no setting {beginning}...; `tangor options` shows all of them"));
     }
     if known.iter().any(|known| path == known || path.starts_with(&format!("{known}."))) {
-        // The words of a programming language say little to others.
-        let words = [
-            ("expected f64", "expected a number"),
-            ("expected u64", "expected a whole number"),
-            ("expected usize", "expected a whole number"),
-            ("expected a boolean", "expected true or false"),
-        ];
-        return Error::Setting(words.iter().fold(error.to_string(), |text, (from, to)| text.replace(from, to)));
+        return Error::Setting(in_plain_words(&error.to_string()));
     }
     let nearest = nearest(path, &known).join(", ");
     Error::Setting(format!("there is no setting {path}; the nearest are {nearest} (`tangor options` shows all of them)"))
+}
+
+/// The words of a programming language say little to others: `invalid type: string "x", expected f64` is "`x` is not a number".
+fn in_plain_words(message: &str) -> String {
+    let kinds = [("f64", "a number"), ("u64", "a whole number"), ("usize", "a whole number"), ("a boolean", "true or false")];
+    let found = ["invalid type: ", "invalid value: "].iter().find_map(|start| message.split_once(start));
+    let parts = found.and_then(|(before, rest)| Some((before, rest.split_once(", expected ")?)));
+    let Some((before, (value, expected))) = parts else { return message.to_string() };
+    let value = ["string ", "integer ", "floating point ", "boolean "].iter().find_map(|kind| value.strip_prefix(kind));
+    let expected = kinds.iter().find(|(name, _)| expected == *name).map_or(expected, |(_, words)| words);
+    match value {
+        Some(value) => format!("{before}`{}` is not {expected}", value.trim_matches(['"', '`'])),
+        None => format!("{before}{expected} is expected"),
+    }
 }
 
 fn nearest<'a>(path: &str, known: &'a [String]) -> Vec<&'a str> {
@@ -141,5 +148,24 @@ mod tests {
             assert_eq!(nearest(wrong, &known)[0], right);
         }
         assert!(nearest("limits", &known).iter().all(|path| path.starts_with("limits.")));
+    }
+}
+
+#[cfg(test)]
+mod plain_words {
+    use super::in_plain_words;
+
+    #[test]
+    fn wrong_values_are_told_in_words_of_people() {
+        for (message, plain) in [
+            ("merit.rho0=abc: invalid type: string \"abc\", expected f64", "merit.rho0=abc: `abc` is not a number"),
+            ("merit.falls=3: invalid type: integer `3`, expected a boolean", "merit.falls=3: `3` is not true or false"),
+            ("x=1.5: invalid type: floating point `1.5`, expected u64", "x=1.5: `1.5` is not a whole number"),
+            ("x=-1: invalid value: integer `-1`, expected u64", "x=-1: `-1` is not a whole number"),
+            ("x=[]: invalid type: sequence, expected f64", "x=[]: a number is expected"),
+            ("x=2: must be between 0 and 1", "x=2: must be between 0 and 1"),
+        ] {
+            assert_eq!(in_plain_words(message), plain);
+        }
     }
 }

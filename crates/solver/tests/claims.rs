@@ -155,6 +155,27 @@ fn bounded_problems_are_not_called_unbounded() {
 }
 
 /// After steps that are rejected at a kink or an edge, what is reported is what was evaluated at the reported point.
+/// `min x` with `x + y = 1` and `k (x + y) = 2 k`: far away along `x + y` rounding hides that both cannot hold.
+#[test]
+fn rows_that_contradict_each_other_are_not_called_unbounded() {
+    for k in [1.0, 1e3, 1e6] {
+        let build = || {
+            let meta = Meta::new("contradiction", vec![0.0, 0.0]).equalities(&[1.0, 2.0 * k]);
+            ClosureProblem::builder(meta)
+                .objective(|x| x[0])
+                .gradient(|_, g| g.copy_from_slice(&[1.0, 0.0]))
+                .constraints(move |x, c| c.copy_from_slice(&[x[0] + x[1], k * (x[0] + x[1])]))
+                .jacobian(move |_, values| values.copy_from_slice(&[1.0, 1.0, k, k]))
+                .build()
+                .unwrap()
+        };
+        let report = honest(build);
+        assert!(!matches!(report.point, Point::Unbounded | Point::EpsKkt), "k = {k}: {}", report.message);
+        // With units a million apart it is slow to show that nothing reduces the violation.
+        assert!(k > 1e3 || report.point == Point::EpsInfeasibleStationary, "k = {k}: {}", report.message);
+    }
+}
+
 #[test]
 fn the_reported_point_has_the_reported_values() {
     let root = objective(Meta::new("root", vec![1.0]), |x| x[0].sqrt(), |x, g| g[0] = 0.5 / x[0].sqrt());

@@ -25,8 +25,12 @@ const STEADY: f64 = 0.95;
 impl<S: SampledProblem> Solver<S> {
     /// True where the objective was seen to fall without bound. The trial point is used up.
     pub(crate) fn diverges(&mut self) -> bool {
-        let feasible = self.judging.kkt.residuals.feasibility <= self.feasible_up_to_rounding(&self.state.current.z);
-        if self.noisy.is_some() || !self.oracle.meta().has_objective || !feasible {
+        let (violation, tolerance) = (self.judging.kkt.residuals.feasibility, self.settings.tolerance.feasibility);
+        let feasible = self.feasible_up_to_rounding(&self.state.current.z);
+        // So far away that rounding hides a violation, rows that contradict each other seem to hold: a point must have shown that they can.
+        self.state.progress.was_feasible |= violation <= tolerance && feasible <= 2.0 * tolerance;
+        let could_be = self.noisy.is_none() && self.oracle.meta().has_objective && self.state.progress.was_feasible;
+        if !could_be || violation > feasible {
             return false;
         }
         let (user, start) = (&self.state.current.user, &self.oracle.standard.start);

@@ -37,6 +37,8 @@ pub struct Progress {
     /// What the estimate of the Lagrangian's gradient is worth, in a noisy run.
     pub lagrangian: EffectiveSamples,
     pub escapes: Escapes,
+    /// Whether a point satisfied the constraints where rounding could not hide that it does not.
+    pub was_feasible: bool,
     /// The distance from the start at which the run last looked for a ray along which the objective falls without bound.
     pub looked_at: f64,
     /// The largest value of the objective so far, without its sign: what its terms were at least.
@@ -73,6 +75,7 @@ impl Progress {
             events: Default::default(),
             // The estimates draw from the streams 0, 1 and 2.
             escapes: Escapes::default(),
+            was_feasible: false,
             looked_at: 0.0,
             largest_objective: 0.0,
             lagrangian: EffectiveSamples::default(),
