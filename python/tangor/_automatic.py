@@ -56,8 +56,21 @@ def from_torch(f: Callable[..., Any] | None, c: Callable[..., Any] | None = None
     """
     import torch
 
-    together = _joined(f, c, torch.cat, lambda value: torch.as_tensor(value).reshape(-1))
+    def flat(value: Any) -> Any:
+        values = value if isinstance(value, (list, tuple)) else [value]
+        if not all(isinstance(value, torch.Tensor) for value in values):
+            raise TypeError(f"a function gave a {type(value).__name__}, which torch cannot differentiate: give a tensor")
+        return torch.cat([value.reshape(-1) for value in values])
+
+    together = _joined(f, c, torch.cat, flat)
+    if isinstance(x0, torch.Tensor):
+        x0 = x0.detach().cpu().numpy()
     start = torch.tensor(real_vector(x0, "x0"), dtype=torch.float64)
+    for function, what in ((f, "the objective"), (c, "the constraints")):
+        tracked = start.clone().requires_grad_()
+        if function is not None and callable(function) and not flat(function(tracked)).requires_grad:
+            message = f"{what} cannot be differentiated: torch knows of no way from x to what the function gives"
+            raise TypeError(message + " (detach, item, float and torch.tensor cut it off)")
     with torch.no_grad():
         rows = together(start).numel()
     # Backward costs a pass for each row, forward one for each variable.

@@ -41,3 +41,20 @@ def test_an_objective_of_several_numbers_is_refused():
         tangor.minimize(tangor.from_jax(lambda x: x, x0=[1.0, 2.0]))
     with pytest.raises(TypeError, match="f is a int"):
         tangor.from_jax(3, x0=[1.0])
+
+
+def test_torch_functions_that_are_cut_off_are_refused():
+    torch = pytest.importorskip("torch")
+
+    def f(x):
+        return ((x - 1) ** 2).sum()
+
+    # Numbers of a list are put together, and a parameter of a model is a start like any other.
+    start = torch.nn.Parameter(torch.zeros(2))
+    result = tangor.minimize(tangor.from_torch(f, lambda x: [x[0], x[1]], x0=start, c_upper=0.5))
+    assert result.success and result.x == pytest.approx([0.5, 0.5])
+    for cut in (lambda x: f(x).item(), lambda x: float(f(x)), lambda x: f(x).detach()):
+        with pytest.raises(TypeError, match="cannot (be )?differentiate"):
+            tangor.from_torch(cut, x0=[0.0, 0.0])
+    with pytest.raises(TypeError, match="the constraints cannot be differentiated"):
+        tangor.from_torch(f, lambda x: torch.tensor([x[0], x[1]]), x0=[0.0, 0.0])

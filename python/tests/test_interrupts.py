@@ -114,3 +114,20 @@ def test_what_a_handler_of_ones_own_raises_comes_back():
             tangor.minimize(lambda x: signal.raise_signal(signal.SIGUSR1) or rosenbrock(x), X)
     finally:
         signal.signal(signal.SIGUSR1, old)
+
+
+def test_while_a_noisy_run_judges_a_point():
+    def evaluate(x, draws):
+        noise = np.array([np.random.default_rng(int(draw)).normal() for draw in draws])
+        return 2 * (x - 1) + 0.1 * noise.mean(), np.array([x[0] + x[1] - 1 + 0.1 * noise.mean()]), np.array([[1.0, 1.0]])
+
+    def run(at):
+        problem = tangor.SampledProblem([0.0, 0.0], interrupting(evaluate, at), c_upper=0.0)
+        return tangor.minimize_sampled(problem, samples=4000)
+
+    whole = []
+    problem = tangor.SampledProblem([0.0, 0.0], lambda x, draws: (whole.append(1), evaluate(x, draws))[1], c_upper=0.0)
+    tangor.minimize_sampled(problem, samples=4000)
+    # The last calls of all are a judgement.
+    for at in np.linspace(3, len(whole) - 1, 12).astype(int).tolist() + [len(whole) - 2, len(whole) - 3]:
+        assert run(at).stop == "user", at

@@ -75,6 +75,12 @@ impl<S: SampledProblem> Solver<S> {
             row_multipliers[i] = *y;
         }
         let failure = self.outcome.failure.clone().filter(|_| stop == Stop::EvaluationFailed || stop == Stop::StepTooSmall);
+        let what = match self.outcome.best.verdict.is_some_and(|verdict| verdict.few_events) {
+            true => {
+                "what the point is cannot be told, since in the fresh samples a constraint rests on too few events".to_string()
+            }
+            false => format!("the point is {point}"),
+        };
         let cause = failure.as_ref().map(|failure| format!(" ({})", failure.message)).unwrap_or_default();
         Report {
             version: REPORT_VERSION,
@@ -82,7 +88,7 @@ impl<S: SampledProblem> Solver<S> {
             problem: meta.name.clone(),
             stop,
             point,
-            message: format!("Stopped because {stop}{cause}; the point is {point}."),
+            message: format!("Stopped because {stop}{cause}; {what}."),
             objective: self.outcome.best.values.map_or(f64::NAN, |values| values.objective),
             x: self.outcome.best.x.clone(),
             constraints: self.outcome.best.c.clone(),

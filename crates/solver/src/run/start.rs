@@ -149,10 +149,11 @@ impl<S: SampledProblem> Solver<S> {
         Ok(scaling::units(nearby))
     }
 
-    /// Ends the run because of a function, and says why. A function that breaks off when the run is to end anyway was told to.
+    /// Ends the run because of a function, and says why. A function that breaks off when the run is to end anyway was told to; whoever wants
+    /// the run to end is not told of a function that has no value.
     pub(crate) fn fail(&mut self, trouble: Trouble) -> Stop {
         let stop = match trouble.is_broken() {
-            true if self.clock.is_interrupted() => Stop::User,
+            _ if self.clock.is_interrupted() => Stop::User,
             true if self.clock.is_late() => Stop::WallTime,
             _ => Stop::EvaluationFailed,
         };
