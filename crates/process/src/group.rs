@@ -58,6 +58,10 @@ impl Group {
 
     /// Kills all that is left of the group. Errors mean that nothing is.
     pub fn kill(&mut self) {
+        // The guardian, which has no mark, goes last: should this program be killed in between, it finishes the work.
+        if self.guardian.is_some() {
+            self.mark.kill_all();
+        }
         if let Some(leader) = self.leader.take() {
             let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
         }

@@ -155,7 +155,7 @@ fn mistakes_get_sentences() {
     let message = refusal(&["solve", "HS71", "--tolerance", "-1"]);
     assert!(message.contains("a tolerance is a positive number, as in 1e-6, and \"-1\" is none"), "{message}");
     let message = refusal(&["solve", "HS71", "--set", "tolerance.feasibility=small"]);
-    assert!(message.contains("expected a number") && !message.contains("f64"), "{message}");
+    assert!(message.contains("`small` is not a number") && !message.contains("f64"), "{message}");
     let output = run(&["solve", "HS71", "--quiet", "--seed", "3", "--samples", "100"]);
     assert_eq!(code(&output), 0);
     let message = stderr(&output);
