@@ -169,9 +169,10 @@ impl CurrentMetric {
         self.exact.as_mut().is_some_and(ExactHessian::raise)
     }
 
-    /// Whether all that it knows are the last few steps.
-    pub fn knows_last_steps_alone(&self) -> bool {
-        self.limited.is_some()
+    /// Whether curvature is weighed by multipliers without the repair. A dense matrix outlives a step with huge multipliers; of the last few
+    /// steps alone, one such step is a large part, and second derivatives are made of the last multipliers.
+    pub fn is_weighed_at_rest(&self) -> bool {
+        self.limited.is_some() || self.exact.is_some()
     }
 
     /// The smallest eigenvalue, or a bound below it.

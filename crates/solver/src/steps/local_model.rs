@@ -43,7 +43,7 @@ pub mod by_hand {
     pub struct Place {
         pub at: Iterate,
         pub bounds: StepBounds,
-        metric: CurrentMetric,
+        pub metric: CurrentMetric,
         clock: Clock,
     }
 

@@ -182,11 +182,8 @@ impl<S: SampledProblem> Solver<S> {
             dz[i] = self.trial.z[i] - self.state.current.z[i];
             dl[i] = self.trial.g[i] - self.state.current.g[i];
         }
-        let tangent = &self.steps.tangent;
-        // A dense matrix outlives a step with huge multipliers; of the last few steps alone, one such step is a large part.
-        let lambda = if self.state.metric.knows_last_steps_alone() { &tangent.lambda_at_rest } else { &tangent.lambda };
         let (now, before) = (&self.trial.jacobian.a, &self.state.current.jacobian.a);
-        now.add_transposed_change(before, lambda, &mut dl[..n]);
+        now.add_transposed_change(before, &self.steps.tangent.lambda_at_rest, &mut dl[..n]);
         let factor = self.state.metric.learn(Curvature { dz: &dz[..n], dl: &dl[..n], noise: 0.0 });
         self.state.progress.lipschitz.rescale(factor);
     }

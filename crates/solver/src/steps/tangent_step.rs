@@ -74,9 +74,12 @@ impl TangentStep {
         let projection = self.own.as_mut().unwrap_or(projection);
         let projected = projection.solve_or_hand_over(&subproblem, &mut self.lambda, &mut self.s, clock, unusual);
         self.indefinite = projected.indefinite;
-        projection.find_multipliers_at_rest(&subproblem, &self.lambda, &mut self.lambda_at_rest);
+        let wanted = projected.converged && metric.is_weighed_at_rest();
+        if wanted {
+            projection.find_multipliers_at_rest(&subproblem, &self.lambda, &mut self.lambda_at_rest);
+        }
         let is_smaller = norm(&self.lambda_at_rest) < norm(&self.lambda);
-        if !(projected.converged && is_smaller) {
+        if !(wanted && is_smaller) {
             self.lambda_at_rest.copy_from_slice(&self.lambda);
         }
         metric.apply(&self.s, &mut self.hs);
@@ -130,7 +133,11 @@ mod tests {
         assert_near(&tangent.s, &[0.5, -0.5]);
         assert_near(&tangent.lambda, &[-1.5]);
         assert_eq!(tangent.mu, [0.0, 0.0]);
-        // A repair makes lambda = -2; the multipliers without it are those from before.
+        assert_eq!(step(&place, 1.0).lambda_at_rest, step(&place, 1.0).lambda, "nobody asks for others here");
+        // A repair makes lambda = -2; the multipliers without it are those from before. A metric from the last steps asks for them.
+        let kind = crate::MetricKind::LimitedMemory;
+        let mut place = place;
+        place.metric = CurrentMetric::new(2, 2, &crate::Metric { kind, ..Default::default() }, true, false);
         let repairing = step(&place, 1.0);
         assert_near(&repairing.s, &[1.0, 0.0]);
         assert_near(&repairing.lambda, &[-2.0]);
