@@ -1,5 +1,6 @@
 //! Which problems: named sets, embedded problems, problems of the CUTEst collection, files, and lists of all of these.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -36,25 +37,33 @@ pub fn members(set: &str, finder: &Finder) -> Result<Vec<Member>, Error> {
     let mut found: Vec<Member> = Vec::new();
     for word in set.split(',').map(str::trim).filter(|word| !word.is_empty()) {
         for member in of_word(word, finder)? {
-            found.extend(renamed(member, &found));
+            if !found.iter().any(|known| known.source == member.source) {
+                found.push(member);
+            }
         }
     }
-    if found.is_empty() { Err(Error::Empty(format!("{set:?} names none"))) } else { Ok(found) }
+    if found.is_empty() { Err(Error::Empty(format!("{set:?} names none"))) } else { Ok(named_apart(found)) }
 }
 
-/// A member that is not there yet, under a name that no other has: a file whose name is taken is called by its ending, too, or by its path.
-fn renamed(member: Member, found: &[Member]) -> Option<Member> {
-    if found.iter().any(|known| known.source == member.source) {
-        return None;
+/// Every member under a name that no other has, whatever their order: an embedded problem keeps its own, a file whose name is taken is
+/// called by its ending, too, or by its path.
+fn named_apart(mut members: Vec<Member>) -> Vec<Member> {
+    let is_embedded = |member: &Member| matches!(member.source, Source::Embedded(_));
+    let mut taken: HashSet<String> =
+        members.iter().filter(|member| is_embedded(member)).map(|member| member.name.clone()).collect();
+    for member in members.iter_mut().filter(|member| !is_embedded(member)) {
+        let mut names = vec![member.name.clone()];
+        if let Source::File { path, .. } = &member.source {
+            let parameters = member.name.find(':').map_or("", |start| &member.name[start..]);
+            names.extend(path.file_name().map(|name| format!("{}{parameters}", name.to_string_lossy())));
+            names.push(format!("{}{parameters}", path.display()));
+        }
+        if let Some(free) = names.into_iter().find(|name| !taken.contains(name)) {
+            member.name = free;
+        }
+        taken.insert(member.name.clone());
     }
-    let mut names = vec![member.name.clone()];
-    if let Source::File { path, .. } = &member.source {
-        let parameters = member.name.find(':').map_or("", |start| &member.name[start..]);
-        names.extend(path.file_name().map(|name| format!("{}{parameters}", name.to_string_lossy())));
-        names.push(format!("{}{parameters}", path.display()));
-    }
-    let free = names.into_iter().find(|name| !found.iter().any(|known| known.name == *name))?;
-    Some(Member { name: free, ..member })
+    members
 }
 
 /// Keeps the named problems, in upper or lower case; a name that is not in the set is an error.
@@ -194,6 +203,10 @@ mod tests {
         let set = format!("HS71,{0},{1},{1},{0}:N=5,HS71", paths[0], paths[1]);
         let names: Vec<String> = members(&set, &Finder::default()).unwrap().into_iter().map(|member| member.name).collect();
         assert_eq!(names, ["HS71", "HS71.SIF", &paths[1], "HS71:N=5"]);
+        // Names do not hang on the order.
+        let set = format!("{},HS71", paths[0]);
+        let names: Vec<String> = members(&set, &Finder::default()).unwrap().into_iter().map(|member| member.name).collect();
+        assert_eq!(names, ["HS71.SIF", "HS71"]);
     }
 
     #[test]

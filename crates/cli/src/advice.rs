@@ -1,11 +1,21 @@
 //! What to try when a run has not solved its problem.
 
-use tangor_solver::{Point, Report, Stop};
+use tangor_problem::count_of;
+use tangor_solver::{Event, Point, Report, Stop};
 
 use crate::number::{scientific, short};
+use crate::verdict::{self, Standing};
 
 /// Multipliers of this size say that there may be none at all.
 const HUGE: f64 = 1e5;
+/// A residual that is this small beside the numbers that it is made of is rounding: a few thousand units in the last place.
+const ROUNDING: f64 = 4096.0 * f64::EPSILON;
+/// More samples than this in one judgement nobody waits for.
+const MOST_SAMPLES: f64 = 1e7;
+/// What happens in one of so many iterations is worth a word.
+const OFTEN: u64 = 3;
+/// A run that is shorter shows nothing of it.
+const LONG: u64 = 20;
 
 /// The names of the residuals above their tolerances, with their values.
 pub fn above(report: &Report) -> Vec<(&'static str, f64, f64)> {
@@ -36,46 +46,35 @@ pub fn of(report: &Report) -> Vec<String> {
     if report.point == Point::EpsKkt {
         return Vec::new();
     }
+    // Where one of these is the cause, nothing else helps.
+    if let Some(cause) = unrepeatable(report).or_else(|| rounding(report)).or_else(|| noise(report)) {
+        return vec![cause];
+    }
     let mut advice = Vec::new();
-    let largest = report.row_multipliers.iter().chain(&report.bound_multipliers).fold(0.0, |most: f64, y| most.max(y.abs()));
-    let may_have_none = largest > HUGE && report.point == Point::Feasible;
-    // Fritz John: the gradient of the objective may have the weight zero; multipliers of size one are then those of a run divided by the largest.
-    let (weight, tolerance) = (1.0 / largest, &report.settings.tolerance);
-    let (stationarity, complementarity) = (weight * report.stationarity, weight * report.complementarity);
-    let is_fritz_john = may_have_none && stationarity <= tolerance.stationarity && complementarity <= tolerance.complementarity;
-    // At such a point, more iterations but make the multipliers larger.
-    if !is_fritz_john && let Some((what, argument)) = larger_limit(report) {
-        advice.push(format!("More {what} may be enough: {argument}."));
+    advice.extend(wrong_derivatives(report));
+    let degenerate = Degenerate::of(report);
+    // At a Fritz John point, more iterations but make the multipliers larger.
+    if !degenerate.as_ref().is_some_and(|degenerate| degenerate.is_fritz_john)
+        && let Some((what, argument)) = larger_limit(report)
+    {
+        let otherwise = if advice.is_empty() { "More" } else { "Otherwise more" };
+        advice.push(format!("{otherwise} {what} may be enough: {argument}."));
     }
-    match report.stop {
-        Stop::NoiseFloor => {
-            advice.push("Noise hides further progress: larger batches (--batch) and judgements (--set".to_string());
-            advice.push("sampling.judge.samples=...) make it smaller; or the tolerance is too small for it.".to_string());
-        }
-        Stop::EvaluationFailed if report.iterations == 0 => {
-            advice.push("A function has no value at the start: begin elsewhere with --at POINT.json.".to_string());
-        }
-        Stop::StepTooSmall | Stop::NumericalTrouble => {
-            advice.push("`tangor check` tells whether the derivatives are right; another start (--at POINT.json)".to_string());
-            advice.push("or another scaling (--set scaling=none) may help.".to_string());
-        }
-        _ => {}
+    if report.stop == Stop::NoiseFloor {
+        advice.push(
+            "Noise hides further progress: larger batches (--batch) and judgements (--set sampling.judge.samples=...) make it \
+             smaller; or the tolerance is too small for it."
+                .to_string(),
+        );
     }
-    if let Point::EpsInfeasibleStationary = report.point {
+    if report.stop == Stop::EvaluationFailed && report.iterations == 0 {
+        advice.push("A function has no value at the start: begin elsewhere with --at POINT.json.".to_string());
+    }
+    if report.point == Point::EpsInfeasibleStationary {
         advice.push("Another start (--at POINT.json) may lead to a feasible point, if there is one.".to_string());
     }
-    if may_have_none {
-        advice
-            .push(format!("A multiplier is {}: at this point there may be none (the constraints are", scientific(largest, 0)));
-        advice.push("degenerate there), and then stationarity and complementarity cannot both become small.".to_string());
-        if is_fritz_john {
-            let worst = scientific(stationarity.max(complementarity), 0);
-            advice.push(format!(
-                "It is a Fritz John point: with the objective weighted by {} all residuals are within the tolerances ({worst} at most).",
-                scientific(weight, 0)
-            ));
-        }
-    }
+    advice.extend(dependent_rows(report));
+    advice.extend(degenerate.iter().flat_map(Degenerate::sentences));
     if let [(name, value, tolerance)] = above(report)[..]
         && value <= 100.0 * tolerance
         && report.verdict.is_none()
@@ -83,4 +82,142 @@ pub fn of(report: &Report) -> Vec<String> {
         advice.push(format!("Only {name} is above its tolerance, by a factor of {}.", short((value / tolerance).ceil())));
     }
     advice
+}
+
+/// Functions that are called exact, and are not.
+fn unrepeatable(report: &Report) -> Option<String> {
+    let told = "The functions gave other values when they were asked again at the same point, so no test of a step can be relied on. If \
+                they are random, they have to be declared as sampled (an oracle's `accesses`); if not, something in them keeps changing.";
+    (report.confirmed == Some(false)).then(|| told.to_string())
+}
+
+/// A tolerance that numbers of 16 digits cannot meet.
+fn rounding(report: &Report) -> Option<String> {
+    let missed = above(report);
+    let worst =
+        missed.iter().fold(0.0, |most: f64, (_, value, _)| if value.is_nan() { f64::INFINITY } else { most.max(*value) });
+    let numbers = [&report.x, &report.constraints, &report.row_multipliers, &report.bound_multipliers];
+    let size = numbers.into_iter().flatten().fold(report.objective.abs().max(1.0), |most, value| most.max(value.abs()));
+    let is_rounding = report.verdict.is_none() && !missed.is_empty() && worst <= ROUNDING * size;
+    is_rounding.then(|| {
+        // Ten times what is left, as a power of ten.
+        let attainable = format!("1e{}", worst.log10().ceil() as i32 + 1);
+        format!("What is left is rounding: numbers of 16 digits do not tell less here. Ask for no less than --tolerance {attainable}.")
+    })
+}
+
+/// Bounds that are above their tolerances because of noise alone.
+fn noise(report: &Report) -> Option<String> {
+    let (judged, tolerance) = (report.verdict.as_ref()?, &report.settings.tolerance);
+    let residuals = verdict::residuals(judged, tolerance);
+    let hidden = residuals.iter().filter(|one| one.standing() == Standing::Hidden);
+    let ratio = hidden.map(|one| one.residual.upper / one.tolerance).fold(0.0, f64::max);
+    if ratio == 0.0 || judged.few_events || residuals.iter().any(|one| one.standing() == Standing::Above) {
+        return None;
+    }
+    let samples = &report.samples;
+    let functions = [samples.gradient, samples.constraints, samples.jacobian].iter().filter(|count| **count > 0).count();
+    // A bound falls as the root of the number of samples; half as many again, since it is itself one of samples.
+    let needed = rounded_up(1.5 * judged.samples as f64 / functions.max(1) as f64 * ratio * ratio);
+    let bound = residuals.iter().fold(0.0, |most: f64, one| most.max(one.residual.upper));
+    let looser = format!("--tolerance {}", short(rounded_up(bound)));
+    Some(match needed <= MOST_SAMPLES && report.settings.limits.samples.is_none() {
+        true => format!(
+            "It is the noise that is in the way. Judgements on more samples can tell: --set sampling.judge.samples={needed}; or \
+             ask for less: {looser}."
+        ),
+        false => format!(
+            "It is the noise that is in the way, and the tolerance is small for it: to tell, a judgement would need about {} samples \
+             of each function. On these samples the point is within {looser}.",
+            scientific(needed, 0)
+        ),
+    })
+}
+
+/// One digit, and no less than the value.
+fn rounded_up(value: f64) -> f64 {
+    let unit = value.log10().floor();
+    // The text has one digit, without what a division leaves behind.
+    let digits = (value / 10f64.powf(unit)).ceil();
+    format!("{digits}e{unit}").parse().unwrap_or(value)
+}
+
+/// Steps that fail again and again, or slopes that are not there.
+fn wrong_derivatives(report: &Report) -> Option<String> {
+    let shortened = times(report, Event::Shortened);
+    let flat = report.point == Point::EpsInfeasibleStationary && report.infeasible_stationarity == 0.0;
+    let end = "`tangor check` tells whether the derivatives are right";
+    if matches!(report.stop, Stop::StepTooSmall | Stop::NumericalTrouble) {
+        let others = "another start (--at POINT.json) or another scaling (--set scaling=none) may help";
+        return Some(format!("{end}; {others}."));
+    }
+    if flat {
+        return Some(format!("The violation has no slope at all here: {end}."));
+    }
+    (report.verdict.is_none() && report.iterations >= LONG && OFTEN * shortened >= report.iterations)
+        .then(|| format!("Steps had to be shortened in {} of {}: {end}.", shortened, count_of(report.iterations, "iteration")))
+}
+
+/// Rows that depend on each other.
+fn dependent_rows(report: &Report) -> Option<String> {
+    let dependent = times(report, Event::RankDeficient);
+    (report.iterations >= LONG && OFTEN * dependent >= report.iterations).then(|| {
+        format!(
+            "The active constraints depended on each other in {} of {}: one that others imply is better left out.",
+            dependent,
+            count_of(report.iterations, "iteration")
+        )
+    })
+}
+
+fn times(report: &Report, event: Event) -> u64 {
+    report.unusual.iter().find(|(known, _)| *known == event).map_or(0, |(_, count)| *count)
+}
+
+/// A feasible point whose multipliers are so large that there may be none.
+struct Degenerate {
+    largest: f64,
+    /// The larger residual with the objective weighted by `1 / largest`.
+    residual: f64,
+    is_fritz_john: bool,
+}
+
+impl Degenerate {
+    fn of(report: &Report) -> Option<Self> {
+        let largest =
+            report.row_multipliers.iter().chain(&report.bound_multipliers).fold(0.0, |most: f64, y| most.max(y.abs()));
+        // Fritz John: the gradient of the objective may have the weight zero; multipliers of size one are then those of a run divided
+        // by the largest.
+        let (weight, tolerance) = (1.0 / largest, &report.settings.tolerance);
+        let (stationarity, complementarity) = (weight * report.stationarity, weight * report.complementarity);
+        let is_fritz_john = stationarity <= tolerance.stationarity && complementarity <= tolerance.complementarity;
+        let degenerate = Degenerate { largest, residual: stationarity.max(complementarity), is_fritz_john };
+        (largest > HUGE && report.point == Point::Feasible).then_some(degenerate)
+    }
+
+    fn sentences(&self) -> Vec<String> {
+        let mut sentences = vec![format!(
+            "A multiplier is {}: at this point there may be none (the constraints are degenerate there), and then stationarity and \
+             complementarity cannot both become small.",
+            scientific(self.largest, 0)
+        )];
+        if self.is_fritz_john {
+            sentences.push(format!(
+                "It is a Fritz John point: with the objective weighted by {} all residuals are within the tolerances ({} at most).",
+                scientific(1.0 / self.largest, 0),
+                scientific(self.residual, 0)
+            ));
+        }
+        sentences
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_digit_is_no_less_than_the_value() {
+        assert_eq!([0.153, 0.2, 11_512.0, 9.7e-4, 1e-3].map(rounded_up), [0.2, 0.2, 20_000.0, 1e-3, 1e-3]);
+    }
 }

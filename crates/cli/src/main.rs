@@ -11,6 +11,8 @@ mod error;
 mod exit;
 mod files;
 mod fitting;
+mod headline;
+mod idle;
 mod interrupt;
 mod noise_source;
 mod number;
@@ -43,8 +45,6 @@ mod width;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use commands::Arguments;
 use error::Error;
 
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
         let _ = writeln!(std::io::stdout(), "{}", version::in_detail());
         return exit::SOLVED.into();
     }
-    let arguments = match Arguments::try_parse() {
+    let arguments = match Arguments::understood() {
         Ok(arguments) => arguments,
         Err(message) => {
             // Help and version come this way too. If nobody reads them, there is nobody to tell.
@@ -76,7 +76,7 @@ fn main() -> ExitCode {
 /// What is wrong with the arguments, where the parser of numbers speaks of digits and literals in words for people.
 fn explained(message: &clap::Error) -> String {
     let words = [
-        ("invalid digit found in string", "a whole number is expected, as in 100"),
+        ("invalid digit found in string", "a whole number that is not negative is expected, as in 100"),
         ("cannot parse integer from empty string", "a whole number is expected, as in 100"),
         ("number too large to fit in target type", "the number is too large"),
         ("invalid float literal", "a number is expected, as in 0.01 or 1e-2"),

@@ -8,7 +8,7 @@ use tangor_problem::count_of;
 use tangor_solver::{Report, Row, TrueResiduals};
 
 use crate::error::Error;
-use crate::{duration, files, number, plain};
+use crate::{duration, files, headline, number, plain};
 
 /// More points than this nobody sees in a picture.
 const MOST_POINTS: usize = 4096;
@@ -53,6 +53,7 @@ fn figure(rows: &[Row], report: &Report) -> LineFigure {
         scale: Scale::Logarithmic,
         lines,
         dots: Vec::new(),
+        dots_label: "judged".into(),
         tolerances: Vec::new(),
     };
     let tolerance = &report.settings.tolerance;
@@ -81,12 +82,8 @@ fn figure(rows: &[Row], report: &Report) -> LineFigure {
         false => String::new(),
     };
     LineFigure {
-        title: format!("{}: {}", plain::name(&report.problem), report.point),
-        subtitle: format!(
-            "{} after {iterations} and {time}{objective}{}",
-            report.stop,
-            if noisy { "; circles: judged on fresh samples, or exactly" } else { "" }
-        ),
+        title: format!("{}: {}", plain::name(&report.problem), headline::of(report)),
+        subtitle: format!("{} after {iterations} and {time}{objective}", report.stop),
         axis: "iteration".into(),
         iterations: rows.iter().map(|row| row.iteration).collect(),
         panels,

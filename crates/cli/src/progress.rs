@@ -48,7 +48,7 @@ impl Progress {
 fn bar(limit: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(limit), ProgressDrawTarget::stderr_with_hz(5));
     // A template that indicatif does not understand would only cost its looks.
-    match ProgressStyle::with_template("{elapsed} {bar:24} {pos} of at most {len} iterations  {msg}") {
+    match ProgressStyle::with_template("{elapsed} {bar:16} {pos} of at most {len} iterations  {wide_msg}") {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
     }

@@ -1,10 +1,8 @@
 //! Short ways to the settings of the stochastic method.
 
-use std::io::Write;
-
 use clap::{Args, ValueEnum};
 
-use crate::style::UNUSUAL;
+use crate::idle::Idle;
 
 /// The arguments that are short for `--set`.
 #[derive(Debug, Args)]
@@ -42,6 +40,11 @@ pub struct EstimatorArgument {
 }
 
 impl EstimatorArgument {
+    /// Whether one was chosen.
+    pub fn is_given(&self) -> bool {
+        self.estimator.is_some()
+    }
+
     /// The same as `--set` would have it.
     pub fn assignments(&self) -> Vec<(String, String)> {
         let name = self.estimator.map(|name| match name {
@@ -74,8 +77,10 @@ impl SamplingArguments {
         estimator.estimator.is_some() || batch.is_some() || momentum.is_some() || samples.is_some()
     }
 
-    /// Says which of the arguments do nothing, when no function is sampled.
-    pub fn say_if_idle(&self, exact: bool, problem: &str) {
+    /// The arguments that do nothing, when no function is sampled, or by themselves.
+    pub fn idle(&self, exact: bool, problem: &str) -> Idle {
+        let mut idle = Idle::default();
+        let reason = format!("the functions of {problem} are exact (--noise would disturb them)");
         let given = [
             ("--estimator", self.estimator.estimator.is_some()),
             ("--batch", self.batch.is_some()),
@@ -84,16 +89,21 @@ impl SamplingArguments {
             ("--samples", self.samples.is_some()),
             ("--confidence", self.confidence.is_some()),
         ];
-        let idle: Vec<&str> = given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect();
-        if exact && !idle.is_empty() {
-            let verb = if idle.len() == 1 { "does" } else { "do" };
-            // Without a standard error there is nobody to tell.
-            let _ = writeln!(
-                anstream::stderr(),
-                "{UNUSUAL}note:{UNUSUAL:#} {} {verb} nothing here: the functions of {problem} are exact (--noise would disturb them)",
-                idle.join(", ")
-            );
-        }
+        idle.add(exact, reason, &given);
+        self.add_momentum(!exact, &mut idle);
+        idle
+    }
+
+    /// Those of a fit.
+    pub fn add_idle_of_fit(&self, exact: bool, validated: bool, margins: bool, idle: &mut Idle) {
+        idle.add(exact && !validated, "every iteration sees all rows", &[("--seed", self.seed.is_some())]);
+        idle.add(exact && !margins, "nothing is estimated", &[("--confidence", self.confidence.is_some())]);
+        self.add_momentum(true, idle);
+    }
+
+    fn add_momentum(&self, sampled: bool, idle: &mut Idle) {
+        let minibatch = matches!(self.estimator.estimator, Some(EstimatorName::Minibatch));
+        idle.add(sampled && minibatch, "a mini-batch has no momentum", &[("--momentum", self.momentum.is_some())]);
     }
 
     /// The same as `--set` would have it.

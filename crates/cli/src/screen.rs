@@ -3,6 +3,9 @@ use std::io::{self, Stdout, Write};
 use anstream::AutoStream;
 use clap::ValueEnum;
 
+use crate::plain;
+use crate::style::UNUSUAL;
+
 /// Standard output, with colours where they are wanted. Unlike `println!` it never panics: a closed pipe is an error like another.
 pub type Screen = AutoStream<Stdout>;
 
@@ -28,6 +31,21 @@ impl Color {
             Color::Never => AutoStream::never(stdout),
         }
     }
+}
+
+/// Tells what somebody should know, beside the results.
+pub fn warn(remark: &str) {
+    aside("warning", remark);
+}
+
+/// Tells what does nothing, beside the results.
+pub fn note(remark: &str) {
+    aside("note", remark);
+}
+
+fn aside(word: &str, remark: &str) {
+    // Without a standard error there is nobody to tell.
+    let _ = writeln!(anstream::stderr(), "{UNUSUAL}{word}:{UNUSUAL:#} {}", plain::name(remark));
 }
 
 /// Lets a run outlive its reader just long enough to end in order: a closed pipe is remembered, not reported.

@@ -11,7 +11,7 @@ use crate::activity::{self, Active, Side};
 use crate::number::{readable, scientific, short};
 use crate::solution::{self, Shown};
 use crate::style::{BAD, DIM, GOOD, TITLE, UNUSUAL};
-use crate::{advice, duration, style, verdict, width};
+use crate::{advice, duration, headline, style, verdict, width};
 
 /// The end of a run, ready to be told.
 pub struct Summary<'a> {
@@ -43,13 +43,13 @@ impl Summary<'_> {
 
     fn verdict(&self, out: &mut dyn Write) -> io::Result<()> {
         let point = self.report.point;
-        let (word, style, meaning) = match point {
-            Point::EpsKkt => ("Solved", GOOD.bold(), point.to_string()),
-            Point::EpsInfeasibleStationary => ("Infeasible here", BAD, point.to_string()),
-            Point::Unbounded => ("Unbounded", BAD, point.to_string()),
-            Point::Feasible => ("Not solved", BAD, format!("a feasible point, but {}", unmet(self.report))),
-            Point::Nothing => ("Not solved", BAD, point.to_string()),
+        let (word, style) = match point {
+            Point::EpsKkt => ("Solved", GOOD.bold()),
+            Point::EpsInfeasibleStationary => ("Infeasible here", BAD),
+            Point::Unbounded => ("Unbounded", BAD),
+            Point::Feasible | Point::Nothing => ("Not solved", BAD),
         };
+        let meaning = headline::of(self.report);
         let meaning = width::wrapped_after(word, &format!(": {meaning}."), 2);
         writeln!(out, "\n{style}{word}{style:#}{meaning}")?;
         writeln!(out, "  The run ended because {}.", because(self.report))?;
@@ -81,12 +81,15 @@ impl Summary<'_> {
         if objective.is_nan() {
             return writeln!(out, "  {:<label$} unknown", "objective");
         }
+        // In a noisy run, a value without an error bar is one without noise.
+        let certain = if judged.is_some() { "without noise" } else { "" };
         let Some((best, what)) = known else {
-            return writeln!(out, "  {:<label$} {}", "objective", exact(objective));
+            return writeln!(out, "{}", format!("  {:<label$} {:<22}{certain}", "objective", exact(objective)).trim_end());
         };
+        let certain = if certain.is_empty() { String::new() } else { format!("{certain}; ") };
         let difference = scientific(objective - best, 1);
         let place = if what == What::SolutionWithoutMultipliers { ", where no multipliers exist" } else { "" };
-        let remark = format!("best known {}{place}, difference {difference}", readable(best));
+        let remark = format!("{certain}best known {}{place}, difference {difference}", readable(best));
         if width::of_screen().is_none_or(|width| width >= label + 25 + remark.len()) {
             return writeln!(out, "  {:<label$} {:<22}{DIM}{remark}{DIM:#}", "objective", exact(objective));
         }
@@ -244,28 +247,10 @@ const PRICES: usize = 3;
 
 /// Four digits are enough for a derivative.
 pub fn rounded(value: f64) -> String {
-    let digits = format!("{value:.3e}");
-    readable(digits.parse().unwrap_or(value))
-}
-
-/// Which residuals a feasible point misses.
-fn unmet(report: &Report) -> String {
-    let names: Vec<&str> = match report.verdict {
-        None => advice::above(report).into_iter().map(|(name, ..)| name).collect(),
-        Some(judged) => {
-            let judged = verdict::residuals(&judged, &report.settings.tolerance);
-            judged
-                .iter()
-                .filter(|one| one.residual.upper.is_nan() || one.residual.upper > one.tolerance)
-                .map(|one| one.name)
-                .collect()
-        }
-    };
-    match names[..] {
-        [] => "it is not yet stationary".to_string(),
-        [one] => format!("its {one} is above the tolerance"),
-        [one, other, ..] => format!("its {one} and its {other} are above their tolerances"),
-    }
+    let digits: f64 = format!("{value:.3e}").parse().unwrap_or(value);
+    let told = readable(digits);
+    // What is written with an exponent needs no more digits either.
+    if told.contains('e') { scientific(digits, 3) } else { told }
 }
 
 /// All digits, without long rows of zeros.

@@ -19,6 +19,33 @@ pub struct Judged {
     pub tolerance: f64,
 }
 
+/// Where a residual stands, as far as its bounds tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Within the tolerance, with confidence.
+    Within,
+    /// Noise hides on which side of the tolerance it is.
+    Hidden,
+    /// Above the tolerance, with confidence, or no number at all.
+    Above,
+}
+
+impl Judged {
+    /// Where it stands.
+    pub fn standing(&self) -> Standing {
+        match (self.residual.upper <= self.tolerance, self.residual.lower <= self.tolerance) {
+            (true, _) => Standing::Within,
+            (false, true) if self.residual.upper.is_finite() => Standing::Hidden,
+            _ => Standing::Above,
+        }
+    }
+}
+
+/// The names of the residuals that stand so.
+pub fn standing(verdict: &Verdict, tolerance: &Tolerance, standing: Standing) -> Vec<&'static str> {
+    residuals(verdict, tolerance).iter().filter(|judged| judged.standing() == standing).map(|judged| judged.name).collect()
+}
+
 /// The three residuals of a verdict with their tolerances.
 pub fn residuals(verdict: &Verdict, tolerance: &Tolerance) -> [Judged; 3] {
     [
@@ -34,7 +61,10 @@ pub const LABEL: usize = 16;
 /// The objective with its error bar.
 pub fn objective(out: &mut dyn Write, judged: Averaged, remark: &str) -> io::Result<()> {
     let bar = with_error(judged);
-    writeln!(out, "{}", format!("  {:<LABEL$} {bar:<28}{DIM}{remark}{DIM:#}", "objective").trim_end())
+    match remark.is_empty() {
+        true => writeln!(out, "  {:<LABEL$} {bar}", "objective"),
+        false => writeln!(out, "  {:<LABEL$} {bar:<28}{DIM}{remark}{DIM:#}", "objective"),
+    }
 }
 
 /// As many digits as the error allows, and two more: `20.225 +- 0.014`.
@@ -55,8 +85,13 @@ pub fn with_error(judged: Averaged) -> String {
 
 /// A line for each residual, and a sentence on what they mean.
 pub fn print(out: &mut dyn Write, verdict: &Verdict, tolerance: &Tolerance) -> io::Result<()> {
-    for Judged { name, residual, tolerance } in residuals(verdict, tolerance) {
-        let (word, style) = if residual.upper <= tolerance { ("within", GOOD) } else { ("above", UNUSUAL) };
+    for judged in residuals(verdict, tolerance) {
+        let (word, style) = match judged.standing() {
+            Standing::Within => ("within", GOOD),
+            Standing::Hidden => ("unclear", UNUSUAL),
+            Standing::Above => ("above", UNUSUAL),
+        };
+        let Judged { name, residual, tolerance } = judged;
         let (value, upper) = (scientific(residual.value, 2), scientific(residual.upper, 2));
         let bound = format!("{value}, at most {upper}");
         writeln!(out, "  {name:<LABEL$} {bound:<28}{style}{word} {}{style:#}", short(tolerance))?;
@@ -68,15 +103,7 @@ pub fn print(out: &mut dyn Write, verdict: &Verdict, tolerance: &Tolerance) -> i
 pub fn sentence(verdict: &Verdict, tolerance: &Tolerance) -> String {
     let samples = count_of(verdict.samples, "fresh sample");
     let confidence = format!("{}%", short_percent(verdict.confidence));
-    let (mut hidden, mut above) = (Vec::new(), Vec::new());
-    for Judged { name, residual, tolerance } in residuals(verdict, tolerance) {
-        // What is not a number is above.
-        match (residual.value <= tolerance, residual.upper <= tolerance) {
-            (_, true) => {}
-            (true, false) => hidden.push(name),
-            (false, false) => above.push(name),
-        }
-    }
+    let (hidden, above) = (standing(verdict, tolerance, Standing::Hidden), standing(verdict, tolerance, Standing::Above));
     // Of a whole population nothing is assumed: its bounds are its residuals.
     let sampled = residuals(verdict, tolerance).iter().any(|one| one.residual.upper > one.residual.value);
     let assumed = if sampled { " (if batches of samples are nearly Gaussian)" } else { "" };
@@ -89,15 +116,13 @@ pub fn sentence(verdict: &Verdict, tolerance: &Tolerance) -> String {
     }
     match (above.is_empty(), hidden.is_empty()) {
         (true, true) => format!("{judged} all three residuals are within their tolerances."),
-        (true, false) => {
-            format!("{judged} noise hides whether {} within the tolerance; more samples may tell.", and_are(&hidden))
-        }
+        (true, false) => format!("{judged} noise hides whether {} within the tolerance.", and_are(&hidden)),
         _ => format!("{judged} {} not within the tolerance.", and_are(&above)),
     }
 }
 
 /// `a is`, `a and b are`.
-fn and_are(names: &[&str]) -> String {
+pub fn and_are(names: &[&str]) -> String {
     let verb = if names.len() == 1 { "is" } else { "are" };
     match names.split_last() {
         Some((last, [])) => format!("{last} {verb}"),
@@ -135,9 +160,12 @@ mod tests {
         assert!(told(&verdict).starts_with("but an average of constraints rests on too few events"), "{}", told(&verdict));
         verdict.few_events = false;
         verdict.feasibility = bounded(9e-3, 2e-2);
-        assert_eq!(told(&verdict), "noise hides whether feasibility is within the tolerance; more samples may tell.");
+        assert_eq!(told(&verdict), "noise hides whether feasibility is within the tolerance.");
+        // The average is above, but the residual itself need not be.
+        verdict.stationarity = bounded(3e-2, 2e-1);
+        assert_eq!(told(&verdict), "noise hides whether stationarity and feasibility are within the tolerance.");
         verdict.stationarity = bounded(f64::NAN, f64::NAN);
-        verdict.complementarity = bounded(1.0, 2.0);
+        verdict.complementarity = Bounded { value: 1.0, lower: 0.5, upper: 2.0 };
         assert_eq!(told(&verdict), "stationarity and complementarity are not within the tolerance.");
     }
 

@@ -12,6 +12,10 @@ const BOTTOM: f64 = 62.0;
 /// The width that a box and its label need.
 const SLOT: f64 = 108.0;
 
+/// Letters of a label that fit into it, and the height of a line of them.
+const LETTERS: usize = 16;
+const LINE: f64 = 15.0;
+
 /// A figure with one panel for each quantity, all on one scale.
 #[derive(Clone, Debug)]
 pub struct BoxFigure {
@@ -103,12 +107,14 @@ impl BoxFigure {
     pub fn draw(&self) -> String {
         let widths: Vec<f64> = self.panels.iter().map(|panel| SLOT * panel.boxes.len() as f64).collect();
         let width = widths.iter().map(|width| width + LEFT).sum::<f64>() + 16.0;
-        let mut canvas = Canvas::new(width.max(320.0), TOP + PANEL_HEIGHT + BOTTOM);
+        let labels = self.panels.iter().flat_map(|panel| &panel.boxes).map(|labelled| broken(&labelled.label).len());
+        let below = LINE * labels.max().unwrap_or(1).saturating_sub(1) as f64;
+        let mut canvas = Canvas::new(width.max(320.0), TOP + PANEL_HEIGHT + BOTTOM + below);
         canvas.text(LEFT, 20.0, Anchor::Start, "title", &self.title);
         let scale = self.scale();
         let mut left = LEFT;
         for (panel, width) in self.panels.iter().zip(widths) {
-            panel.draw(&mut canvas, &scale, left, left + width);
+            panel.draw(&mut canvas, &scale, (left, left + width), below);
             left += width + LEFT;
         }
         canvas.finish(&self.title)
@@ -126,7 +132,7 @@ impl BoxFigure {
 }
 
 impl BoxPanel {
-    fn draw(&self, canvas: &mut Canvas, scale: &Scale, left: f64, right: f64) {
+    fn draw(&self, canvas: &mut Canvas, scale: &Scale, (left, right): (f64, f64), below: f64) {
         canvas.text((left + right) / 2.0, TOP - 14.0, Anchor::Middle, "", &self.title);
         for exponent in (scale.low..=scale.high).filter(|exponent| exponent % 2 == 0) {
             let y = scale.y(f64::from(exponent));
@@ -136,15 +142,19 @@ impl BoxPanel {
         canvas.line("axis", None, (left, TOP), (left, TOP + PANEL_HEIGHT));
         let slot = (right - left) / self.boxes.len().max(1) as f64;
         for (k, labelled) in self.boxes.iter().enumerate() {
-            labelled.draw(canvas, scale, left + slot * (k as f64 + 0.5));
+            labelled.draw(canvas, scale, left + slot * (k as f64 + 0.5), below);
         }
     }
 }
 
 impl LabelledBox {
-    fn draw(&self, canvas: &mut Canvas, scale: &Scale, x: f64) {
+    /// `below` is the room that the further lines of the longest label take.
+    fn draw(&self, canvas: &mut Canvas, scale: &Scale, x: f64, below: f64) {
         let base = TOP + PANEL_HEIGHT;
-        canvas.text(x, base + 20.0, Anchor::Middle, "", &self.label);
+        for (k, line) in broken(&self.label).iter().enumerate() {
+            canvas.text(x, base + 20.0 + LINE * k as f64, Anchor::Middle, "", line);
+        }
+        let base = base + below;
         let Some(summary) = Summary::of(&self.values) else {
             return canvas.text(x, base + 37.0, Anchor::Middle, "mark", "no values");
         };
@@ -166,6 +176,20 @@ impl LabelledBox {
         canvas.text(x, base + 37.0, Anchor::Middle, "mark", &format!("median {}", short(median)));
         canvas.text(x, base + 52.0, Anchor::Middle, "mark", &runs);
     }
+}
+
+/// A label in lines that fit beside each other.
+fn broken(label: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in label.split(' ') {
+        let last = lines.len() - 1;
+        match lines[last].chars().count() {
+            0 => lines[last] = word.to_string(),
+            length if length + 1 + word.chars().count() <= LETTERS => lines[last] += &format!(" {word}"),
+            _ => lines.push(word.to_string()),
+        }
+    }
+    lines
 }
 
 fn short(value: f64) -> String {
@@ -200,6 +224,17 @@ mod tests {
         assert_eq!(quartiles(&[1.0, 2.0, 4.0, 8.0]), Some([1.75, 3.0, 5.0]));
         assert_eq!(quartiles(&[3.0]), Some([3.0; 3]));
         assert_eq!(quartiles(&[]), None);
+    }
+
+    #[test]
+    fn long_labels_take_several_lines() {
+        assert_eq!(broken("linearised ALM (preset paper)"), ["linearised ALM", "(preset paper)"]);
+        assert_eq!(broken("SQP"), ["SQP"]);
+        let boxes = vec![LabelledBox { label: "SQP (preset paper)".into(), color: 0, values: vec![1.0] }];
+        let picture = BoxFigure { title: "t".into(), panels: vec![BoxPanel { title: "p".into(), boxes }] }.draw();
+        assert!(picture.contains(">SQP (preset</text>") && picture.contains(">paper)</text>"), "{picture}");
+        // The numbers stand a line lower: 60 + 300 + 37 + 15.
+        assert!(picture.contains("y=\"412.0\""), "{picture}");
     }
 
     #[test]

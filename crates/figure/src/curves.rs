@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::axis::Span;
 use crate::canvas::Canvas;
 use crate::color;
-use crate::stack::{Stack, place};
+use crate::stack::{Sign, Stack, place};
 
 const WIDTH: f64 = 720.0;
 
@@ -72,7 +72,7 @@ impl CurveFigure {
         if let Some(mark) = self.mark {
             canvas.line("tolerance", None, (x(mark), top), (x(mark), bottom));
         }
-        let names = panel.curves.iter().map(|curve| (curve.label.clone(), Some(color(curve.color))));
+        let names = panel.curves.iter().map(|curve| (curve.label.clone(), Sign::Line(color(curve.color))));
         stack.draw_names(canvas, names, top);
         for curve in &panel.curves {
             let visible: Vec<(f64, f64)> =

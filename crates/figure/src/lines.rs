@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::axis::{Decades, Span, round_marks};
 use crate::canvas::{Canvas, power_of_ten};
 use crate::color;
-use crate::stack::{LEFT, Stack, place};
+use crate::stack::{LEFT, Sign, Stack, place};
 
 const WIDTH: f64 = 920.0;
 /// Values below this fraction of the largest are at rounding level; the picture does not stretch for them.
@@ -39,6 +39,8 @@ pub struct LinePanel {
     pub lines: Vec<Line>,
     /// Values beside the lines.
     pub dots: Vec<Dot>,
+    /// What they are called.
+    pub dots_label: String,
     /// What the lines should get below: dashed, one for each different value.
     pub tolerances: Vec<f64>,
 }
@@ -147,18 +149,19 @@ impl LineFigure {
 
 impl LinePanel {
     /// What its lines are called, and their colours.
-    fn names(&self) -> Vec<(String, Option<&'static str>)> {
-        let tolerance = self.tolerances.first().map(|_| ("tolerance".to_string(), None));
+    fn names(&self) -> Vec<(String, Sign)> {
+        let tolerance = self.tolerances.first().map(|_| ("tolerance".to_string(), Sign::Dashed));
+        let dots = self.dots.first().map(|_| (self.dots_label.clone(), Sign::Circle));
         let lines = self.lines.iter().map(|line| {
             let shown = line.values.iter().any(|value| self.scale.shows(*value));
             let remark = match self.scale {
                 _ if shown => "",
-                Scale::Logarithmic => " (zero throughout)",
+                Scale::Logarithmic => " (zero)",
                 Scale::Linear => " (unknown)",
             };
-            (format!("{}{remark}", line.label), Some(color(line.color)))
+            (format!("{}{remark}", line.label), Sign::Line(color(line.color)))
         });
-        tolerance.into_iter().chain(lines).collect()
+        tolerance.into_iter().chain(dots).chain(lines).collect()
     }
 }
 
@@ -216,6 +219,7 @@ mod tests {
             scale: Scale::Logarithmic,
             lines: vec![line],
             dots,
+            dots_label: "judged".into(),
             tolerances: vec![1e-2, 1e-2],
         };
         LineFigure { title: "t".into(), subtitle: "s".into(), axis: "iteration".into(), iterations, panels: vec![panel] }
@@ -230,14 +234,29 @@ mod tests {
         let picture = figure.draw();
         assert!(picture.starts_with("<svg") && picture.contains("a &lt; b") && !picture.contains("NaN"));
         assert!(picture.contains(">10⁻²</text>") && picture.contains("prefers-color-scheme:dark"));
-        assert_eq!(picture.matches("<circle").count(), 1, "a logarithmic scale has no negative values");
+        // one for the legend; a logarithmic scale has no negative values
+        assert_eq!(picture.matches("<circle").count(), 2);
+        assert!(picture.contains(">judged</text>"));
         // one for the panel, one for the legend
         assert_eq!(picture.matches("class=\"tolerance\"").count(), 2);
     }
 
+    /// Where the legend begins, and where the title of its panel ends; a letter is at most about 7 wide, one in bold about 8.5.
+    #[test]
+    fn the_longest_legend_leaves_room_for_the_title() {
+        let label = |label: &str, color| Line { label: label.into(), color, values: vec![1.0, 0.5] };
+        let mut figure = figure(vec![0, 1], vec![1.0, 0.5]);
+        let panel = &mut figure.panels[0];
+        panel.lines = vec![label("stationarity", 0), label("feasibility", 1), label("complementarity", 2)];
+        panel.lines[2].values = vec![0.0; 2];
+        let legend = panel.names().iter().map(|(name, _)| 7.0 * name.chars().count() as f64 + 41.0).sum::<f64>();
+        let title = "Residuals, estimated".len() as f64 * 8.5;
+        assert!(LEFT + title < WIDTH - 28.0 - legend, "{title} + {legend}");
+    }
+
     #[test]
     fn nothing_at_all_can_be_drawn() {
-        assert!(figure(Vec::new(), Vec::new()).draw().contains("a &lt; b (zero throughout)"));
+        assert!(figure(Vec::new(), Vec::new()).draw().contains("a &lt; b (zero)"));
         assert!(figure(vec![u64::MAX], vec![1.0]).draw().ends_with("</svg>\n"));
     }
 }

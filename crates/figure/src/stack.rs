@@ -14,6 +14,20 @@ pub fn place(share: f64, width: f64) -> f64 {
     LEFT + share * (width - RIGHT - LEFT)
 }
 
+/// What stands before a name in a legend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// A line of this colour.
+    Line(&'static str),
+    /// A dashed line: a tolerance.
+    Dashed,
+    /// A circle: values beside the lines.
+    Circle,
+}
+
+/// The colour of a sign that stands for circles of several colours.
+const ANY: &str = "#808080";
+
 /// Panels of these heights, in a picture of this width.
 pub struct Stack {
     width: f64,
@@ -80,20 +94,19 @@ impl Stack {
         canvas.text(LEFT, top - 12.0, Anchor::Start, "title", title);
     }
 
-    /// The names of lines, flush right above their panel. What has no colour is a tolerance.
-    pub fn draw_names(
-        &self,
-        canvas: &mut Canvas,
-        names: impl DoubleEndedIterator<Item = (String, Option<&'static str>)>,
-        top: f64,
-    ) {
+    /// The names of lines, flush right above their panel.
+    pub fn draw_names(&self, canvas: &mut Canvas, names: impl DoubleEndedIterator<Item = (String, Sign)>, top: f64) {
         let (mut right, y) = (self.right(), top - 12.0);
-        for (name, stroke) in names.rev() {
+        for (name, sign) in names.rev() {
             // A letter is at most about 7 wide: near enough to keep the names apart.
             let start = right - name.chars().count() as f64 * 7.0;
             canvas.text(start, y, Anchor::Start, "", &name);
-            let class = if stroke.is_some() { "curve" } else { "tolerance" };
-            canvas.line(class, stroke, (start - 27.0, y - 4.0), (start - 7.0, y - 4.0));
+            let (from, to) = ((start - 27.0, y - 4.0), (start - 7.0, y - 4.0));
+            match sign {
+                Sign::Line(stroke) => canvas.line("curve", Some(stroke), from, to),
+                Sign::Dashed => canvas.line("tolerance", None, from, to),
+                Sign::Circle => canvas.circle(ANY, start - 12.0, y - 4.0),
+            }
             right = start - 41.0;
         }
     }

@@ -153,8 +153,9 @@ impl EncodedRow {
         self.column = 0;
     }
 
-    /// Appends the next column's features.
-    pub fn push(&mut self, kind: &Kind, field: &str) -> Result<(), String> {
+    /// Appends the next column's features; false for a category that is not known.
+    pub fn push(&mut self, kind: &Kind, field: &str) -> Result<bool, String> {
+        let mut known = true;
         match kind {
             Kind::Number(scale) => {
                 self.dense.push(scale.encode(field)?);
@@ -162,12 +163,13 @@ impl EncodedRow {
             }
             Kind::Text { categories } => {
                 let category = if is_missing(field) { MISSING } else { field };
-                if let Ok(k) = categories.binary_search_by(|known| known.as_str().cmp(category)) {
-                    self.sparse.push(Entry { column: (self.column + k) as u32, value: 1.0 });
+                match categories.binary_search_by(|known| known.as_str().cmp(category)) {
+                    Ok(k) => self.sparse.push(Entry { column: (self.column + k) as u32, value: 1.0 }),
+                    Err(_) => known = false,
                 }
                 self.column += categories.len();
             }
         }
-        Ok(())
+        Ok(known)
     }
 }

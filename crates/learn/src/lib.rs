@@ -28,6 +28,7 @@ mod reading;
 mod regression;
 mod scan;
 mod source;
+mod strangers;
 mod table;
 pub mod tasks;
 

@@ -130,13 +130,14 @@ impl Model {
     }
 
     /// Applies the model to the rows of a file, one by one; labels are not needed. `id` names the columns that say which row is which.
+    /// The result tells what somebody should know of these rows: values that the rows of the fit did not have.
     pub fn predict<E: From<Error>>(
         &self,
         source: &Source,
         delimiter: Option<u8>,
         id: &[String],
         mut take: impl FnMut(Prediction) -> Result<(), E>,
-    ) -> Result<(), E> {
+    ) -> Result<Vec<String>, E> {
         let mut one = Features::new(self.encoding.features(), self.encoding.dense());
         match self.encoding {
             Encoding::Indexed { features } => {
@@ -146,6 +147,7 @@ impl Model {
                     one.push(&[], rows.entries(features));
                     take(self.prediction(&one, &[]))?;
                 }
+                Ok(Vec::new())
             }
             Encoding::Columns(_) => {
                 let mut table = Table::open(source, self.format(delimiter))?;
@@ -159,9 +161,9 @@ impl Model {
                     id.iter_mut().zip(&places).for_each(|(id, &k)| table.field(k).clone_into(id));
                     take(self.prediction(&one, &id))?;
                 }
+                Ok(encoder.remarks(&table))
             }
         }
-        Ok(())
     }
 
     fn prediction<'a>(&'a self, one: &Features, id: &'a [String]) -> Prediction<'a> {

@@ -8,6 +8,7 @@ use tangor_problem::{Collective, count_of, own_members};
 
 use crate::cell::{Decimal, is_missing};
 use crate::scan::{Categories, Nature, Scan, Wish, too_many};
+use crate::strangers::Strangers;
 use crate::table::{Encoder, Table};
 use crate::{Column, DataSet, Encoding, Error, Features, Format, Grouping, Kind, Labels, Source};
 
@@ -66,6 +67,8 @@ impl Reading {
         let own = self.own(rows);
         let roles = Roles { labels: &labels, groupings, weight: self.weight.as_deref(), decimal: self.decimal, own };
         let data = read_encoded(&source, self.format, &encoding, roles)?;
+        // Missing values of groups are strangers to the groups of their own file.
+        let remarks = remarks.into_iter().chain(data.remarks).collect();
         Ok(DataSet { remarks, shared: self.shared.clone(), ..data })
     }
 
@@ -231,6 +234,7 @@ pub(crate) fn read_encoded(source: &Source, format: Format, encoding: &Encoding,
     let groups = groupings.iter().map(|grouping| table.find(&grouping.column)).collect::<Result<Vec<_>, _>>()?;
     let weight = weight.map(|name| table.find(name)).transpose()?;
     let mut features = Features::new(encoding.features(), encoding.dense());
+    let mut outsiders = vec![Strangers::default(); groups.len()];
     let (mut positive, mut weights) = (Vec::new(), Vec::new());
     while table.advance()? {
         let row = encoder.encode(&table)?;
@@ -243,9 +247,12 @@ pub(crate) fn read_encoded(source: &Source, format: Format, encoding: &Encoding,
                 return Err(table.wrong(label, &expected));
             }
         });
-        for (grouping, &k) in groupings.iter_mut().zip(&groups) {
+        for ((grouping, outsiders), &k) in groupings.iter_mut().zip(&mut outsiders).zip(&groups) {
             let field = table.field(k);
             let group = grouping.values.binary_search_by(|value| value.as_str().cmp(field));
+            if group.is_err() {
+                outsiders.add(&table, k);
+            }
             grouping.members.push(group.ok().map(|group| group as u16));
         }
         if let Some(k) = weight {
@@ -258,6 +265,8 @@ pub(crate) fn read_encoded(source: &Source, format: Format, encoding: &Encoding,
         return Err(table.unusable("it has a header but no rows"));
     }
     features.shrink();
+    let mut remarks = encoder.remarks(&table);
+    remarks.extend(groups.iter().zip(&outsiders).filter_map(|(&k, some)| some.remark(&table, k, "for no group")));
     let data = DataSet {
         name: source.name(),
         encoding: encoding.clone(),
@@ -266,7 +275,7 @@ pub(crate) fn read_encoded(source: &Source, format: Format, encoding: &Encoding,
         positive,
         groupings,
         weights: None,
-        remarks: Vec::new(),
+        remarks,
         shared: None,
     };
     if weight.is_some() { data.weighted(weights) } else { Ok(data) }

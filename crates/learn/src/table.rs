@@ -8,6 +8,7 @@ use tangor_problem::count_of;
 
 use crate::cell::Decimal;
 use crate::encoding::EncodedRow;
+use crate::strangers::Strangers;
 use crate::{Encoding, Error, Kind, Source, layout};
 
 /// How much of a table is looked at to find what separates its fields.
@@ -136,6 +137,8 @@ fn place(position: Option<&csv::Position>) -> u64 {
 /// Encodes the rows of one table.
 pub(crate) struct Encoder<'a> {
     columns: Vec<(usize, &'a Kind)>,
+    /// For each of them what was never seen before.
+    strangers: Vec<Strangers>,
     row: EncodedRow,
 }
 
@@ -145,15 +148,23 @@ impl<'a> Encoder<'a> {
             return Err(table.unusable("the model was fitted to a LIBSVM file, and this is a table"));
         };
         let columns =
-            columns.iter().map(|column| Ok((table.find(&column.name)?, &column.kind))).collect::<Result<_, Error>>()?;
-        Ok(Encoder { columns, row: EncodedRow::default() })
+            columns.iter().map(|column| Ok((table.find(&column.name)?, &column.kind))).collect::<Result<Vec<_>, Error>>()?;
+        Ok(Encoder { strangers: vec![Strangers::default(); columns.len()], columns, row: EncodedRow::default() })
     }
 
     pub fn encode(&mut self, table: &Table) -> Result<&EncodedRow, Error> {
         self.row.clear();
-        for &(k, kind) in &self.columns {
-            self.row.push(kind, table.field(k)).map_err(|message| table.wrong(k, &message))?;
+        for (&(k, kind), strangers) in self.columns.iter().zip(&mut self.strangers) {
+            if !self.row.push(kind, table.field(k)).map_err(|message| table.wrong(k, &message))? {
+                strangers.add(table, k);
+            }
         }
         Ok(&self.row)
+    }
+
+    /// What somebody should know of the rows so far: categories that have no weight.
+    pub fn remarks(&self, table: &Table) -> Vec<String> {
+        let columns = self.columns.iter().zip(&self.strangers);
+        columns.filter_map(|(&(k, _), strangers)| strangers.remark(table, k, "as none of the known ones")).collect()
     }
 }

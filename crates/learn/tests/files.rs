@@ -175,7 +175,11 @@ fn a_saved_model_says_the_same_of_the_same_rows() {
         probabilities.push((prediction.probability, prediction.label.to_string()));
         Ok::<(), Error>(())
     });
-    taken.unwrap();
+    let remarks = taken.unwrap();
+    let told = remarks.iter().map(|remark| remark.replace(&format!("{}/", folder.path().display()), ""));
+    let unknown =
+        "others.csv:3: column \"city\": no row of the fit had the value \"Paris\"; it counts as none of the known ones";
+    assert_eq!(told.collect::<Vec<_>>(), [unknown]);
     let p = 1.0 / (1.0 + (-data.features.dot(0, &weights)).exp());
     assert_eq!(probabilities[0], (p, "no".to_string()));
     assert_eq!(probabilities.len(), 2);

@@ -141,6 +141,7 @@ impl Outcome {
                 scale: Scale::Logarithmic,
                 lines,
                 dots: Vec::new(),
+                dots_label: String::new(),
                 tolerances: Vec::new(),
             }
         });

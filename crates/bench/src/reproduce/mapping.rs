@@ -1,5 +1,6 @@
 //! Figure 1: what the mapping `A(x)` of the closed form does.
 
+use tangor_problem::count_of;
 use tangor_solver::{Mapping, MetricKind, NormalVariant, Settings};
 
 use super::{Experiment, FEASIBILITY, Laboratory, Outcome, RULES, STATIONARITY, figure, panel, solved_within};
@@ -39,9 +40,11 @@ impl Laboratory<'_> {
             title: "Figure 1: the mapping".into(),
             paragraphs: vec![
                 format!(
-                    "The closed form takes equality constraints without bounds. Of {count} problems of the paper, {used} have \
-                     neither bounds nor inequalities and are used here; the paper ignored the bounds of the others. The metric \
+                    "The closed form takes equality constraints without bounds. Of {} of the paper, {} \
+                     neither bounds nor inequalities, and nothing else is run here; the paper ignored the bounds of the others. The metric \
                      is the identity and alpha is 1 for every problem; the paper tuned alpha for each. At most {} s for each run.",
+                    count_of(count, "problem"),
+                    if used == 1 { "1 has".to_string() } else { format!("{used} have") },
                     self.time_limit
                 ),
                 "Preset paper: the paper's merit parameter and stepsize, and nothing scaled; the others have Tangor's.".into(),

@@ -15,6 +15,7 @@ use super::growth::Growing;
 use super::learning::Learning;
 use super::subproblems::Subproblems;
 use crate::error::Error;
+use crate::idle::Idle;
 use crate::sampling_source::EstimatorArgument;
 use crate::screen::Color;
 use crate::{duration, exit, files, interrupt, width};
@@ -175,6 +176,7 @@ impl Effort {
 impl Run {
     fn run(self) -> Result<u8, Error> {
         let plan = self.plan()?;
+        self.idle().tell();
         let flag = interrupt::flag()?;
         let mut journal = Journal::open(&self.out.with_extension("jsonl"))?;
         if self.fresh {
@@ -194,6 +196,16 @@ impl Run {
             return Ok(exit::STOPPED);
         }
         Ok(exit::SOLVED)
+    }
+
+    /// The arguments that do nothing in these runs.
+    fn idle(&self) -> Idle {
+        let (mut idle, tangor) = (Idle::default(), self.solver.iter().any(|name| name == "tangor"));
+        let given = [("--estimator", self.estimator.is_given()), ("--seeds", self.seeds > 1)];
+        idle.add(self.noise == 0.0 && tangor, "the functions are exact (--noise would disturb them)", &given);
+        let noise = [("--noise", self.noise != 0.0), ("--set", !self.assignments.is_empty())];
+        idle.add(!tangor, "only runs of tangor have settings and noise", &[&noise[..], &given].concat());
+        idle
     }
 
     fn plan(&self) -> Result<Plan, Error> {

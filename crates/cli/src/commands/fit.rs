@@ -11,19 +11,20 @@ use tangor_solver::{Checkpoint, Report, Settings};
 use crate::error::Error;
 use crate::fitting::data::DataArguments;
 use crate::fitting::fitted::{Fitted, weights_csv};
-use crate::fitting::goal::GoalArguments;
+use crate::fitting::goal::{GoalArguments, has_rates};
 use crate::fitting::task::{Task, are_few, defaults};
 use crate::fitting::{cross_validation, trade_off};
+use crate::idle::Idle;
 use crate::progress::Progress;
 use crate::ranks::Ranks;
 use crate::record::{self, RecordArguments};
 use crate::sampling_source::SamplingArguments;
-use crate::screen::{Color, Listener};
+use crate::screen::{Color, Listener, warn};
 use crate::settings_source::SettingsArguments;
-use crate::style::{DIM, TITLE, UNUSUAL};
+use crate::style::{DIM, TITLE};
 use crate::table::{Detail, Functions, Table};
 use crate::watch::Watch;
-use crate::{exit, files, interrupt, plain};
+use crate::{exit, files, interrupt, plain, width};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -146,7 +147,21 @@ impl Fit {
         let (test, data) = (test.transpose()?, Arc::new(data));
         let (_, left_out) = task.goal.requirements(&data, &Classes::new(&data)?)?;
         let watch = self.watch(&settings, &task, saved.as_ref(), ranks.is_first())?;
+        if ranks.is_first() && saved.is_none() {
+            self.idle(&task).tell();
+        }
         Ok(Ready { saved, task, settings, data, test, left_out, watch })
+    }
+
+    /// The arguments that do nothing in this fit.
+    fn idle(&self, task: &Task) -> Idle {
+        let mut idle = Idle::default();
+        self.data.add_idle(&mut idle);
+        self.goal.add_idle(&task.goal, &mut idle);
+        // Generated data and the parts of cross-validation are drawn, too.
+        let drawn = self.goal.folds().is_some() || self.data.file.is_none();
+        self.sampling.add_idle_of_fit(task.exact, drawn, has_rates(&task.goal), &mut idle);
+        idle
     }
 
     /// What several processes cannot do together is refused; only the first one prints and writes.
@@ -176,7 +191,12 @@ impl Fit {
         }
         // A first state, before any iteration, shows at once whether the file can be written.
         self.record.save(&solver, &task)?;
-        data.remarks.iter().chain(&left_out).filter(|_| ranks.is_first()).for_each(|remark| warn(remark));
+        data.remarks
+            .iter()
+            .chain(test.iter().flat_map(|test| &test.remarks))
+            .chain(&left_out)
+            .filter(|_| ranks.is_first())
+            .for_each(|remark| warn(remark));
         if !self.json {
             title(&mut watch.listener, &data)?;
         }
@@ -324,17 +344,14 @@ fn exactly(settings: &Settings) -> Settings {
     settings
 }
 
-fn warn(remark: &str) {
-    // Without a standard error there is nobody to tell.
-    let _ = writeln!(anstream::stderr(), "{UNUSUAL}warning:{UNUSUAL:#} {}", plain::name(remark));
-}
-
 fn title(out: &mut Listener, data: &DataSet) -> Result<(), Error> {
     let (rows, weights) = (count_of(data.rows(), "row"), count_of(data.features.weights(), "weight"));
     let labels = &data.labels;
     let column = if labels.column.is_empty() { "label" } else { &labels.column };
     let positive = format!("{column} = {}", labels.positive);
     let share = 100.0 * data.positive_share();
-    writeln!(out, "{TITLE}{}{TITLE:#}: {rows}, {weights}", plain::name(&data.name))?;
-    Ok(writeln!(out, "positive: {} in {share:.1}% of the rows", plain::name(&positive))?)
+    let name = plain::name(&data.name);
+    writeln!(out, "{TITLE}{name}{TITLE:#}{}", width::wrapped_after(&name, &format!(": {rows}, {weights}"), 2))?;
+    let positive = format!("positive: {} in {share:.1}% of the rows", plain::name(&positive));
+    Ok(writeln!(out, "{}", width::wrapped(&positive, 2))?)
 }

@@ -19,7 +19,7 @@ mod solve;
 mod subproblems;
 mod verify;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::error::Error;
 use crate::exit;
@@ -63,6 +63,11 @@ enum Command {
 }
 
 impl Arguments {
+    /// Those of this call. A negative number is a value, if mostly a wrong one, and no unknown flag: the message is on the number.
+    pub fn understood() -> Result<Self, clap::Error> {
+        Arguments::from_arg_matches(&taking_numbers(Arguments::command()).try_get_matches()?)
+    }
+
     /// Carries out the command and gives the exit code.
     pub fn run(self) -> Result<u8, Error> {
         match self.command {
@@ -82,4 +87,13 @@ impl Arguments {
             Command::Install(command) => command.run(),
         }
     }
+}
+
+fn taking_numbers(command: clap::Command) -> clap::Command {
+    let takes = |argument: &clap::Arg| !argument.is_positional() && argument.get_action().takes_values();
+    let command = command.mut_args(|argument| match takes(&argument) && !argument.is_allow_hyphen_values_set() {
+        true => argument.allow_negative_numbers(true),
+        false => argument,
+    });
+    command.mut_subcommands(taking_numbers)
 }

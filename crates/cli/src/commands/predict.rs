@@ -8,7 +8,7 @@ use tangor_learn::{Model, Prediction};
 use crate::error::Error;
 use crate::exit;
 use crate::fitting::data::LayoutArguments;
-use crate::screen::Color;
+use crate::screen::{Color, warn};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -51,13 +51,16 @@ impl Predict {
         let (source, delimiter) = (self.layout.source(&self.file)?, self.layout.delimiter);
         let mut out = BufWriter::new(Color::Never.screen());
         if self.evaluate {
-            let evaluation = model.evaluate(&model.read_data(source, delimiter)?)?;
+            let data = model.read_data(source, delimiter)?;
+            data.remarks.iter().for_each(|remark| warn(remark));
+            let evaluation = model.evaluate(&data)?;
             writeln!(out, "{}", serde_json::to_string_pretty(&evaluation)?)?;
             out.flush()?;
             return Ok(exit::SOLVED);
         }
         let id = self.id.as_ref().unwrap_or(&model.file.id);
-        model.predict(&source, delimiter, id, |_| Ok::<(), Error>(()))?;
+        let remarks = model.predict(&source, delimiter, id, |_| Ok::<(), Error>(()))?;
+        remarks.iter().for_each(|remark| warn(remark));
         let mut table = csv::Writer::from_writer(out);
         let heading = id.iter().map(String::as_str).chain(["probability", "prediction"]);
         table.write_record(heading.map(|name| no_formula(name).into_owned())).map_err(unwritten)?;
@@ -72,5 +75,9 @@ impl Predict {
 }
 
 fn unwritten(cause: csv::Error) -> Error {
-    Error::Screen(cause.into())
+    // A closed pipe stays one.
+    match cause.into_kind() {
+        csv::ErrorKind::Io(cause) => Error::Screen(cause),
+        other => Error::Screen(std::io::Error::other(format!("{other:?}"))),
+    }
 }

@@ -8,6 +8,7 @@ use tangor_problem::count_of;
 
 use super::bench::Effort;
 use crate::error::Error;
+use crate::idle::Idle;
 use crate::screen::Color;
 use crate::{exit, interrupt, width};
 
@@ -99,10 +100,22 @@ impl What {
 }
 
 impl Reproduce {
+    /// The arguments that do nothing in these experiments.
+    fn idle(&self, experiments: &[Experiment]) -> Idle {
+        let any = |wanted: &[Experiment]| experiments.iter().any(|experiment| wanted.contains(experiment));
+        let mut idle = Idle::default();
+        let noisy = any(&[Experiment::Variance, Experiment::Complexity]);
+        idle.add(!noisy, "only variance and complexity have noisy runs", &[("--seeds", self.seeds > 1)]);
+        let beside = any(&[Experiment::Tables, Experiment::Inequality]);
+        idle.add(!beside, "peers stand beside tables and inequality only", &[("--peer", !self.peer.is_empty())]);
+        idle
+    }
+
     /// Runs the experiments.
     pub fn run(self) -> Result<u8, Error> {
         let experiments: Vec<Experiment> = self.what.iter().flat_map(|what| what.experiments()).copied().collect();
         let peers = self.peer.iter().map(|name| peer(name)).collect::<Result<_, _>>()?;
+        self.idle(&experiments).tell();
         let flag = interrupt::flag()?;
         let laboratory = Laboratory {
             campaign: self.effort.campaign(&flag)?,

@@ -121,7 +121,7 @@ impl Solve {
             // A run that goes on has multipliers of its own.
             (None, None) => (problem, guess.filter(|_| saved.is_none())),
         };
-        self.sampling.say_if_idle(source.noise.is_none() && problem.accesses().are_exact(), &meta.name);
+        self.sampling.idle(source.noise.is_none() && problem.accesses().are_exact(), &meta.name).tell();
         let problem = disturbed(problem, source.noise)?;
         let truth = source.noise.is_some();
         let functions = if problem.accesses().are_exact() { Functions::Exact } else { Functions::Sampled { truth } };

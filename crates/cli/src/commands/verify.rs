@@ -7,6 +7,7 @@ use tangor_problem::{MemoryLimit, Meta, Noise, Problem, SampledProblem, count_of
 use tangor_solver::{Candidate, Point, Report, Sampling, Verdict, judge_point};
 
 use crate::error::Error;
+use crate::idle::Idle;
 use crate::noise_source::{described, disturbed};
 use crate::number::{scientific, short};
 use crate::problem_source::ProblemArguments;
@@ -95,7 +96,16 @@ impl Verify {
         self.fits_into_memory(&meta, &sampling)?;
         let out = &mut self.color.screen();
         let report = plain::report(&report);
-        let answer = match source.noise.is_none() && opened.problem.accesses().are_exact() {
+        let exact = source.noise.is_none() && opened.problem.accesses().are_exact();
+        let mut idle = Idle::default();
+        let given = [
+            ("--samples", self.samples.is_some()),
+            ("--confidence", self.confidence.is_some()),
+            ("--seed", self.seed.is_some()),
+        ];
+        idle.add(exact, format!("the functions of {} are exact", meta.name), &given);
+        idle.tell();
+        let answer = match exact {
             true => judge_exactly(out, opened.exact()?, &report)?,
             false => judge_on_samples(out, opened.problem, source.noise, &report, &sampling)?,
         };

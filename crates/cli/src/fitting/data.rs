@@ -10,6 +10,7 @@ use tangor_problem::Collective;
 
 use crate::error::Error;
 use crate::files;
+use crate::idle::Idle;
 
 /// Where the data come from. A fit that goes on has them already.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
@@ -132,6 +133,29 @@ impl DataArguments {
         };
         let source = self.layout.source(file)?;
         Ok(if is_libsvm(&source.unpacked_path()) { reading.libsvm(source)? } else { reading.csv(source)? })
+    }
+
+    /// Adds the arguments that do nothing for these data.
+    pub fn add_idle(&self, idle: &mut Idle) {
+        let layout = [
+            ("--delimiter", self.layout.delimiter.is_some()),
+            ("--header", self.header.is_some()),
+            ("--decimal-comma", self.decimal_comma),
+        ];
+        let names = [
+            ("--label", self.label.is_some()),
+            ("--positive", self.positive.is_some()),
+            ("--drop", !self.drop.is_empty()),
+            ("--log", !self.log.is_empty()),
+            ("--numeric", !self.numeric.is_empty()),
+            ("--categorical", !self.categorical.is_empty()),
+            ("--id", !self.id.is_empty()),
+            ("--sample-weight", self.sample_weight.is_some()),
+            ("--encoding", self.layout.encoding != Letters::default()),
+        ];
+        idle.add(self.file.is_none(), "no FILE is given, and the data are generated", &[&names[..], &layout].concat());
+        let libsvm = self.file.as_deref().is_some_and(|file| is_libsvm(&Source::from(file).unpacked_path()));
+        idle.add(libsvm, "a LIBSVM file has no columns", &layout);
     }
 
     /// What a model of these data has to know of files.

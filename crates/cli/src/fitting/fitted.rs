@@ -6,14 +6,22 @@ use tangor_learn::{Evaluation, Model};
 use tangor_problem::count_of;
 use tangor_solver::{Point, Report, Stop};
 
-use super::report::{Constraints, print_groups, print_quality};
+use super::quality::{print_groups, print_quality, shortened};
+use super::report::Constraints;
 use crate::number::{scientific, short};
 use crate::style::{DIM, GOOD, TITLE, UNUSUAL};
 use crate::summary::rounded;
-use crate::{duration, plain, width};
+use crate::{advice, duration, headline, plain, width};
 
 /// Weights that are shown: the largest.
 const WEIGHTS: usize = 12;
+
+/// Where the output takes lines of any length, tables are this wide at most.
+const ANY: usize = 120;
+/// How wide weights, and what they mean, are beside their names.
+const BESIDE: usize = 37;
+/// A name of a feature that is longer is cut.
+const NAME: usize = 40;
 
 /// A model and how it came about.
 pub struct Fitted<'a> {
@@ -32,9 +40,19 @@ impl Fitted<'_> {
     pub fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         let judged = self.judged;
         let tolerance = &self.report.settings.tolerance;
-        writeln!(out, "The run ended because {};", self.report.stop)?;
-        let found = format!("on all rows the weights are {}.", judged.point);
-        writeln!(out, "{}\n", width::wrapped(&found, 0))?;
+        let point = match judged.point {
+            Point::Feasible | Point::Nothing => format!("no solution: {}", headline::of(judged)),
+            point => point.to_string(),
+        };
+        let found = format!("on all rows the weights are {point}.");
+        writeln!(out, "{}", width::wrapped(&format!("The run ended because {};", self.report.stop), 0))?;
+        writeln!(out, "{}", width::wrapped(&found, 0))?;
+        // What samples make of it is told at the end.
+        let advice = if self.report.samples.total() == 0 { advice::of(judged).join(" ") } else { String::new() };
+        if !advice.is_empty() {
+            writeln!(out, "{}", width::wrapped(&advice, 0))?;
+        }
+        writeln!(out)?;
         writeln!(out, "  {:<18} {:.6}", "objective", judged.objective)?;
         let residuals = [
             ("stationarity", judged.stationarity, tolerance.stationarity),
@@ -57,7 +75,7 @@ impl Fitted<'_> {
         constraints.print(out)?;
         print_quality(out, &model.training, self.test)?;
         let (shown, what) = self.test.map_or((&model.training, "training"), |test| (test, "test"));
-        print_groups(out, shown, what, width::of_screen().unwrap_or(80))?;
+        print_groups(out, shown, what, width::of_screen().unwrap_or(ANY))?;
         self.weights(out)?;
         self.effort(out)
     }
@@ -70,7 +88,8 @@ impl Fitted<'_> {
         largest.sort_by(|&a, &b| weights[b].abs().total_cmp(&weights[a].abs()));
         largest.truncate(WEIGHTS);
         largest.push(intercept);
-        let names: Vec<String> = largest.iter().map(|&k| plain::name(&names[k]).chars().take(32).collect()).collect();
+        let room = width::of_screen().unwrap_or(ANY).saturating_sub(BESIDE).clamp(12, NAME);
+        let names: Vec<String> = largest.iter().map(|&k| shortened(&plain::name(&names[k]), room)).collect();
         let first = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(12);
         let title = match features > WEIGHTS {
             true => format!("the {WEIGHTS} largest weights of {features}"),
@@ -102,9 +121,13 @@ impl Fitted<'_> {
             .join(", "),
         };
         let (iterations, seed) = (count_of(report.iterations, "iteration"), report.settings.sampling.seed);
-        writeln!(out, "\n  {iterations} in {}: {used}; seed {seed}", duration::readable(report.seconds))?;
+        let effort = format!("{iterations} in {}: {used}; seed {seed}", duration::readable(report.seconds));
+        writeln!(out, "\n  {}", width::wrapped(&effort, 2))?;
         match samples.total() > 0 && self.report.stop == Stop::NoiseFloor && self.judged.point != Point::EpsKkt {
-            true => writeln!(out, "  to come nearer: a larger --batch, or all rows in every iteration with --exact"),
+            true => {
+                let advice = "to come nearer: a larger --batch, or all rows in every iteration with --exact";
+                writeln!(out, "  {}", width::wrapped(advice, 2))
+            }
             false => Ok(()),
         }
     }

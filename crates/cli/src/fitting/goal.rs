@@ -5,9 +5,15 @@ use serde::{Deserialize, Serialize};
 use tangor_learn::{Comparison, Constraint, Criterion, DataSet, Goal, Outcome, Penalty, Rate, chosen_threshold};
 
 use crate::error::Error;
+use crate::idle::Idle;
 
 /// Where decisions are made if nothing is said.
 const HALF: f64 = 0.5;
+
+/// How steep the curve of decisions is if nothing is said.
+const SHARPNESS: f64 = 10.0;
+/// The parts of cross-validation if nothing is said.
+const FOLDS: u16 = 5;
 
 /// The arguments on constraints and penalty.
 #[derive(Debug, Args)]
@@ -51,21 +57,21 @@ pub struct GoalArguments {
     #[arg(conflicts_with = "resume", visible_alias = "min-true-positive-rate")]
     min_true_positive: Vec<(Option<String>, f64)>,
 
-    /// What rates are means of
-    #[arg(long, value_enum, default_value_t, help_heading = "Constraints", conflicts_with = "resume")]
-    on: On,
+    /// What rates are means of [default: probabilities]
+    #[arg(long, value_enum, help_heading = "Constraints", conflicts_with = "resume")]
+    on: Option<On>,
 
-    /// How steep the curve is that stands for decisions, in multiples of the probability's
-    #[arg(long, value_name = "K", help_heading = "Constraints", default_value_t = 10.0, conflicts_with = "resume")]
-    sharpness: f64,
+    /// How steep the curve is that stands for decisions, in multiples of the probability's [default: 10]
+    #[arg(long, value_name = "K", help_heading = "Constraints", conflicts_with = "resume")]
+    sharpness: Option<f64>,
 
-    /// What groups are compared with
-    #[arg(long, value_enum, default_value_t, help_heading = "Constraints", conflicts_with = "resume")]
-    compare: Compare,
+    /// What groups are compared with [default: suitable]
+    #[arg(long, value_enum, help_heading = "Constraints", conflicts_with = "resume")]
+    compare: Option<Compare>,
 
-    /// Groups with fewer rows that count get no constraint of their own
-    #[arg(long, value_name = "N", help_heading = "Constraints", default_value_t = 30, conflicts_with = "resume")]
-    min_group: u64,
+    /// Groups with fewer rows that count get no constraint of their own [default: 30]
+    #[arg(long, value_name = "N", help_heading = "Constraints", conflicts_with = "resume")]
+    min_group: Option<u64>,
 
     /// Decide at this probability, or at the best one for accuracy, f1 or balanced (recall less false positives) [default: 0.5]
     #[arg(long, value_name = "P", help_heading = "Method", value_parser = threshold, conflicts_with = "resume")]
@@ -75,10 +81,10 @@ pub struct GoalArguments {
     #[arg(long, value_name = "L2", help_heading = "Method", value_parser = l2, conflicts_with = "resume")]
     l2: Option<L2>,
 
-    /// The parts that cross-validation leaves out in turn
-    #[arg(long, value_name = "K", help_heading = "Method", default_value_t = 5, conflicts_with = "resume")]
+    /// The parts that cross-validation leaves out in turn [default: 5]
+    #[arg(long, value_name = "K", help_heading = "Method", conflicts_with = "resume")]
     #[arg(value_parser = clap::value_parser!(u16).range(2..=100))]
-    folds: u16,
+    folds: Option<u16>,
 
     /// Let the intercept cost as much as other weights
     #[arg(long, help_heading = "Method", conflicts_with = "resume")]
@@ -140,20 +146,22 @@ impl GoalArguments {
                 l2: if let Some(L2::Given(l2)) = self.l2 { l2 } else { usual.penalty.l2 },
                 intercept: self.penalize_intercept,
             },
-            outcome: match (self.on, self.threshold()) {
+            outcome: match (self.on.unwrap_or_default(), self.threshold()) {
                 (On::Probabilities, _) => Outcome::Probabilities,
-                (On::Decisions, Threshold::At(threshold)) => Outcome::Decisions { threshold, sharpness: self.sharpness },
+                (On::Decisions, Threshold::At(threshold)) => {
+                    Outcome::Decisions { threshold, sharpness: self.sharpness.unwrap_or(SHARPNESS) }
+                }
                 (On::Decisions, Threshold::Best(_)) => {
                     let message = "constraints on decisions need a threshold that is known before the fit: --threshold P";
                     return Err(Error::Setting(message.to_string()));
                 }
             },
-            comparison: match self.compare {
+            comparison: match self.compare.unwrap_or_default() {
                 Compare::Suitable => Comparison::Suitable,
                 Compare::Pairs => Comparison::Pairs,
                 Compare::Whole => Comparison::Whole,
             },
-            smallest_group: self.min_group,
+            smallest_group: self.min_group.unwrap_or(usual.smallest_group),
         };
         goal.validate()?;
         Ok(goal)
@@ -166,7 +174,24 @@ impl GoalArguments {
 
     /// Into how many parts the rows are cut to find the penalty, if it is to be found.
     pub fn folds(&self) -> Option<usize> {
-        (self.l2 == Some(L2::Validated)).then_some(usize::from(self.folds))
+        (self.l2 == Some(L2::Validated)).then_some(usize::from(self.folds.unwrap_or(FOLDS)))
+    }
+
+    /// Adds the arguments that do nothing for this goal.
+    pub fn add_idle(&self, goal: &Goal, idle: &mut Idle) {
+        let any = |is: fn(&Constraint) -> bool| goal.constraints.iter().any(is);
+        let gaps = any(|constraint| matches!(constraint, Constraint::Gap { .. }));
+        let groups = any(|constraint| constraint.column().is_some());
+        let on_decisions = matches!(goal.outcome, Outcome::Decisions { .. });
+        let no_rates = "no constraint bounds a rate";
+        idle.add(!has_rates(goal), no_rates, &[("--on", self.on.is_some()), ("--sharpness", self.sharpness.is_some())]);
+        let on_probabilities = "constraints are on probabilities (--on decisions)";
+        idle.add(has_rates(goal) && !on_decisions, on_probabilities, &[("--sharpness", self.sharpness.is_some())]);
+        idle.add(!gaps, "no constraint compares groups", &[("--compare", self.compare.is_some())]);
+        idle.add(!groups, "no constraint is on groups", &[("--min-group", self.min_group.is_some())]);
+        idle.add(self.folds().is_none(), "no penalty is looked for (--l2 auto)", &[("--folds", self.folds.is_some())]);
+        let free = self.l2 == Some(L2::Given(0.0));
+        idle.add(free, "there is no penalty", &[("--penalize-intercept", self.penalize_intercept)]);
     }
 
     fn constraints(&self) -> Vec<Constraint> {
@@ -188,6 +213,11 @@ impl GoalArguments {
         let floors = floors.map(|(column, least)| Constraint::Floor { rate: Rate::TruePositive, column, least });
         norm.into_iter().chain(gaps).chain(odds).chain(caps).chain(floors).collect()
     }
+}
+
+/// Whether a goal bounds rates, which have margins.
+pub fn has_rates(goal: &Goal) -> bool {
+    goal.constraints.iter().any(|constraint| !matches!(constraint, Constraint::Norm { .. }))
 }
 
 fn column_and_bound(text: &str) -> Result<(String, f64), String> {

@@ -4,6 +4,7 @@ pub mod cross_validation;
 pub mod data;
 pub mod fitted;
 pub mod goal;
-pub mod report;
+mod quality;
+mod report;
 pub mod task;
 pub mod trade_off;

@@ -4,9 +4,8 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 use tangor_learn::{Attained, Estimate, Evaluation, Outcome};
-use tangor_problem::count_of;
 
-use crate::number::{readable, short};
+use crate::number::short;
 use crate::style::{BAD, DIM, GOOD, TITLE, UNUSUAL};
 use crate::verdict::short_percent;
 use crate::{plain, width};
@@ -42,7 +41,8 @@ impl Constraints<'_> {
         shown.sort_unstable();
         for &k in &shown {
             let multiplier = self.multipliers.get(k).copied().unwrap_or(0.0);
-            writeln!(out, "  {}: {}, multiplier {multiplier:.4}", plain::name(&all[k].name), bound(&all[k]))?;
+            let heading = format!("{}: {}, multiplier {multiplier:.4}", plain::name(&all[k].name), bound(&all[k]));
+            writeln!(out, "  {}", width::wrapped(&heading, 3))?;
             self.lines(out, "training", &all[k], true)?;
             if let Some(other) = self.test.and_then(|test| test.constraints.get(k)) {
                 self.lines(out, "test", other, false)?;
@@ -83,13 +83,15 @@ impl Constraints<'_> {
         Ok(())
     }
 
-    /// On the rows of the fit a bound holds or not. On others it is met or violated where the margin leaves no doubt.
+    /// On the rows of the fit a bound holds or not, which is a violation only beyond the margin. On others it is met or violated where the
+    /// margin leaves no doubt.
     fn word(&self, attained: &Attained, estimate: Estimate, fitted: bool) -> (&'static str, Style) {
         let (violation, room) = (attained.violation(estimate.value), attained.room(estimate.value));
         // Decisions are bounded by way of a curve: what they come to themselves is known afterwards.
         let tolerance = self.tolerance;
         match fitted {
             true if violation <= tolerance => ("holds", GOOD),
+            true if violation <= estimate.margin => ("beyond bound", UNUSUAL),
             true => ("violated", BAD),
             false if room >= estimate.margin => ("met", GOOD),
             false if violation > estimate.margin => ("violated", BAD),
@@ -99,10 +101,9 @@ impl Constraints<'_> {
 
     fn legend(&self, out: &mut dyn Write) -> io::Result<()> {
         let confidence = short_percent(self.training.confidence);
-        let threshold = readable(self.training.threshold);
         let legend = format!(
             "+- is the margin of {confidence}% confidence for other rows of the kind; holds: on these rows, up to {}; met, violated: \
-             beyond the margin; decisions are made at a probability of {threshold}",
+             beyond the margin",
             short(self.tolerance)
         );
         let width = width::of_screen().map_or(LEGEND, |screen| screen.min(LEGEND));
@@ -119,74 +120,6 @@ fn bound(attained: &Attained) -> String {
         (None, Some(upper)) => format!("at most {upper}"),
         (Some(lower), None) => format!("at least {lower}"),
         (None, None) => "unbounded".to_string(),
-    }
-}
-
-/// How well probabilities and decisions agree with the labels: a line for each measure.
-pub fn print_quality(out: &mut dyn Write, training: &Evaluation, test: Option<&Evaluation>) -> io::Result<()> {
-    let column = |evaluation: &Evaluation| {
-        let quality = &evaluation.overall;
-        [
-            ("mean loss", Some(evaluation.loss)),
-            ("accuracy", Some(quality.accuracy)),
-            ("AUC", quality.auc),
-            ("recall", quality.recall),
-            ("precision", quality.precision),
-            ("false positive rate", quality.false_positive),
-            ("calibration error", Some(quality.calibration_error)),
-        ]
-    };
-    let heading = |evaluation: &Evaluation, what: &str| format!("{what} ({})", count_of(evaluation.rows, "row"));
-    let title = heading(training, "training");
-    let other = test.map(|test| heading(test, "test")).unwrap_or_default();
-    let title = format!("{:<20} {title:<24}{other}", "quality");
-    writeln!(out, "  {TITLE}{}{TITLE:#}", title.trim_end())?;
-    let told = |value: Option<f64>| value.map_or_else(|| "-".to_string(), |value| format!("{value:.4}"));
-    let others = test.map(column);
-    for (k, (name, value)) in column(training).into_iter().enumerate() {
-        let other = others.map(|others| told(others[k].1)).unwrap_or_default();
-        writeln!(out, "{}", format!("  {name:<20} {:<24}{other}", told(value)).trim_end())?;
-    }
-    Ok(())
-}
-
-/// The same for each group, as far as the screen is wide.
-pub fn print_groups(out: &mut dyn Write, evaluation: &Evaluation, what: &str, width: usize) -> io::Result<()> {
-    if evaluation.groups.is_empty() {
-        return Ok(());
-    }
-    let mut groups: Vec<_> = evaluation.groups.iter().collect();
-    groups.sort_by_key(|group| (group.column.clone(), std::cmp::Reverse(group.quality.rows)));
-    let name = |k: usize| plain::name(&format!("{} = {}", groups[k].column, groups[k].value)).into_owned();
-    let names: Vec<String> = (0..groups.len().min(SHOWN)).map(name).collect();
-    let first = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(7 + what.len()).min(32);
-    type Cell = fn(&tangor_learn::Quality) -> Option<f64>;
-    let columns: [(&str, Cell); 8] = [
-        ("observed", |quality| Some(quality.observed)),
-        ("predicted", |quality| Some(quality.predicted)),
-        ("selected", |quality| Some(quality.selected)),
-        ("recall", |quality| quality.recall),
-        ("false pos", |quality| quality.false_positive),
-        ("calib err", |quality| Some(quality.calibration_error)),
-        ("precision", |quality| quality.precision),
-        ("AUC", |quality| quality.auc),
-    ];
-    let room = width.saturating_sub(2 + first + 8) / 10;
-    let columns = &columns[..room.clamp(1, columns.len())];
-    write!(out, "\n  {TITLE}{:<first$} {:>7}", format!("groups, {what}"), "rows")?;
-    columns.iter().try_for_each(|(title, _)| write!(out, " {title:>9}"))?;
-    writeln!(out, "{TITLE:#}")?;
-    for (group, name) in groups.iter().zip(&names) {
-        let short: String = name.chars().take(first).collect();
-        write!(out, "  {short:<first$} {:>7}", group.quality.rows)?;
-        for (_, cell) in columns {
-            write!(out, " {:>9}", cell(&group.quality).map_or_else(|| "-".to_string(), |value| format!("{value:.4}")))?;
-        }
-        writeln!(out)?;
-    }
-    match groups.len() > names.len() {
-        true => writeln!(out, "  {DIM}and {} smaller ones; --json shows all{DIM:#}", groups.len() - names.len()),
-        false => Ok(()),
     }
 }
 
@@ -222,7 +155,10 @@ mod tests {
         let outcome = Outcome::Probabilities;
         let all = Constraints { training: &training, test: None, multipliers: &[], outcome, tolerance: 0.01 };
         let word = |value, fitted| all.word(&attained, Estimate { value, margin: 0.03 }, fitted).0;
-        assert_eq!([-0.1, 0.0, 0.109, -0.12].map(|value| word(value, true)), ["holds", "holds", "holds", "violated"]);
+        assert_eq!(
+            [-0.1, 0.0, 0.109, -0.12, 0.14].map(|value| word(value, true)),
+            ["holds", "holds", "holds", "beyond bound", "violated"]
+        );
         assert_eq!(
             [0.0, 0.069, 0.08, 0.1, -0.12, 0.14].map(|value| word(value, false)),
             ["met", "met", "unclear", "unclear", "unclear", "violated"]

@@ -81,14 +81,14 @@ fn gap(evaluation: &Evaluation, kind: Kind) -> f64 {
 pub fn print(out: &mut dyn Write, fits: &[Fitted]) -> Result<(), Error> {
     let what = if fits.iter().any(|fitted| fitted.test.is_some()) { "test" } else { "training" };
     writeln!(out, "\n  {TITLE}trade-off on the {what} rows{TITLE:#}")?;
-    writeln!(out, "  {TITLE}  bound     loss  accuracy   gap of p  of decisions{TITLE:#}")?;
+    writeln!(out, "  {TITLE} bound    loss  accuracy  gap of p  of decisions{TITLE:#}")?;
     for fitted in fits {
         let shown = fitted.test.as_ref().unwrap_or(&fitted.training);
         let (p, decisions) = (gap(shown, Kind::Probabilities), gap(shown, Kind::Decisions));
-        let remark = if fitted.solved { "" } else { "  not solved" };
+        let remark = if fitted.solved { "" } else { " unsolved" };
         writeln!(
             out,
-            "  {:7.4}  {:7.4}  {:8.4}   {p:8.4}  {decisions:12.4}{DIM}{remark}{DIM:#}",
+            "  {:6.4} {:7.4} {:9.4} {p:9.4} {decisions:13.4}{DIM}{remark}{DIM:#}",
             fitted.bound, shown.loss, shown.overall.accuracy
         )?;
     }

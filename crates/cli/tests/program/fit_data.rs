@@ -213,3 +213,63 @@ fn rows_can_count_differently() {
         assert!((a - b).abs() < 1e-3, "{a} {b}");
     }
 }
+
+#[test]
+fn a_threshold_that_was_chosen_is_printed() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let file = write(&folder, "a.csv", &people(300));
+    let arguments = ["fit", text(&file), "--drop", "name", "--numeric", "age", "--threshold", "f1"];
+    let told = stdout(&run(&arguments));
+    let (all, _) = run_json(&[&arguments[..], &["--json"]].concat());
+    let threshold = all["model"]["training"]["threshold"].as_f64().expect("a number");
+    let line = told.lines().find_map(|line| line.trim().strip_prefix("decisions are made at a probability of "));
+    assert!(line.is_some_and(|line| (line.parse::<f64>().expect("a number") - threshold).abs() < 1e-9), "{threshold}: {told}");
+}
+
+#[test]
+fn values_that_the_fit_never_saw_are_told_of() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let rows = |towns: &[&str]| -> String {
+        let row = |i: usize| {
+            format!("{},{},{},{}\n", 20 + i * 37 % 50, towns[i % towns.len()], ["f", "m"][i % 2], u8::from(i * 37 % 50 > 25))
+        };
+        format!("age,town,sex,rich\n{}", (0..90).map(row).collect::<String>())
+    };
+    let file = write(&folder, "a.csv", &rows(&["Rome", "Oslo"]));
+    let other = write(&folder, "b.csv", &rows(&["Rome", "Oslo", "Bath"]).replace(",m,", ",x,"));
+    let model = folder.path().join("model.json");
+    let arguments = ["fit", text(&file), "--max-rate-gap", "sex=0.5", "--model", text(&model), "--test", text(&other)];
+    let town =
+        "b.csv:4: column \"town\": no row of the fit had values as \"Bath\"; 30 such rows count as none of the known ones";
+    let sex = "b.csv:3: column \"sex\": no row of the fit had values as \"x\"; 45 such rows count ";
+    let fitted = stderr(&run(&arguments));
+    assert!(fitted.contains("warning: ") && fitted.contains(town), "{fitted}");
+    assert!(fitted.contains(&format!("{sex}for no group")), "{fitted}");
+    let output = run(&["predict", text(&model), text(&other)]);
+    let predicted = stderr(&output);
+    assert!(predicted.contains(town) && predicted.contains(&format!("{sex}as none")), "{predicted}");
+    assert_eq!(stdout(&output).lines().count(), 91);
+    assert!(stderr(&run(&["predict", text(&model), text(&other), "--evaluate"])).contains(town));
+    assert_eq!(stderr(&run(&["predict", text(&model), text(&file)])), "");
+}
+
+#[cfg(unix)]
+#[test]
+fn who_has_seen_enough_predictions_may_leave() {
+    use std::io::Read;
+    let folder = TempDir::new().expect("a folder can be made");
+    let model = folder.path().join("model.json");
+    // More lines than a pipe holds.
+    let file = write(&folder, "a.csv", &people(20_000));
+    let fitted = run(&["fit", text(&file), "--drop", "name", "--numeric", "age", "--model", text(&model)]);
+    assert_eq!(code(&fitted), 0, "{}", stderr(&fitted));
+    let mut command = tangor(&["predict", text(&model), text(&file)]);
+    let mut child =
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().expect("it starts");
+    let mut first = [0; 20];
+    let mut reader = child.stdout.take().expect("a pipe");
+    reader.read_exact(&mut first).expect("a few letters");
+    drop(reader);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!((code(&output), stderr(&output).as_str()), (0, ""));
+}

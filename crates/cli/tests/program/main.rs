@@ -1,11 +1,13 @@
 //! The program as a user meets it: through its arguments, its output and its exit code.
 
+mod advice;
 mod ampl;
 mod bench;
 mod documents;
 mod files;
 mod fit;
 mod fit_data;
+mod idle;
 mod interrupting;
 mod killing;
 mod narrow;

@@ -22,6 +22,7 @@ fn what_commands_print_fits_a_narrow_screen() {
     let folder = folder.path();
     let result = tangor(&["solve", "HS71", "--json"]).output().expect("it can be started");
     std::fs::write(folder.join("result.json"), &result.stdout).expect("a file");
+    std::fs::write(folder.join("people.csv"), people()).expect("a file");
     for line in [
         "list",
         "options",
@@ -36,6 +37,9 @@ fn what_commands_print_fits_a_narrow_screen() {
         "verify result.json",
         "fit --rows 500 --max-rate-gap group=0.02",
         "fit --rows 500 --max-rate-gap group=0.05 --trade-off trade-off.svg",
+        "fit people.csv --equalized-odds country_of_birth_or_citizenship=0.1 --test people.csv --trade-off price.svg",
+        "fit people.csv --max-rate-gap country_of_birth_or_citizenship=0.1 --on decisions --threshold 0.4 --batch 64",
+        "fit people.csv --l2 auto --max-rate country_of_birth_or_citizenship=0.5",
         "bench run HS71,HS13 --out rows.csv",
         "bench run HS71,HS13 --out rows.csv",
         "bench compare rows.csv",
@@ -49,4 +53,18 @@ fn what_commands_print_fits_a_narrow_screen() {
         let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         assert_eq!(too_wide(&arguments, folder), Vec::<String>::new(), "{command}");
     }
+}
+
+/// Long names of columns and of groups.
+fn people() -> String {
+    let country = |i: usize| {
+        ["Trinidad and Tobago", "Bosnia and Herzegovina", "Saint Vincent and the Grenadines", "Chad"][i * i % 4 + i % 3]
+    };
+    let row = |i: usize| {
+        format!("{},{},{}\n", 20 + i * 37 % 50, country(i), if i * 37 % 50 + i * 29 % 31 > 42 { "yes" } else { "no" })
+    };
+    format!(
+        "age in completed years,country_of_birth_or_citizenship,earns more than the median\n{}",
+        (0..900).map(row).collect::<String>()
+    )
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::{code, refusal, run, run_json, stderr, stdout};
 
 /// The command of a Python example, if Python is there.
-fn example(file: &str) -> Option<String> {
+pub fn example(file: &str) -> Option<String> {
     let has = Command::new("python3")
         .arg("-V")
         .stdout(Stdio::null())

@@ -1,0 +1,89 @@
+//! What the program says of a run that did not solve its problem: what stands in the way, and what to try.
+
+use std::path::Path;
+
+use crate::oracle::example;
+use crate::{code, run, stdout};
+
+/// What a run prints, in one line.
+fn told(arguments: &[&str]) -> String {
+    stdout(&run(arguments)).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The word after a text.
+fn word_after<'a>(text: &'a str, before: &str) -> &'a str {
+    let (_, rest) = text.split_once(before).unwrap_or_else(|| panic!("{before:?} is missing from {text}"));
+    rest.split(' ').next().unwrap_or_default().trim_end_matches([';', '.'])
+}
+
+#[test]
+fn a_tolerance_below_the_noise_is_told_from_a_point_that_is_not_good_enough() {
+    let noisy = ["solve", "HS71", "--quiet", "--noise", "1"];
+    let text = told(&[&noisy[..], &["--tolerance", "1e-6"]].concat());
+    assert!(
+        text.contains("Not solved: noise hides whether stationarity, feasibility and complementarity are within"),
+        "{text}"
+    );
+    assert!(!text.contains("above 1e-6") && text.contains("unclear 1e-6"), "{text}");
+    // Ten times the iterations or samples do not make 1e-6 of a noise of 1.
+    assert!(!text.contains("may be enough"), "{text}");
+    assert!(text.contains("the tolerance is small for it"), "{text}");
+    let looser = word_after(&text, "--tolerance ");
+    assert!(looser.parse::<f64>().is_ok_and(|looser| (1e-3..1.0).contains(&looser)), "{text}");
+    // Who follows the advice is served.
+    assert_eq!(code(&run(&[&noisy[..], &["--tolerance", looser]].concat())), 0, "{looser}");
+}
+
+#[test]
+fn samples_that_would_tell_are_named() {
+    let noisy = ["solve", "HS71", "--quiet", "--noise", "1e-2", "--tolerance", "1e-3"];
+    let text = told(&noisy);
+    assert!(text.contains("Not solved: noise hides whether"), "{text}");
+    let setting = word_after(&text, "Judgements on more samples can tell: --set ");
+    assert!(setting.starts_with("sampling.judge.samples="), "{text}");
+    assert_eq!(code(&run(&[&noisy[..], &["--set", setting]].concat())), 0, "{setting}");
+}
+
+#[test]
+fn a_tolerance_below_rounding_is_no_matter_of_derivatives_or_starts() {
+    let text = told(&["solve", "HS71", "--quiet", "--tolerance", "1e-16"]);
+    assert!(text.contains("What is left is rounding") && !text.contains("tangor check"), "{text}");
+    let attainable = word_after(&text, "no less than --tolerance ");
+    assert_eq!(code(&run(&["solve", "HS71", "--quiet", "--tolerance", attainable])), 0, "{attainable}");
+}
+
+#[test]
+fn a_headline_claims_no_more_than_the_residuals() {
+    let text = told(&["solve", "HS13", "--quiet", "--max-iterations", "40"]);
+    assert!(text.contains("stationarity 0.00e+00"), "the case is another one now: {text}");
+    assert!(text.contains("Not solved: its feasibility is above the tolerance."), "{text}");
+}
+
+/// The example HS71 with another gradient.
+fn with_gradient(folder: &Path, gradient: &str) -> Option<String> {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/python");
+    let model = std::fs::read_to_string(examples.join("hs71.py")).expect("the example is there");
+    let right = "return [x[3] * (x[0] + total), x[0] * x[3], x[0] * x[3] + 1.0, x[0] * total]";
+    assert!(model.contains(right));
+    let path = folder.join("model.py");
+    std::fs::write(&path, model.replace(right, gradient).replace("import math", "import math, random")).expect("a file");
+    std::fs::copy(examples.join("oracle.py"), folder.join("oracle.py")).expect("a file");
+    example("hs71.py").map(|_| format!("python3 -B '{}'", path.display()))
+}
+
+#[test]
+fn an_oracle_that_answers_nonsense_is_suspected() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let wrong = "return [-x[3] * (x[0] + total), -x[0] * x[3], -x[0] * x[3] - 1.0, -x[0] * total]";
+    let Some(command) = with_gradient(folder.path(), wrong) else { return };
+    let text = told(&["solve", "--oracle", &command, "--quiet", "--max-iterations", "300"]);
+    assert!(text.contains("Steps had to be shortened in ") && text.contains("`tangor check` tells whether"), "{text}");
+    let check = run(&["check", "--oracle", &command]);
+    assert_ne!(code(&check), 0, "{}", stdout(&check));
+
+    let random =
+        "return [random.gauss(value, 1e-3) for value in [x[3] * (x[0] + total), x[0] * x[3], x[0] * x[3] + 1.0, x[0] * total]]";
+    let Some(command) = with_gradient(folder.path(), random) else { return };
+    let text = told(&["solve", "--oracle", &command, "--quiet", "--max-iterations", "300"]);
+    assert!(text.contains("The functions gave other values when they were asked again") && !text.contains("scaling"), "{text}");
+}
