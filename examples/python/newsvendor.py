@@ -56,5 +56,6 @@ oracle.serve(
     "newsvendor", [5.0, 5.0, 5.0], objective=objective, together=together,
     x_lower=[0.0] * 3, x_upper=[30.0] * 3, c_lower=[None, None], c_upper=[2.0, 60.0],
     variable_names=["apples", "pears", "plums"], row_names=["leftover", "budget"], linear_rows=[False, True],
+    exact_rows=[False, True],
     gradient_access=oracle.ENDLESS, constraints_access=oracle.ENDLESS, jacobian_access=oracle.ENDLESS,
 )

@@ -46,7 +46,7 @@ _QUESTIONS, _ANSWERS = _streams()
 
 
 def serve(name, x0, gradient=None, objective=None, constraints=None, jacobian=None, *, x_lower=None, x_upper=None,
-          c_lower=(), c_upper=(), pattern=None, variable_names=(), row_names=(), linear_rows=(),
+          c_lower=(), c_upper=(), pattern=None, variable_names=(), row_names=(), linear_rows=(), exact_rows=(),
           gradient_access=EXACT, constraints_access=EXACT, jacobian_access=EXACT, together=None, most_draws=None,
           payload="binary"):
     """Answers questions until the solver has no more.
@@ -59,7 +59,8 @@ def serve(name, x0, gradient=None, objective=None, constraints=None, jacobian=No
     says that the function has none at the point.
 
     `together(x, draws)` gives the tuple of gradient, constraints and Jacobian in one call, instead of the three functions.
-    `most_draws` is the largest number of draws in one call: the solver then asks several times and averages.
+    `exact_rows` says, True or False for each of the constraints, which of them have no noise where the others do: draws cannot tell, since
+    a row that does not vary among them may wait for a rare event. `most_draws` is the largest number of draws in one call: the solver then asks several times and averages.
     """
     questions, answers = _QUESTIONS, _ANSWERS
     if together is not None:
@@ -77,6 +78,7 @@ def serve(name, x0, gradient=None, objective=None, constraints=None, jacobian=No
         "tangor": VERSION, "payload": payload, "name": name, "n": len(x0), "m": len(c_lower), "x0": _numbers(x0).tolist(),
         "x_lower": _bounds(x_lower), "x_upper": _bounds(x_upper), "c_lower": _bounds(c_lower), "c_upper": _bounds(c_upper),
         "variable_names": list(variable_names), "row_names": list(row_names), "linear_rows": list(linear_rows),
+        "exact_rows": list(exact_rows),
         "objective": "none" if gradient is None else "gradient" if objective is None else "value",
         "accesses": {"gradient": gradient_access, "constraints": constraints_access, "jacobian": jacobian_access},
         "several": True, "most_draws": most_draws,

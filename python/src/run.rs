@@ -10,7 +10,7 @@ use pyo3::exceptions::{PyOSError, PyRuntimeError, PyStopIteration, PyValueError}
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tangor_problem::{Meta, SampledProblem, Samples};
-use tangor_solver::{Checkpoint, Error, Report, Row, Solver};
+use tangor_solver::{Checkpoint, Error, Report, Row, Solver, Tolerance};
 
 use crate::functions::First;
 use crate::model::Model;
@@ -165,6 +165,13 @@ impl Run {
         let result = report::dictionary(py, &made, &self.meta)?;
         result.set_item("calls", self.shared.calls())?;
         Ok(result)
+    }
+
+    /// Lets the report say what was found by these tolerances, all of them as JSON.
+    fn tell_by(&self, tolerance_json: &str) -> PyResult<()> {
+        let refuse = |error: String| PyValueError::new_err(error);
+        let tolerance: Tolerance = serde_json::from_str(tolerance_json).map_err(|error| refuse(error.to_string()))?;
+        self.with(|state| state.solver.tell_by(tolerance).map_err(|error| refuse(error.to_string())))
     }
 
     /// The gradient of the objective at the best point; none where the run ended before it was evaluated there for the report.

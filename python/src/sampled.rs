@@ -19,6 +19,7 @@ pub struct SampledStatement {
     /// Sizes, bounds, names, start and pattern.
     pub meta: Meta,
     accesses: Accesses,
+    exact_rows: Vec<bool>,
     pattern: Option<Rows>,
     /// `evaluate(x, draws) -> (g, c, J)`
     evaluate: Option<Call>,
@@ -62,6 +63,7 @@ impl SampledStatement {
                 constraints: access("constraint_members")?,
                 jacobian: access("jacobian_members")?,
             },
+            exact_rows: wanted(data, "exact_rows")?.extract()?,
             meta,
             pattern,
             evaluate: call("evaluate")?,
@@ -132,6 +134,10 @@ impl SampledProblem for SampledFunctions {
 
     fn accesses(&self) -> Accesses {
         self.statement.accesses
+    }
+
+    fn exact_rows(&self) -> &[bool] {
+        &self.statement.exact_rows
     }
 
     fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {

@@ -21,28 +21,7 @@ def from_jax(f: Callable[..., Any] | None, c: Callable[..., Any] | None = None, 
     >>> tangor.minimize(tangor.from_jax(lambda x: jnp.sum(x ** 4), x0=[1.0, 2.0])).success      # doctest: +SKIP
     True
     """
-    import jax
-    import jax.numpy as jnp
-
-    together = _joined(f, c, jnp.concatenate, lambda value: jnp.reshape(value, (-1,)))
-    size = np.size(x0)
-
-    def values_and_slopes(x: Any) -> Any:
-        rows = _rows(jax.eval_shape(together, x).shape)
-        # Backward costs a pass for each row, forward one for each variable.
-        derive = jax.jacrev if rows <= size else jax.jacfwd
-        slopes, values = derive(lambda x: (together(x),) * 2, has_aux=True)(x)
-        return values, slopes
-
-    compiled = jax.jit(values_and_slopes)
-    precise = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
-
-    def evaluate(x: np.ndarray) -> tuple[Any, Any, Any, Any]:
-        with precise(True):
-            values, slopes = compiled(jnp.asarray(x, dtype=jnp.float64))
-            return _split(np.asarray(values), np.asarray(slopes), f is not None, c is not None)
-
-    return Problem(x0, evaluate=evaluate, **{"name": "problem of JAX", **keywords})
+    return Problem(x0, evaluate=_Jax(f, c, np.size(x0)), **{"name": "problem of JAX", **keywords})
 
 
 def from_torch(f: Callable[..., Any] | None, c: Callable[..., Any] | None = None, *, x0: Any, **keywords: Any) -> Problem:
@@ -54,34 +33,75 @@ def from_torch(f: Callable[..., Any] | None, c: Callable[..., Any] | None = None
     >>> tangor.minimize(tangor.from_torch(lambda x: (x ** 4).sum(), x0=[1.0, 2.0])).success     # doctest: +SKIP
     True
     """
-    import torch
-
-    def flat(value: Any) -> Any:
-        values = value if isinstance(value, (list, tuple)) else [value]
-        if not all(isinstance(value, torch.Tensor) for value in values):
-            raise TypeError(f"a function gave a {type(value).__name__}, which torch cannot differentiate: give a tensor")
-        return torch.cat([value.reshape(-1) for value in values])
-
-    together = _joined(f, c, torch.cat, flat)
-    if isinstance(x0, torch.Tensor):
+    if hasattr(x0, "detach"):
         x0 = x0.detach().cpu().numpy()
-    start = torch.tensor(real_vector(x0, "x0"), dtype=torch.float64)
-    for function, what in ((f, "the objective"), (c, "the constraints")):
-        tracked = start.clone().requires_grad_()
-        if function is not None and callable(function) and not flat(function(tracked)).requires_grad:
-            message = f"{what} cannot be differentiated: torch knows of no way from x to what the function gives"
-            raise TypeError(message + " (detach, item, float and torch.tensor cut it off)")
-    with torch.no_grad():
-        rows = together(start).numel()
-    # Backward costs a pass for each row, forward one for each variable.
-    derive = torch.func.jacrev if rows <= start.numel() else torch.func.jacfwd
+    return Problem(x0, evaluate=_Torch(f, c, real_vector(x0, "x0")), **{"name": "problem of torch", **keywords})
 
-    def evaluate(x: np.ndarray) -> tuple[Any, Any, Any, Any]:
-        point = torch.tensor(np.asarray(x), dtype=torch.float64)
-        slopes, values = derive(lambda x: (together(x),) * 2, has_aux=True)(point)
+
+class _Jax:
+    """All functions of a problem, compiled; pickled as what it was made from."""
+
+    def __init__(self, f: Any, c: Any, size: int) -> None:
+        import jax
+        import jax.numpy as jnp
+
+        self.given = f, c, size
+        together = _joined(f, c, jnp.concatenate, lambda value: jnp.reshape(value, (-1,)))
+
+        def values_and_slopes(x: Any) -> Any:
+            rows = _rows(jax.eval_shape(together, x).shape)
+            # Backward costs a pass for each row, forward one for each variable.
+            derive = jax.jacrev if rows <= size else jax.jacfwd
+            slopes, values = derive(lambda x: (together(x),) * 2, has_aux=True)(x)
+            return values, slopes
+
+        self.compiled = jax.jit(values_and_slopes)
+        self.precise = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
+        self.array = lambda x: jnp.asarray(x, dtype=jnp.float64)
+
+    def __reduce__(self) -> Any:
+        return _Jax, self.given
+
+    def __call__(self, x: np.ndarray) -> tuple[Any, Any, Any, Any]:
+        f, c, _ = self.given
+        with self.precise(True):
+            values, slopes = self.compiled(self.array(x))
+            return _split(np.asarray(values), np.asarray(slopes), f is not None, c is not None)
+
+
+class _Torch:
+    """All functions of a problem; pickled as what it was made from."""
+
+    def __init__(self, f: Any, c: Any, x0: np.ndarray) -> None:
+        import torch
+
+        self.given = f, c, x0
+
+        def flat(value: Any) -> Any:
+            values = value if isinstance(value, (list, tuple)) else [value]
+            if not all(isinstance(value, torch.Tensor) for value in values):
+                raise TypeError(f"a function gave a {type(value).__name__}, which torch cannot differentiate: give a tensor")
+            return torch.cat([value.reshape(-1) for value in values])
+
+        self.together = _joined(f, c, torch.cat, flat)
+        self.tensor = lambda x: torch.tensor(np.asarray(x), dtype=torch.float64)
+        start = self.tensor(x0)
+        for function, what in ((f, "the objective"), (c, "the constraints")):
+            if function is not None and not flat(function(start.clone().requires_grad_())).requires_grad:
+                message = f"{what} cannot be differentiated: torch knows of no way from x to what the function gives"
+                raise TypeError(message + " (detach, item, float and torch.tensor cut it off)")
+        with torch.no_grad():
+            rows = self.together(start).numel()
+        # Backward costs a pass for each row, forward one for each variable.
+        self.derive = torch.func.jacrev if rows <= start.numel() else torch.func.jacfwd
+
+    def __reduce__(self) -> Any:
+        return _Torch, self.given
+
+    def __call__(self, x: np.ndarray) -> tuple[Any, Any, Any, Any]:
+        f, c, _ = self.given
+        slopes, values = self.derive(lambda x: (self.together(x),) * 2, has_aux=True)(self.tensor(x))
         return _split(values.detach().numpy(), slopes.detach().numpy(), f is not None, c is not None)
-
-    return Problem(x0, evaluate=evaluate, **{"name": "problem of torch", **keywords})
 
 
 def _joined(f: Any, c: Any, join: Any, flat: Any) -> Callable[[Any], Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,10 @@ class Described:
     _make: Callable[[], tuple[Any, dict[str, Any] | None]]
     #: The start of a problem that is made later.
     _given_start: np.ndarray
+    #: What the problem was made from, under the names of the arguments; None where that is known to a run alone.
+    _given: dict[str, Any] | None = None
+    #: Another start than that which the problem was made with.
+    _moved_to: np.ndarray | None = None
 
     @functools.cached_property
     def _model(self) -> Any:
@@ -49,10 +52,27 @@ class Described:
         """The same problem with another start."""
         if x0.size != self.n:
             raise ValueError(f"x0 has {x0.size} numbers, but {self.name} has {self.n} variables")
-        other = copy.copy(self)
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
         other.__dict__.pop("_data", None)
-        other._model = self._model.starting_at(x0)
+        other._model, other._moved_to = self._model.starting_at(x0), x0
         return other
+
+    def _remake(self, given: dict[str, Any]) -> None:
+        """Makes the problem from what it was made from."""
+        raise NotImplementedError
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What the problem was made from: functions are pickled as Python pickles functions, by their names."""
+        if self._given is None:
+            raise TypeError(f"{self!r} cannot be pickled: it was made for one run; a tangor.Problem can")
+        return {name: value for name, value in self.__dict__.items() if name not in ("_model", "_data", "_make", "_given_start")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._remake(state["_given"])
+        self.__dict__.update(state)
+        if self._moved_to is not None:
+            self._model = self._model.starting_at(self._moved_to)
 
     def _projected_start(self) -> np.ndarray:
         """The start, inside of the bounds."""

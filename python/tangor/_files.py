@@ -16,6 +16,10 @@ class FileProblem(Problem):
     #: What is known of its solution, for problems of the collection.
     known: dict[str, Any] | None = None
 
+    def _remake(self, given: dict[str, Any]) -> None:
+        made = collection[given["name"]] if "name" in given else read(given["path"], **given["parameters"])
+        self.__dict__.update(made.__dict__)
+
 
 def read(path: str | Path, **parameters: float) -> FileProblem:
     """Opens a file: `.SIF` (CUTEst), with parameters of the file replaced by keywords, or `.nl` (AMPL, Pyomo).
@@ -49,11 +53,17 @@ def read(path: str | Path, **parameters: float) -> FileProblem:
         relax = bool(parameters.pop("relax_integers", False))
         if parameters:
             raise TypeError(f"{path}: a .nl file has no parameter {next(iter(parameters))!r}")
-        return FileProblem._of(_tangor.read_nl(path, relax))
+        return _from_file(_tangor.read_nl(path, relax), path, {"relax_integers": relax})
     if path.suffix.lower() == ".sif":
         replaced = {name: float(value) for name, value in parameters.items()}
-        return FileProblem._of(_tangor.read_sif(path, replaced))
+        return _from_file(_tangor.read_sif(path, replaced), path, replaced)
     raise ValueError(f"{path}: the extension {path.suffix!r} is unknown; files are .SIF or .nl")
+
+
+def _from_file(model: Any, path: Path, parameters: dict[str, Any]) -> FileProblem:
+    problem = FileProblem._of(model)
+    problem._given = {"path": path.resolve(), "parameters": parameters}
+    return problem
 
 
 class Collection(Mapping[str, FileProblem]):
@@ -68,9 +78,11 @@ class Collection(Mapping[str, FileProblem]):
     """
 
     def __getitem__(self, name: str) -> FileProblem:
+        if not isinstance(name, str):
+            raise KeyError(f"problems have names, such as 'HS71'; {name!r} is none")
         model, known = _tangor.collection_problem(name)
         problem = FileProblem._of(model)
-        problem.known = known
+        problem.known, problem._given = known, {"name": name}
         return problem
 
     def __iter__(self) -> Iterator[str]:

@@ -61,10 +61,20 @@ def column(X: Any, groups: Any, name: Any, names: list[Any]) -> np.ndarray:
     raise ValueError(f"there is no column {name!r} that names groups; known columns: {', '.join(map(str, known)) or 'none'}")
 
 
+#: The most groups that a column may name: each pair of them is a constraint.
+MOST_GROUPS = 50
+
+
 def check_groups(members: np.ndarray, name: Any, rows: int) -> None:
-    """Each row belongs to a group."""
+    """Each row belongs to one of a few groups."""
     if members.shape != (rows,):
         raise ValueError(f"the column {name!r} names groups of {members.shape[0] if members.ndim else 0} rows, but there are {rows}")
     # NaN is what is not equal to itself.
     if any(member is None or member != member for member in members):
         raise ValueError(f"the column {name!r}, which names groups, has missing values")
+    groups = len(set(members.tolist()))
+    if groups > MOST_GROUPS:
+        raise ValueError(
+            f"the column {name!r} names {groups} groups in {rows} rows, but may name at most {MOST_GROUPS}, since each pair of them is a "
+            "constraint: where it holds numbers, cut it into a few classes first (pandas.cut, numpy.digitize)"
+        )

@@ -53,7 +53,8 @@ def minimize(
         For all three residuals; default 1e-6.
     callback : function of a row
         Called once per iteration with a row that has `x`, `fun`, `iteration`, the residuals and more. It ends the run by giving True or
-        raising StopIteration. With the one argument `intermediate_result` it is called as SciPy does.
+        raising StopIteration. SciPy's own kinds work as well: one argument named `intermediate_result` or `xk`, and two, `(xk, state)`, as
+        trust-constr has them.
     options : dict
         SciPy's `maxiter`, `maxfev`, `gtol`, `disp`, `finite_diff_rel_step`, or settings by path, as in {"merit.rho0": 1}.
     settings : tangor.Settings or nested dict

@@ -15,6 +15,8 @@ from ._sampled_problem import SampledProblem
 MOST, FEWEST, SHARE = 400, 10, 0.05
 #: The tolerance where whole populations are judged, and there is no noise; and where a function has no value at the start.
 WHOLE, UNKNOWN = 1e-4, 1e-3
+#: No tolerance is chosen smaller than this.
+LEAST = 1e-6
 #: Samples that the pilot took: of gradient, constraints and Jacobian.
 Taken = tuple[int, int, int]
 
@@ -48,11 +50,42 @@ def attainable(problem: SampledProblem, tree: dict[str, Any], budget: int) -> tu
         return dict.fromkeys(RESIDUALS, UNKNOWN), "a function has no value at the start: 1e-3", taken
     verdict = json.loads(text)
 
+    return tolerances(verdict, float(np.sqrt(size / (0.5 * judged)))), how(budget, judge["confidence"]), taken
+
+
+def how(budget: int, confidence: float) -> str:
+    return f"three times the margin that a tenth of {budget} samples leaves, at confidence {confidence:g}"
+
+
+def tolerances(verdict: dict[str, Any], share: float = 1.0) -> dict[str, float]:
+    """Three times each margin of a verdict, or of one on more samples, where margins are this share."""
+
     def margin(residual: str) -> float:
         value = verdict[residual]
-        return max(1e-6, 3.0 * (value["upper"] - value["value"]) * float(np.sqrt(size / (0.5 * judged))))
+        return max(LEAST, 3.0 * share * (value["upper"] - value["value"]))
 
-    stationarity, feasibility = margin("stationarity"), margin("feasibility")
-    chosen = f"three times the margin that a tenth of {budget} samples leaves, at confidence {judge['confidence']:g}"
-    worst = max(stationarity, feasibility)
-    return {"stationarity": worst, "feasibility": feasibility, "complementarity": worst}, chosen, taken
+    feasibility = margin("feasibility")
+    worst = max(margin("stationarity"), feasibility)
+    return {"stationarity": worst, "feasibility": feasibility, "complementarity": worst}
+
+
+def chosen_again(run: Any, result: Any, given: dict[str, Any], chosen: str) -> str | None:
+    """Where the tolerance from the noise at the start is not certified: the same rule with the noise at the last point that was judged.
+
+    Bounds on residuals hold whatever they are compared with, so that a tolerance chosen after them certifies no more than they say. It is
+    never smaller than the first one, and not made to fit: a residual that is more than twice its margin is not within it. Says how it was chosen, or gives None
+    where the first one stays.
+    """
+    verdict, before = result.verdict, result.settings["tolerance"]
+    if result.success or result.stop == "tolerance" or verdict is None:
+        return None
+    now = tolerances(verdict)
+    # The multipliers are known now, and with them the noise of what they weigh.
+    slack = verdict["complementarity"]
+    now["complementarity"] = max(now["complementarity"], 3.0 * (slack["upper"] - slack["value"]))
+    again = {name: max(before[name], value) for name, value in now.items() if name not in given}
+    if not all(np.isfinite(value) for value in again.values()) or all(again[name] == before[name] for name in again):
+        return None
+    run.tell_by(json.dumps({**before, **again}))
+    first = before["stationarity"] if "stationarity" in again else max(before[name] for name in again)
+    return f"{chosen}: {first:.2g} by the noise at the start; again at the last point judged, by the noise there"

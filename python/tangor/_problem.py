@@ -15,6 +15,11 @@ from ._sparsity import check_stated
 from ._threads import read_threads
 
 
+#: What a problem is made from.
+ARGUMENTS = ("x0", "f", "grad", "c", "jac", "evaluate", "bounds", "c_lower", "c_upper", "sparsity", "maximise", "threads", "name",
+             "variable_names", "row_names")  # fmt: skip
+
+
 class Problem(Described):
     """minimise f(x)   subject to   c_lower <= c(x) <= c_upper,   lower <= x <= upper.
 
@@ -73,6 +78,7 @@ class Problem(Described):
         variable_names: Sequence[str] = (),
         row_names: Sequence[str] = (),
     ) -> None:
+        self._given = {name: value for name, value in locals().items() if name in ARGUMENTS}
         start = real_vector(x0, "x0")
         lower, upper = _inputs.read_bounds(bounds, start.size)
         blocks = _inputs.Blocks(start, lower, upper)
@@ -100,6 +106,9 @@ class Problem(Described):
         if evaluate is None:
             self._model, _ = make()
             check_stated(self, blocks.stated)
+
+    def _remake(self, given: dict[str, Any]) -> None:
+        Problem.__init__(self, **given)
 
     def f(self, x: Any) -> float:
         """The objective; 0 when there is none."""

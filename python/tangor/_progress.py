@@ -12,18 +12,30 @@ from scipy.optimize import OptimizeResult
 
 
 def adapted(callback: Callable[..., Any]) -> Callable[[Any], Any]:
-    """A callback that wants `intermediate_result` gets one, as in SciPy; others get the row."""
+    """What is called with a row. Callbacks of SciPy's get what SciPy gives: `callback(intermediate_result=...)` and `callback(xk)`, by these
+    names, and `callback(xk, state)`, two arguments as trust-constr has them; others get the row itself."""
     try:
-        names = set(inspect.signature(callback).parameters)
+        parameters = list(inspect.signature(callback).parameters.values())
     except (TypeError, ValueError):
-        names = set()
-    if names != {"intermediate_result"}:
         return callback
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    needed = [one.name for one in parameters if one.default is one.empty and one.kind in positional]
+    if [one.name for one in parameters] == ["intermediate_result"]:
+        return lambda row: callback(intermediate_result=state_of(row))
+    if len(needed) > 2:
+        raise TypeError(f"callback needs {len(needed)} arguments, {', '.join(needed)}, but gets a row, or the pair (xk, state) as in SciPy")
+    if len(needed) == 2:
+        return lambda row: callback(row.x, state_of(row))
+    return (lambda row: callback(row.x)) if needed == ["xk"] else callback
 
-    def with_result(row: Any) -> Any:
-        return callback(intermediate_result=OptimizeResult(x=row.x, fun=row.fun, nit=row.iteration))
 
-    return with_result
+def state_of(row: Any) -> OptimizeResult:
+    """A row under the names that SciPy's users look for."""
+    return OptimizeResult(
+        x=row.x, fun=row.fun, nit=row.iteration, niter=row.iteration, nfev=row.evaluations, execution_time=row.seconds,
+        optimality=row.stationarity, constr_violation=row.feasibility, stationarity=row.stationarity, feasibility=row.feasibility,
+        complementarity=row.complementarity, rho=row.rho, eta=row.eta,
+    )  # fmt: skip
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult
 
 #: SciPy's status numbers: 0 is success, the others say why the run ended.
@@ -48,7 +49,49 @@ class Result(OptimizeResult):
         The iterations as columns; `result.to_frame()` makes a pandas.DataFrame of them.
     verdict, fun_error
         Of a noisy run: the residuals with confidence bounds, and how far `fun` may be off; None where it is exact or unknown.
+    tolerance, certified
+        Of `minimize_sampled`: the tolerances with a sentence on how they were chosen, and the upper confidence bounds.
     """
+
+    x: NDArray[np.float64]
+    fun: float
+    jac: NDArray[np.float64]
+    grad: NDArray[np.float64]
+    success: bool
+    status: int
+    message: str
+    nit: int
+    nfev: int
+    njev: int
+    execution_time: float
+    constr: list[NDArray[np.float64]]
+    v: list[NDArray[np.float64]]
+    row_multipliers: NDArray[np.float64]
+    bound_multipliers: NDArray[np.float64]
+    constr_violation: float
+    maxcv: float
+    optimality: float
+    problem: str
+    stop: str
+    point: str
+    stationarity: float
+    feasibility: float
+    complementarity: float
+    infeasible_stationarity: float
+    rho: float
+    violated: list[dict[str, Any]]
+    evaluations: dict[str, int]
+    samples: dict[str, int]
+    unusual: dict[str, int]
+    failure: str | None
+    verdict: dict[str, Any] | None
+    fun_error: float | None
+    trace: dict[str, Any]
+    tolerance: dict[str, Any]
+    certified: dict[str, float]
+    settings_json: str
+    method: str
+    version: str
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _options, _tangor
 from ._numbers import real_number, whole_number
-from ._pilot import chosen_tolerance
+from ._pilot import chosen_again, chosen_tolerance
 from ._progress import watching
 from ._result import RESIDUALS, Result, stopped_at_the_start
 from ._sampled_problem import THREE, SampledProblem, as_sampled
@@ -37,6 +37,7 @@ def minimize_sampled(
     settings: Any = None,
     members: int | None = None,
     exact: Sequence[str] | None = None,
+    exact_rows: Any = None,
     threads: int | None = None,
     bounds: Any = None,
     c_lower: Any = None,
@@ -48,7 +49,7 @@ def minimize_sampled(
     Parameters
     ----------
     problem : SampledProblem, an object with its attributes, or a function `evaluate(x, draws)`
-        With a function, `x0`, `members`, `exact`, `threads`, `bounds`, `c_lower` and `c_upper` are taken from here.
+        With a function, `x0`, `members`, `exact`, `exact_rows`, `threads`, `bounds`, `c_lower` and `c_upper` are taken from here.
     x0 : array
         Another start than that of the problem.
     samples : int
@@ -58,7 +59,7 @@ def minimize_sampled(
         Most wall time.
     tol : float
         For all three residuals, to be certified by fresh samples. Without it the tolerance is what the noise at the start and the budget
-        allow; `result.tolerance` says how it was chosen.
+        allow, and where that is not reached, what the noise at the last point judged allows; `result.tolerance` says how it was chosen.
     batch : int
         Draws per call; default 32, and fewer where the budget is small.
     seed : int
@@ -78,7 +79,7 @@ def minimize_sampled(
     >>> bool(abs(result.x[0] - 1.5) < 1e-3), result.tolerance["chosen"]
     (True, 'all members are judged: 1e-4')
     """
-    given = {"members": members, "exact": exact, "threads": threads, "bounds": bounds, "c_lower": c_lower, "c_upper": c_upper}
+    given = {"members": members, "exact": exact, "exact_rows": exact_rows, "threads": threads, "bounds": bounds, "c_lower": c_lower, "c_upper": c_upper}
     tree, others = _options.read(settings, options, keywords, tol)
     try:
         problem = as_sampled(problem, x0, {name: value for name, value in given.items() if value is not None})
@@ -94,6 +95,7 @@ def minimize_sampled(
     if seconds is not None:
         base["limits"]["seconds"] = real_number(seconds, "seconds")
     tree = _options.merge(base, tree)
+    given_tolerance = dict(tree["tolerance"]) if isinstance(tree.get("tolerance"), dict) else {}
     try:
         chosen, before = chosen_tolerance(problem, tree, budget)
     except KeyboardInterrupt:
@@ -104,7 +106,11 @@ def minimize_sampled(
     else:
         with watching(callback, progress, tree) as watch:
             run.advance(watch, None)
-    result = finish(run, problem, [problem.m] if problem.m else [], True)
+    sizes = [problem.m] if problem.m else []
+    result = finish(run, problem, sizes, True)
+    again = None if chosen == "given" else chosen_again(run, result, given_tolerance, chosen)
+    if again is not None:
+        chosen, result = again, finish(run, problem, sizes, True)
     tolerance = result.settings["tolerance"]
     result.tolerance = {**{name: tolerance[name] for name in RESIDUALS}, "chosen": chosen}
     if result.verdict:

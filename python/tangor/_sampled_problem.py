@@ -16,6 +16,9 @@ from ._threads import Threads, read_threads
 
 #: The functions that may be sampled.
 THREE = ("gradient", "constraints", "jacobian")
+#: What a problem is made from.
+ARGUMENTS = ("x0", "evaluate", *THREE, "sample", "objective", "members", "exact", "exact_rows", "threads", "bounds", "c_lower", "c_upper",
+             "sparsity", "name", "variable_names", "row_names")  # fmt: skip
 
 
 class SampledProblem(Described):
@@ -41,6 +44,9 @@ class SampledProblem(Described):
         The functions are averages over a population of so many members; draws are 0 ... members - 1. Without it draws have no end.
     exact : names out of "gradient", "constraints", "jacobian"
         Functions without noise; draws do not matter to them.
+    exact_rows : names or numbers of constraints, or a boolean for each
+        Constraints without noise where others are sampled, such as a budget beside an expectation. Samples cannot tell: a row that does
+        not vary among them may wait for a rare event, and nothing is certified before about 25,000 of them.
     threads : int
         The functions may be called from so many threads at once; without it they are called from the thread of the run alone. `sample`
         gets its draws one by one, the others portions of 8 draws, so that any number of threads gives the same bits.
@@ -71,6 +77,7 @@ class SampledProblem(Described):
         objective: Callable[..., Any] | None = None,
         members: int | None = None,
         exact: Sequence[str] = (),
+        exact_rows: Any = (),
         threads: int | None = None,
         bounds: Any = None,
         c_lower: Any = -np.inf,
@@ -80,6 +87,7 @@ class SampledProblem(Described):
         variable_names: Sequence[str] = (),
         row_names: Sequence[str] = (),
     ) -> None:
+        self._given = {name: value for name, value in locals().items() if name in ARGUMENTS}
         pool = read_threads(threads)
         functions = {"evaluate": evaluate, "sample": sample, "gradient": gradient, "constraints": constraints, "jacobian": jacobian}
         for what, function in {**functions, "objective": objective}.items():
@@ -128,8 +136,12 @@ class SampledProblem(Described):
             constraints=call(constraints), jacobian=call(jacobian),
         )  # fmt: skip
         keys = ("gradient_members", "constraint_members", "jacobian_members")
+        given["exact_rows"] = read_rows(exact_rows, len(blocks.linear), list(row_names))
         given.update({key: 0 if name in self.exact else self.members for key, name in zip(keys, THREE)})
         self._model = _tangor.Model.sampled(given)
+
+    def _remake(self, given: dict[str, Any]) -> None:
+        SampledProblem.__init__(self, **given)
 
     def _sampled(self) -> list[str]:
         """The functions that are asked for, and can only be sampled."""
@@ -160,6 +172,24 @@ def read_exact(exact: Any) -> tuple[str, ...]:
         if name not in THREE:
             raise ValueError(f"exact names functions out of {', '.join(map(repr, THREE))}, not {name!r}")
     return names
+
+
+def read_rows(rows: Any, count: int, names: list[str]) -> list[bool]:
+    """A boolean for each of the constraints, from names, numbers or booleans."""
+    given = [rows] if isinstance(rows, (str, int, np.integer)) and not isinstance(rows, bool) else list(rows)
+    if given and all(isinstance(row, (bool, np.bool_)) for row in given):
+        if len(given) != count:
+            raise ValueError(f"exact_rows has {len(given)} booleans, but there are {count} constraints")
+        return [bool(row) for row in given]
+    chosen = [False] * count
+    for row in given:
+        number = names.index(row) if row in names else row
+        if isinstance(number, (bool, np.bool_)) or not isinstance(number, (int, np.integer)):
+            raise ValueError(f"exact_rows names constraints out of {', '.join(map(repr, names)) or 'none that have names'}, not {row!r}")
+        if not -count <= number < count:
+            raise ValueError(f"exact_rows has the row {row!r}, but there are {count} constraints")
+        chosen[number] = True
+    return chosen if given else []
 
 
 def one_by_one(sample: Callable[..., Any], threads: Threads | None) -> Callable[..., Any]:
@@ -198,7 +228,7 @@ def as_sampled(problem: Any, x0: Any, rest: dict[str, Any]) -> SampledProblem:
         return problem if x0 is None else problem._starting_at(real_vector(x0, "x0"))
     if hasattr(problem, "evaluate") or hasattr(problem, "gradient") or hasattr(problem, "sample"):
         names = ("evaluate", "gradient", "constraints", "jacobian", "sample", "objective", "sparsity", "name", "variable_names", "row_names",
-                 "members", "exact", "threads", "bounds", "c_lower", "c_upper")  # fmt: skip
+                 "members", "exact", "exact_rows", "threads", "bounds", "c_lower", "c_upper")  # fmt: skip
         found = {name: getattr(problem, name) for name in names if getattr(problem, name, None) is not None}
         found.update(rest)
         start = x0 if x0 is not None else getattr(problem, "x0", None)

@@ -131,6 +131,49 @@ def test_callbacks_see_rows_and_may_stop():
     assert tangor.minimize(**hs71(), callback=stop).stop == "user"
 
 
+class Kept:
+    """Callbacks of SciPy's kinds, as functions and as methods."""
+
+    def __init__(self):
+        self.seen = []
+
+    def pair(self, xk, state):
+        self.seen.append((xk, state))
+        return state.nit == 3
+
+    def point(self, xk):
+        self.seen.append(xk)
+
+    def result(self, *, intermediate_result):
+        self.seen.append(intermediate_result)
+        if intermediate_result.nit == 3:
+            raise StopIteration
+
+    def row(self, row, log=()):
+        self.seen.append(row)
+        return np.bool_(row.iteration == 3)
+
+
+def test_callbacks_of_scipys_kinds():
+    kept = {name: Kept() for name in ("pair", "point", "result", "row")}
+    stops = {name: tangor.minimize(**hs71(), callback=getattr(one, name)).stop for name, one in kept.items()}
+    assert stops == {"pair": "user", "point": "tolerance", "result": "user", "row": "user"}
+    rows = kept["row"].seen
+    for row, (xk, state), point, result in zip(rows, kept["pair"].seen, kept["point"].seen, kept["result"].seen, strict=False):
+        np.testing.assert_array_equal([xk, state.x, point, result.x], [row.x] * 4)
+        assert state.fun == result.fun == row.fun and state.optimality == row.stationarity and state.constr_violation == row.feasibility
+    assert len(rows) == len(kept["pair"].seen) == 4
+    # SciPy passes callbacks on as they are.
+    again = Kept()
+    scipy.optimize.minimize(**hs71(), method=tangor.scipy_method, callback=again.pair)
+    assert len(again.seen) == 4
+    solver = tangor.Solver(tangor.collection["HS71"])
+    solver.run(callback=Kept().pair)
+    assert solver.stop == "user"
+    with pytest.raises(TypeError, match="callback needs 3 arguments, a, b, c"):
+        tangor.minimize(**hs71(), callback=lambda a, b, c: None)
+
+
 class Weird(Exception):
     pass
 

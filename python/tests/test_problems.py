@@ -231,3 +231,12 @@ def test_constraints_of_scipy_in_a_model():
     rows = NonlinearConstraint(problem.c, problem.c_lower, problem.c_upper, problem.jac)
     result = tangor.minimize(problem.f, problem.x0, jac=problem.grad, bounds=problem.bounds, constraints=rows)
     assert result.fun == pytest.approx(17.0140173)
+
+
+def test_problems_of_the_collection_have_names():
+    for wrong in (3, None, ("HS71",), "HS7111"):
+        with pytest.raises(KeyError):
+            tangor.collection[wrong]
+        assert wrong not in tangor.collection and tangor.collection.get(wrong) is None
+    with pytest.raises(KeyError, match="problems have names, such as 'HS71'; 3 is none"):
+        tangor.collection[3]

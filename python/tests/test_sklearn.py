@@ -121,3 +121,14 @@ def test_bad_groups_are_named(groups, message):
     X, y = people(50)
     with pytest.raises(ValueError, match=message):
         ConstrainedLogisticRegression(rate_gap={"mine": 0.1}).fit(X, y, groups={"mine": groups})
+
+
+def test_numbers_are_no_groups():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.uniform(20, 60, 600), "score": rng.normal(size=600)})
+    y = X["score"] + rng.normal(size=600) > 0
+    with pytest.raises(ValueError, match="the column 'age' names 600 groups in 600 rows.*pandas.cut"):
+        ConstrainedLogisticRegression(rate_gap={"age": 0.1}).fit(X, y)
+    classes = pd.cut(X["age"], 4, labels=False)
+    fitted = ConstrainedLogisticRegression(true_positive_gap={"class": 0.05}).fit(X, y, groups={"class": classes})
+    assert len(fitted.constraints_) == 6 and all(abs(gap) <= 0.0501 for gap in fitted.constraints_.values())

@@ -16,3 +16,29 @@ def test_stubs_agree_with_what_is_there():
     command = [sys.executable, "-P", "-m", "mypy.stubtest", "tangor", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+PROGRAM = """
+import tangor
+result = tangor.minimize(lambda x: x @ x, [1.0])
+reveal_type(result.x)
+reveal_type(result.fun)
+reveal_type(result.success)
+reveal_type(result.v)
+reveal_type(tangor.minimize_sampled(lambda x, draws: (x, None, None), [0.0]).samples)
+reveal_type(tangor.collection["HS71"].f([1.0]))
+reveal_type(tangor.Solver(tangor.collection["HS71"]).run().message)
+result.fun + "text"
+"""
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("mypy"), reason="mypy is not installed")
+def test_results_have_types(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    command = [sys.executable, "-P", "-m", "mypy", "--disable-error-code=import-untyped", "--cache-dir", tmp_path / "cache", "program.py"]
+    told = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path).stdout
+    types = [line.split('"')[1] for line in told.splitlines() if "Revealed type" in line]
+    short = [kind.replace("builtins.", "") for kind in types]
+    assert len(short) == 7 and "ndarray" in short[0] and short[1:3] == ["float", "bool"] and "ndarray" in short[3], told
+    assert short[4:] == ["dict[str, int]", "float", "str"], told
+    assert 'Unsupported operand types for + ("float" and "str")' in told

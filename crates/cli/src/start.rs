@@ -23,6 +23,9 @@ impl SampledProblem for Started {
     fn accesses(&self) -> Accesses {
         self.problem.accesses()
     }
+    fn exact_rows(&self) -> &[bool] {
+        self.problem.exact_rows()
+    }
     fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
         self.problem.gradient(x, draws, g)
     }

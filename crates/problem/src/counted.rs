@@ -159,6 +159,9 @@ impl<S: SampledProblem> SampledProblem for Counted<S> {
     fn accesses(&self) -> Accesses {
         self.problem.accesses()
     }
+    fn exact_rows(&self) -> &[bool] {
+        self.problem.exact_rows()
+    }
     fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
         self.counts.gradient += 1;
         self.samples.gradient += drawn(self.problem.accesses().gradient, draws);

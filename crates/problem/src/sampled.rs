@@ -70,6 +70,12 @@ pub trait SampledProblem: Send {
     /// How each function can be had. It must not change during a run.
     fn accesses(&self) -> Accesses;
 
+    /// Which rows of sampled constraints have no noise, row by row, as somebody who knows them says; empty where nobody does. Samples alone
+    /// cannot tell such a row from one whose noise is a rare event.
+    fn exact_rows(&self) -> &[bool] {
+        &[]
+    }
+
     /// The average gradient of `F(x, xi)` over the draws, into `g` of length `n`.
     fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation;
 
@@ -110,6 +116,9 @@ impl<S: SampledProblem + ?Sized> SampledProblem for Box<S> {
     }
     fn accesses(&self) -> Accesses {
         (**self).accesses()
+    }
+    fn exact_rows(&self) -> &[bool] {
+        (**self).exact_rows()
     }
     fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
         (**self).gradient(x, draws, g)

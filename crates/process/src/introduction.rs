@@ -59,6 +59,8 @@ pub struct Introduction {
     pub several: bool,
     /// The most draws in one question; none when there may be any number.
     pub most_draws: Option<NonZeroUsize>,
+    /// Which rows of sampled constraints have no noise; empty where nobody says.
+    pub exact_rows: Vec<bool>,
 }
 
 /// Read before all else, whatever the other fields of another version may be.
@@ -93,6 +95,8 @@ struct Fields {
     row_names: Vec<String>,
     #[serde(default)]
     linear_rows: Vec<bool>,
+    #[serde(default)]
+    exact_rows: Vec<bool>,
     #[serde(default)]
     objective: Objective,
     #[serde(default = "exact")]
@@ -160,6 +164,9 @@ impl Fields {
         meta.row_names = self.row_names;
         meta.linear_rows = self.linear_rows;
         meta.validate()?;
+        if !self.exact_rows.is_empty() && self.exact_rows.len() != m {
+            return Err(MetaError::Length { what: "exact_rows", found: self.exact_rows.len(), expected: m });
+        }
         let mut accesses = self.accesses;
         // What is never asked for makes nothing noisy.
         if !meta.has_objective {
@@ -168,8 +175,8 @@ impl Fields {
         if m == 0 {
             (accesses.constraints, accesses.jacobian) = (Access::Exact, Access::Exact);
         }
-        let (several, most_draws) = (self.several, self.most_draws);
-        Ok(Introduction { meta, accesses, objective: self.objective, payload: self.payload, several, most_draws })
+        let Fields { objective, payload, several, most_draws, exact_rows, .. } = self;
+        Ok(Introduction { meta, accesses, objective, payload, several, most_draws, exact_rows })
     }
 }
 
@@ -201,6 +208,7 @@ mod tests {
         assert_eq!(found.meta, Meta::new("p", vec![0.0, 1.0]));
         assert_eq!((found.objective, found.payload), (Objective::Gradient, Payload::Text));
         assert_eq!((found.several, found.most_draws), (false, None));
+        assert!(found.exact_rows.is_empty());
         let accesses = Accesses { gradient: Access::Endless, constraints: Access::Exact, jacobian: Access::Exact };
         assert_eq!(found.accesses, accesses);
     }
@@ -209,7 +217,7 @@ mod tests {
     fn all_fields_arrive() {
         let line = "{\"tangor\": 1, \"name\": \"p\", \"n\": 2, \"m\": 1, \"x0\": [0, 1], \"x_lower\": [null, -1], \"x_upper\": \
                     null, \"c_lower\": [null], \"c_upper\": [3], \"jacobian\": {\"rows\": [0], \"columns\": [1]}, \
-                    \"variable_names\": [\"a\", \"b\"], \"row_names\": [\"r\"], \"linear_rows\": [true], \"objective\": \"none\", \
+                    \"variable_names\": [\"a\", \"b\"], \"row_names\": [\"r\"], \"linear_rows\": [true], \"exact_rows\": [true], \"objective\": \"none\", \
                     \"payload\": \"binary\", \"several\": true, \"most_draws\": 100}";
         let found = Introduction::read(line.as_bytes()).unwrap();
         let mut expected = Meta::new("p", vec![0.0, 1.0])
@@ -223,6 +231,15 @@ mod tests {
         assert_eq!(found.meta, expected);
         assert_eq!((found.objective, found.payload), (Objective::None, Payload::Binary));
         assert_eq!((found.several, found.most_draws), (true, NonZeroUsize::new(100)));
+        assert_eq!(found.exact_rows, [true]);
         assert!(found.accesses.are_exact());
+    }
+
+    #[test]
+    fn exact_rows_are_as_many_as_there_are_rows() {
+        let line = "{\"tangor\": 1, \"name\": \"p\", \"n\": 1, \"m\": 1, \"x0\": [0], \"c_lower\": [0], \"c_upper\": [1], \
+                    \"exact_rows\": [true, false]}";
+        let refused = Introduction::read(line.as_bytes()).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(refused.contains("exact_rows") && refused.contains('2'), "{refused}");
     }
 }

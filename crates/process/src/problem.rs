@@ -60,6 +60,10 @@ impl SampledProblem for ProcessProblem {
         self.inner.oracle.introduction.accesses
     }
 
+    fn exact_rows(&self) -> &[bool] {
+        &self.inner.oracle.introduction.exact_rows
+    }
+
     fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
         self.inner.oracle.evaluate(Function::Gradient, x, draws, g)
     }

@@ -65,6 +65,7 @@ fn sampled_models_keep_to_their_draws() {
         let problem = start(&["newsvendor.py"]).expect("a problem");
         assert_eq!(problem.accesses().gradient, Access::Endless);
         assert_eq!(problem.meta().variable_names, ["apples", "pears", "plums"]);
+        assert_eq!(problem.exact_rows(), [false, true]);
         check_sampled(problem, &[9.0, 8.0, 5.5], [3, u64::MAX]);
     }
     if python_has("numpy") {

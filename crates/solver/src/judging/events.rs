@@ -4,11 +4,33 @@
 /// Averages that fewer effective batches have made than this are not relied on.
 const FEWEST: f64 = 4.0;
 
-/// So many samples in which a row never varies tell that it has no noise: an event of probability 1.5e-4 would be among them with 95 %.
-const TELLING: usize = 20_000;
+/// The rarest event that a sample must not miss, to tell that a row which never varies has no noise.
+const RAREST: f64 = 1.5e-4;
 
 /// Deviations smaller than this, relative to the mean, are rounding.
 const CONSTANT: f64 = 1e-13;
+
+/// So many samples in which a row never varies tell that it has no noise: the rarest event that matters is missing among them with no more
+/// than this risk, `(1 - p)^N <= exp(-p N) = risk`.
+pub fn telling(risk: f64) -> usize {
+    ((1.0 / risk).ln() / RAREST).ceil() as usize
+}
+
+/// The risk that a look at a run takes with rows that never vary. The last look, for which samples are laid by, has half of all; the others,
+/// counted from 1, share the other half: `1/2 + 1/6 + 1/12 + ... = 1`.
+pub fn risk_of_events(confidence: f64, look: u64, last: bool) -> f64 {
+    let look = look.max(1) as f64;
+    0.5 * (1.0 - confidence) / if last { 1.0 } else { look * (look + 1.0) }
+}
+
+/// What the batches lack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lacking {
+    /// Some row rests on so few events that another sample may show quite another average.
+    pub events: bool,
+    /// The first row that never varied, in too few samples to tell that it has no noise.
+    pub silent: Option<usize>,
+}
 
 /// Central moments of batches, row by row.
 pub struct Events {
@@ -61,14 +83,21 @@ impl Events {
         self.second[row] <= self.count * (CONSTANT * self.mean[row]).powi(2)
     }
 
-    /// Whether some row rests on so few events that another sample may show quite another average. A row that never varied is one without
-    /// noise, or its event is rare: only many `samples` tell.
-    pub fn are_few(&self, samples: usize) -> bool {
-        let is_few = |row: usize| match self.is_constant(row) {
-            true => samples < TELLING,
-            false => self.effective(row) < FEWEST,
-        };
-        (0..self.mean.len()).any(is_few)
+    /// What is missing to rely on the averages of so many `samples`. A row that never varied is one without noise, or its event is rare: only
+    /// who declares it exact, or enough samples for this `risk`, tell. One that is declared exact and varies all the same is noisy.
+    pub fn lacking(&self, samples: usize, exact_rows: &[bool], risk: f64) -> Lacking {
+        let enough = samples >= telling(risk);
+        let mut lacking = Lacking::default();
+        for row in 0..self.mean.len() {
+            let is_exact = exact_rows.get(row).is_some_and(|exact| *exact);
+            match self.is_constant(row) {
+                true if !(enough || is_exact) => lacking.silent = lacking.silent.or(Some(row)),
+                true => {}
+                false => lacking.events |= self.effective(row) < FEWEST,
+            }
+        }
+        lacking.events |= lacking.silent.is_some();
+        lacking
     }
 }
 
@@ -92,10 +121,37 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_never_varies_needs_many_samples() {
+    fn samples_that_tell_by_hand() {
+        // exp(-1.5e-4 N) = exp(-3) at N = 20,000.
+        assert_eq!(telling((-3.0f64).exp()), 20_000);
+        let missing = |risk: f64| (1.0 - RAREST).powi(telling(risk) as i32);
+        assert!([0.05, 1e-3].into_iter().all(|risk| missing(risk) <= risk && missing(risk) > 0.99 * risk));
+    }
+
+    #[test]
+    fn all_looks_together_miss_an_event_with_the_risk() {
+        let others = (1..=100_000).map(|look| risk_of_events(0.95, look, false)).sum::<f64>();
+        let all = others + risk_of_events(0.95, 7, true);
+        assert!(all < 0.05 && all > 0.04999, "{all}");
+    }
+
+    #[test]
+    fn a_row_that_never_varies_needs_many_samples_or_a_word() {
+        let mut events = Events::new(2);
+        (0..20).for_each(|k| events.add(&[f64::from(k % 2), 3.0 + 1e-15 * f64::from(k % 2)]));
+        let (risk, nothing) = (0.05, Lacking::default());
+        let silent = Lacking { events: true, silent: Some(1) };
+        assert_eq!(events.lacking(telling(risk) - 1, &[], risk), silent);
+        assert_eq!(events.lacking(telling(risk) - 1, &[true, false], risk), silent);
+        assert_eq!(events.lacking(telling(risk) - 1, &[false, true], risk), nothing);
+        assert_eq!(events.lacking(telling(risk), &[], risk), nothing);
+    }
+
+    #[test]
+    fn a_row_that_is_declared_exact_and_has_a_rare_event_is_not_believed() {
         let mut events = Events::new(1);
-        (0..20).for_each(|k| events.add(&[3.0 + 1e-15 * f64::from(k % 2)]));
-        assert!(events.are_few(TELLING - 1) && !events.are_few(TELLING));
+        (0..20).for_each(|k| events.add(&[if k == 7 { 1.0 } else { 0.0 }]));
+        assert_eq!(events.lacking(100, &[true], 0.05), Lacking { events: true, silent: None });
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::form::iterate::Iterate;
 use crate::form::oracle::{Trouble, check, trouble};
 use crate::form::quantity::Quantity;
 use crate::judging::confidence::{self, Factors, slope_noise};
-use crate::judging::events::Events;
+use crate::judging::events::{Events, Lacking, risk_of_events};
 use crate::judging::multipliers::SIGMAS;
 use crate::judging::sample_mean::SampleMean;
 use crate::kernel::vector::{add, norm};
@@ -129,6 +129,7 @@ impl<S: SampledProblem> Solver<S> {
             judged.looks += 1;
         }
         let risk = confidence::risk_of_look(settings.confidence, judged.looks, last);
+        let risk_of_missing = risk_of_events(settings.confidence, judged.looks, last);
         let factor = Factors::new(risk, batches - first);
         let rare = work.noise_of_constraints(settings.range, risk);
         let [_, values, jacobian] = &work.means;
@@ -147,6 +148,10 @@ impl<S: SampledProblem> Solver<S> {
         let inequalities =
             self.oracle.standard.slack_rows.iter().map(|&row| self.judging.kkt.y[row].powi(2)).sum::<f64>().sqrt();
         let error = work.errors.standard_error() / scale;
+        let lacking = match sampled_constraints {
+            true => work.events.lacking(sizes[1], self.oracle.problem.exact_rows(), risk_of_missing),
+            false => Lacking::default(),
+        };
         let infeasible = slope_noise(slope, residuals.feasibility, both, jacobian_noise);
         let spread = confidence::factor(risk, batches) * work.objective.standard_error();
         Ok(Some(Verdict {
@@ -156,7 +161,8 @@ impl<S: SampledProblem> Solver<S> {
             infeasible: Bounded::new(residuals.infeasible, infeasible, infeasible),
             objective: work.can_tell.then(|| Averaged { value: work.objective.mean[0], error: spread }),
             confidence: settings.confidence,
-            few_events: sampled_constraints && work.events.are_few(sizes[1]),
+            few_events: lacking.events,
+            silent_row: lacking.silent,
             samples: self.oracle.samples().total() - before,
             iteration: self.state.progress.iteration,
         }))

@@ -5,7 +5,7 @@ use tangor_problem::{Access, Accesses, Counted, Draw, KktPoint, KktResiduals, Me
 use crate::form::oracle::{check, trouble};
 use crate::form::quantity::Quantity;
 use crate::judging::confidence::{Factors, slope_noise};
-use crate::judging::events::Events;
+use crate::judging::events::{Events, Lacking};
 use crate::judging::sample_mean::SampleMean;
 use crate::kernel::vector::norm;
 use crate::noise::random::Stream;
@@ -61,7 +61,6 @@ fn judge_on<S: SampledProblem>(
     let (mut values, mut jacobian) = (SampleMean::new(meta.m()), SampleMean::new(meta.jacobian_len()));
     let (mut objective, mut can_tell) = (SampleMean::new(1), meta.has_objective);
     let mut events = Events::new(meta.m());
-    let events_matter = meta.m() > 0 && sampler.is_noisy(1);
     for batch in 0..batches {
         match sampler.sample(&meta, candidate.x, size, batch == 0)? {
             Some(value) => objective.add(&[value]),
@@ -73,7 +72,12 @@ fn judge_on<S: SampledProblem>(
         events.add(&sampler.batch[1]);
         jacobian.add(&sampler.batch[2]);
     }
-    let factor = Factors::new(1.0 - sampling.judge.confidence, batches);
+    let risk = 1.0 - sampling.judge.confidence;
+    let factor = Factors::new(risk, batches);
+    let lacking = match meta.m() > 0 && sampler.is_noisy(1) {
+        true => events.lacking(size * batches, sampler.problem.exact_rows(), risk),
+        false => Lacking::default(),
+    };
     let (error, noise) = (errors.standard_error(), values.standard_error());
     let means = [gradient.mean, values.mean, jacobian.mean.clone()];
     let residuals = KktResiduals::new(&meta, candidate.with(&means)).map_err(wrong)?;
@@ -90,7 +94,8 @@ fn judge_on<S: SampledProblem>(
         infeasible: Bounded::new(residuals.infeasible_stationarity, infeasible, infeasible),
         objective: can_tell.then(|| Averaged { value: objective.mean[0], error: factor.around * objective.standard_error() }),
         confidence: sampling.judge.confidence,
-        few_events: events_matter && events.are_few(size * batches),
+        few_events: lacking.events,
+        silent_row: lacking.silent,
         samples: samples.total(),
         iteration: 0,
     };

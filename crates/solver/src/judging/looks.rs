@@ -2,13 +2,18 @@
 
 use tangor_problem::{Access, SampledProblem};
 
+use crate::form::oracle::Trouble;
 use crate::form::quantity::Quantity;
+use crate::judging::events::{risk_of_events, telling};
 use crate::solver::Solver;
-use crate::{Stop, Unusual};
+use crate::{Stop, Unusual, Verdict};
 
 /// Samples of a judgement that follow from those of the run are no more than this: a count in a state that somebody forged, or that of a very
 /// long run, must not cost all memory.
 const MOST_BY_SHARE: f64 = 1e6;
+
+/// Samples are laid by to tell of events in the last judgement where they are no more than this share of all that there may be.
+const LAID_BY: f64 = 0.25;
 
 impl<S: SampledProblem> Solver<S> {
     /// Judges the point when its time has come. Gives the reason when the run should end.
@@ -30,7 +35,7 @@ impl<S: SampledProblem> Solver<S> {
             judged.due = self.state.progress.iteration;
         }
         self.beginning.keep(&self.outcome.best);
-        let verdict = match self.judge(sizes, last, unusual) {
+        let verdict = match self.judge_until_events_tell(sizes, last, unusual) {
             Ok(Some(verdict)) => verdict,
             // The step that comes next ends the run.
             Ok(None) => return None,
@@ -69,14 +74,67 @@ impl<S: SampledProblem> Solver<S> {
         (patience > 0 && self.state.progress.judged.stale >= patience).then_some(Stop::NoiseFloor)
     }
 
+    /// Judges the point, and once more on as many samples of the constraints as tell of events, where nothing else is missing and the
+    /// limits allow it. Where they are missing in a run with limits, samples are laid by for the last judgement.
+    fn judge_until_events_tell(
+        &mut self,
+        sizes: [usize; 3],
+        last: bool,
+        unusual: &mut Unusual,
+    ) -> Result<Option<Verdict>, Trouble> {
+        let Some(verdict) = self.judge(sizes, last, unusual)? else { return Ok(None) };
+        if !verdict.few_events || sizes[1] == 0 {
+            return Ok(Some(verdict));
+        }
+        let mut larger = sizes;
+        larger[1] = self.of_population(Quantity::Constraints, self.samples_that_tell(last));
+        let more = larger.map(|size| size as u64);
+        let affords = if last { self.is_within_limits(more, |_, _| 0) } else { self.affords(more) };
+        if larger[1] > sizes[1] && affords && verdict.lacks_only_events(&self.settings.tolerance) {
+            return Ok(self.judge(larger, last, unusual)?.or(Some(verdict)));
+        }
+        self.lay_by();
+        Ok(Some(verdict))
+    }
+
+    /// From now on the last judgement takes as many samples of the constraints as tell of events, if that is a small share of all.
+    fn lay_by(&mut self) {
+        let limits = &self.settings.limits;
+        let Some(most) = [limits.samples, limits.constraint_samples].into_iter().flatten().min() else { return };
+        if self.samples_that_tell(true) as f64 <= LAID_BY * most as f64 {
+            self.state.progress.judged.laid_by = true;
+            self.state.progress.judged.laid_by = self.affords([0; 3]);
+        }
+    }
+
+    /// The samples of the constraints in which no event that matters is missing, for the look that comes next.
+    fn samples_that_tell(&self, last: bool) -> usize {
+        let judge = &self.settings.sampling.judge;
+        let look = self.state.progress.judged.looks + 1;
+        telling(risk_of_events(judge.confidence, look, last)).next_multiple_of(judge.batches)
+    }
+
+    /// No more than there are: the whole population is exact.
+    fn of_population(&self, source: Quantity, wanted: usize) -> usize {
+        match source.access(self.oracle.problem.accesses()) {
+            Access::Finite(size) => wanted.min(usize::try_from(size).unwrap_or(usize::MAX)),
+            Access::Endless | Access::Exact => wanted,
+        }
+    }
+
     /// Whether the limits allow so many more samples of each function, and the last judgement after them.
     pub(crate) fn affords(&self, more: [u64; 3]) -> bool {
+        self.is_within_limits(more, |source, then| self.samples_of_judgement(source, true, then) as u64)
+    }
+
+    /// Whether the limits allow so many more samples of each function, and what comes after them.
+    fn is_within_limits(&self, more: [u64; 3], after: impl Fn(Quantity, u64) -> u64) -> bool {
         let limits = &self.settings.limits;
         let each = [limits.gradient_samples, limits.constraint_samples, limits.jacobian_samples];
         let mut all = 0;
         for ((source, more), limit) in Quantity::ALL.into_iter().zip(more).zip(each) {
             let then = source.samples(self.oracle.samples()).saturating_add(more);
-            let then = then.saturating_add(self.samples_of_judgement(source, true, then) as u64);
+            let then = then.saturating_add(after(source, then));
             if limit.is_some_and(|most| then > most) {
                 return false;
             }
@@ -98,7 +156,7 @@ impl<S: SampledProblem> Solver<S> {
 
     /// Fresh samples of a function for a judgement: as many as was set, or a tenth of those since the last judgement if that is more;
     /// for the `last` one a tenth of all. Where samples are limited, only that tenth: judgements must not eat up what the run is to
-    /// live on. No more than there are: the whole population is exact.
+    /// live on, and what was laid by for the last one.
     pub(crate) fn samples_of_judgement(&self, source: Quantity, last: bool, so_far: u64) -> usize {
         let access = source.access(self.oracle.problem.accesses());
         if !source.is_needed(self.oracle.meta()) || !access.is_sampled() {
@@ -109,10 +167,9 @@ impl<S: SampledProblem> Solver<S> {
         let (limits, judge) = (&self.settings.limits, &self.settings.sampling.judge);
         let limited = [limits.samples, limits.gradient_samples, limits.constraint_samples, limits.jacobian_samples];
         let least = if limited.iter().any(Option::is_some) { judge.batches.min(judge.samples) } else { judge.samples };
+        let laid_by = last && source == Quantity::Constraints && self.state.progress.judged.laid_by;
+        let least = if laid_by { least.max(self.samples_that_tell(true)) } else { least };
         let wanted = least.max((0.1 * share * so_far as f64).min(MOST_BY_SHARE) as usize).next_multiple_of(judge.batches);
-        match access {
-            Access::Finite(size) => wanted.min(usize::try_from(size).unwrap_or(usize::MAX)),
-            Access::Endless | Access::Exact => wanted,
-        }
+        self.of_population(source, wanted)
     }
 }

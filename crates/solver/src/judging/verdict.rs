@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use tangor_problem::Meta;
+
 use crate::Tolerance;
+use crate::judging::events::{risk_of_events, telling};
 use crate::judging::residuals::Residuals;
 
 /// A residual, and the bounds that it keeps, each with the confidence of the verdict.
@@ -58,6 +61,9 @@ pub struct Verdict {
     /// Whether an average of constraints rests on so few events that nothing is certain.
     #[serde(default)]
     pub few_events: bool,
+    /// The first constraint that never varied, in too few samples to tell that it has no noise.
+    #[serde(default)]
+    pub silent_row: Option<usize>,
     /// Fresh samples of all functions.
     pub samples: u64,
     /// The iteration of the point.
@@ -68,6 +74,25 @@ impl Verdict {
     /// Whether all three bounds are within the tolerances, and rest on enough events.
     pub fn holds(&self, tolerance: &Tolerance) -> bool {
         !self.few_events && tolerance.is_kkt(&self.upper())
+    }
+
+    /// Whether all three bounds are within the tolerances, and nothing but events is missing.
+    pub(crate) fn lacks_only_events(&self, tolerance: &Tolerance) -> bool {
+        self.few_events && tolerance.is_kkt(&self.upper())
+    }
+
+    /// Why nothing is said of a point whose constraints rest on too few events.
+    pub(crate) fn missing_events(&self, meta: &Meta) -> Option<String> {
+        let why = match self.silent_row {
+            Some(row) => format!(
+                "constraint {} did not vary in the fresh samples: it has no noise, or waits for a rare event. Who knows that it has none \
+                 may declare it exact (exact_rows); otherwise about {} samples in one judgement tell",
+                meta.row_name(row),
+                telling(risk_of_events(self.confidence, 1, true))
+            ),
+            None => "in the fresh samples a constraint rests on too few events".to_string(),
+        };
+        self.few_events.then(|| format!("what the point is cannot be told, since {why}"))
     }
 
     /// Whether the constraints hold within their tolerance.

@@ -5,7 +5,7 @@ use tangor_problem::{Meta, SampledProblem};
 use crate::judging::residuals::Residuals;
 use crate::run::report::{REPORT_VERSION, Report, WorstRow};
 use crate::solver::Solver;
-use crate::{Event, Names, Point, Stop, Tolerance, Verdict};
+use crate::{Event, Names, Point, Settings, SettingsError, Stop, Tolerance, Verdict};
 
 /// A gradient that is so small relative to the terms that it is the sum of cannot be made smaller by looking at values: what a step gains goes
 /// with its square.
@@ -55,6 +55,15 @@ impl Tolerance {
 }
 
 impl<S: SampledProblem> Solver<S> {
+    /// Lets reports say what was found by another tolerance, such as the one that the noise at the last point allows. Bounds on residuals hold
+    /// whatever they are compared with.
+    pub fn tell_by(&mut self, tolerance: Tolerance) -> Result<(), SettingsError> {
+        let settings = Settings { tolerance, ..self.settings.clone() };
+        settings.validate()?;
+        self.settings = settings;
+        Ok(())
+    }
+
     /// The result so far: the best point, its residuals and multipliers.
     pub fn report(&self) -> Report {
         let meta = self.oracle.meta();
@@ -75,12 +84,8 @@ impl<S: SampledProblem> Solver<S> {
             row_multipliers[i] = *y;
         }
         let failure = self.outcome.failure.clone().filter(|_| stop == Stop::EvaluationFailed || stop == Stop::StepTooSmall);
-        let what = match self.outcome.best.verdict.is_some_and(|verdict| verdict.few_events) {
-            true => {
-                "what the point is cannot be told, since in the fresh samples a constraint rests on too few events".to_string()
-            }
-            false => format!("the point is {point}"),
-        };
+        let what = self.outcome.best.verdict.and_then(|verdict| verdict.missing_events(meta));
+        let what = what.unwrap_or_else(|| format!("the point is {point}"));
         let cause = failure.as_ref().map(|failure| format!(" ({})", failure.message)).unwrap_or_default();
         Report {
             version: REPORT_VERSION,

@@ -60,6 +60,9 @@ pub struct Judged {
     pub stale: u64,
     /// How many samples the estimates were worth at the latest one.
     pub worth: f64,
+    /// Whether samples are laid by for the last one, since events were missing in an earlier one.
+    #[serde(default)]
+    pub laid_by: bool,
     /// Where its samples come from: one stream for each of gradient, constraints and Jacobian.
     pub streams: [Stream; 3],
 }
@@ -86,6 +89,7 @@ impl Progress {
                 exact: 0,
                 stale: 0,
                 worth: 0.0,
+                laid_by: false,
                 streams: [3, 4, 5].map(|k| Stream::new(seed, k, replacement)),
             },
         }
