@@ -78,6 +78,8 @@ fn explained(message: &clap::Error) -> String {
     let words = [
         ("invalid digit found in string", "a whole number that is not negative is expected, as in 100"),
         ("cannot parse integer from empty string", "a whole number is expected, as in 100"),
+        (" is not in ", " is not from "),
+        ("..=", " to "),
         ("number too large to fit in target type", "the number is too large"),
         ("invalid float literal", "a number is expected, as in 0.01 or 1e-2"),
         ("cannot parse float from empty string", "a number is expected, as in 0.01 or 1e-2"),

@@ -29,11 +29,11 @@ pub struct SettingsArguments {
     pub max_iterations: Option<u64>,
 
     /// Most wall time, as in 10s, 5m or 1h30m
-    #[arg(long, value_name = "DURATION", help_heading = "Settings", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", help_heading = "Settings", value_parser = duration::parse, allow_hyphen_values = true)]
     pub time_limit: Option<Duration>,
 
     /// Most memory for the data of the run, as in 500MB or 4GB [default: three quarters of the machine's]
-    #[arg(long, value_name = "SIZE", help_heading = "Settings", value_parser = size::parse)]
+    #[arg(long, value_name = "SIZE", help_heading = "Settings", value_parser = size::parse, allow_hyphen_values = true)]
     pub memory_limit: Option<u64>,
 }
 

@@ -1,6 +1,6 @@
 //! Box plots of positive numbers on a logarithmic scale, as in the paper.
 
-use crate::canvas::{Anchor, Canvas, power_of_ten};
+use crate::canvas::{Anchor, Canvas, broken, power_of_ten};
 use crate::color;
 
 /// What is smaller is drawn here: rounding has no finer meaning, and zero has no logarithm.
@@ -107,7 +107,7 @@ impl BoxFigure {
     pub fn draw(&self) -> String {
         let widths: Vec<f64> = self.panels.iter().map(|panel| SLOT * panel.boxes.len() as f64).collect();
         let width = widths.iter().map(|width| width + LEFT).sum::<f64>() + 16.0;
-        let labels = self.panels.iter().flat_map(|panel| &panel.boxes).map(|labelled| broken(&labelled.label).len());
+        let labels = self.panels.iter().flat_map(|panel| &panel.boxes).map(|labelled| broken(&labelled.label, LETTERS).len());
         let below = LINE * labels.max().unwrap_or(1).saturating_sub(1) as f64;
         let mut canvas = Canvas::new(width.max(320.0), TOP + PANEL_HEIGHT + BOTTOM + below);
         canvas.text(LEFT, 20.0, Anchor::Start, "title", &self.title);
@@ -151,7 +151,7 @@ impl LabelledBox {
     /// `below` is the room that the further lines of the longest label take.
     fn draw(&self, canvas: &mut Canvas, scale: &Scale, x: f64, below: f64) {
         let base = TOP + PANEL_HEIGHT;
-        for (k, line) in broken(&self.label).iter().enumerate() {
+        for (k, line) in broken(&self.label, LETTERS).iter().enumerate() {
             canvas.text(x, base + 20.0 + LINE * k as f64, Anchor::Middle, "", line);
         }
         let base = base + below;
@@ -176,20 +176,6 @@ impl LabelledBox {
         canvas.text(x, base + 37.0, Anchor::Middle, "mark", &format!("median {}", short(median)));
         canvas.text(x, base + 52.0, Anchor::Middle, "mark", &runs);
     }
-}
-
-/// A label in lines that fit beside each other.
-fn broken(label: &str) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in label.split(' ') {
-        let last = lines.len() - 1;
-        match lines[last].chars().count() {
-            0 => lines[last] = word.to_string(),
-            length if length + 1 + word.chars().count() <= LETTERS => lines[last] += &format!(" {word}"),
-            _ => lines.push(word.to_string()),
-        }
-    }
-    lines
 }
 
 fn short(value: f64) -> String {
@@ -228,8 +214,8 @@ mod tests {
 
     #[test]
     fn long_labels_take_several_lines() {
-        assert_eq!(broken("linearised ALM (preset paper)"), ["linearised ALM", "(preset paper)"]);
-        assert_eq!(broken("SQP"), ["SQP"]);
+        assert_eq!(broken("linearised ALM (preset paper)", LETTERS), ["linearised ALM", "(preset paper)"]);
+        assert_eq!(broken("SQP", LETTERS), ["SQP"]);
         let boxes = vec![LabelledBox { label: "SQP (preset paper)".into(), color: 0, values: vec![1.0] }];
         let picture = BoxFigure { title: "t".into(), panels: vec![BoxPanel { title: "p".into(), boxes }] }.draw();
         assert!(picture.contains(">SQP (preset</text>") && picture.contains(">paper)</text>"), "{picture}");

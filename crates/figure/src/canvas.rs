@@ -93,6 +93,20 @@ pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
+/// A text in lines of at most so many letters; a longer word has a line of its own.
+pub fn broken(text: &str, letters: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.len() - 1;
+        match lines[last].chars().count() {
+            0 => lines[last] = word.to_string(),
+            length if length + 1 + word.chars().count() <= letters => lines[last] += &format!(" {word}"),
+            _ => lines.push(word.to_string()),
+        }
+    }
+    lines
+}
+
 /// `10⁻⁶`
 pub fn power_of_ten(exponent: i32) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];

@@ -49,8 +49,8 @@ pub struct PointCurve {
 impl CurveFigure {
     /// Draws it.
     pub fn draw(&self) -> String {
-        let stack = Stack::new(WIDTH, self.panels.iter().map(|panel| panel.height));
-        let mut canvas = stack.begin(&self.title, &self.subtitle);
+        let stack = Stack::new(WIDTH, self.panels.iter().map(|panel| panel.height), &self.title, &self.subtitle);
+        let mut canvas = stack.begin();
         let points = self.panels.iter().flat_map(|panel| &panel.curves).flat_map(|curve| &curve.points);
         let across = Span::covering(points.map(|(x, _)| *x).chain(self.mark));
         for (panel, top) in self.panels.iter().zip(stack.tops()) {

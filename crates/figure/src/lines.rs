@@ -79,8 +79,8 @@ pub struct Line {
 impl LineFigure {
     /// Draws it.
     pub fn draw(&self) -> String {
-        let stack = Stack::new(WIDTH, self.panels.iter().map(|panel| panel.height));
-        let mut canvas = stack.begin(&self.title, &self.subtitle);
+        let stack = Stack::new(WIDTH, self.panels.iter().map(|panel| panel.height), &self.title, &self.subtitle);
+        let mut canvas = stack.begin();
         for (panel, top) in self.panels.iter().zip(stack.tops()) {
             self.draw_panel(&mut canvas, &stack, panel, top);
         }
@@ -252,6 +252,20 @@ mod tests {
         let legend = panel.names().iter().map(|(name, _)| 7.0 * name.chars().count() as f64 + 41.0).sum::<f64>();
         let title = "Residuals, estimated".len() as f64 * 8.5;
         assert!(LEFT + title < WIDTH - 28.0 - legend, "{title} + {legend}");
+    }
+
+    #[test]
+    fn long_titles_take_several_lines_and_push_the_panels_down() {
+        let mut figure = figure(vec![0, 1], vec![1.0, 0.5]);
+        assert!(figure.draw().contains("y=\"84.0\">p</text>"), "the title of the panel");
+        figure.title = "noise hides whether stationarity, feasibility and complementarity are within the tolerance".into();
+        figure.subtitle = "word ".repeat(40).trim_end().into();
+        let picture = figure.draw();
+        assert!(picture.contains(">noise hides whether stationarity, feasibility and complementarity are</text>"), "{picture}");
+        assert!(
+            picture.contains("y=\"61.0\">within the tolerance</text>") && picture.contains("y=\"127.0\">p</text>"),
+            "{picture}"
+        );
     }
 
     #[test]

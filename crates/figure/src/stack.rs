@@ -1,6 +1,6 @@
 //! What figures of panels over one another share: their measures, the frame of a panel, names of lines and the common horizontal axis.
 
-use crate::canvas::{Anchor, Canvas};
+use crate::canvas::{Anchor, Canvas, broken};
 
 /// Where panels begin.
 pub const LEFT: f64 = 84.0;
@@ -28,15 +28,28 @@ pub enum Sign {
 /// The colour of a sign that stands for circles of several colours.
 const ANY: &str = "#808080";
 
-/// Panels of these heights, in a picture of this width.
+/// How wide a letter of the headline and of the line below it is, about, and how high their lines are.
+const HEADLINE: (f64, f64) = (10.7, 25.0);
+const SUBTITLE: (f64, f64) = (6.7, 18.0);
+
+/// Panels of these heights below these titles, in a picture of this width.
 pub struct Stack {
     width: f64,
     heights: Vec<f64>,
+    headline: Vec<String>,
+    subtitle: Vec<String>,
 }
 
 impl Stack {
-    pub fn new(width: f64, heights: impl Iterator<Item = f64>) -> Self {
-        Stack { width, heights: heights.collect() }
+    pub fn new(width: f64, heights: impl Iterator<Item = f64>, headline: &str, subtitle: &str) -> Self {
+        let lines = |text: &str, (letter, _): (f64, f64)| broken(text, ((width - LEFT - RIGHT) / letter) as usize);
+        let (headline, subtitle) = (lines(headline, HEADLINE), lines(subtitle, SUBTITLE));
+        Stack { width, heights: heights.collect(), headline, subtitle }
+    }
+
+    /// Where the first panel begins: titles of one line each leave it where it is.
+    fn top(&self) -> f64 {
+        TOP + HEADLINE.1 * (self.headline.len() - 1) as f64 + SUBTITLE.1 * (self.subtitle.len() - 1) as f64
     }
 
     /// Where panels end.
@@ -46,7 +59,7 @@ impl Stack {
 
     /// The upper ends of the panels.
     pub fn tops(&self) -> impl Iterator<Item = f64> {
-        let above = self.heights.iter().scan(TOP, |top, height| {
+        let above = self.heights.iter().scan(self.top(), |top, height| {
             let here = *top;
             *top += height + GAP;
             Some(here)
@@ -55,14 +68,22 @@ impl Stack {
     }
 
     fn height(&self) -> f64 {
-        TOP + BOTTOM + self.heights.iter().sum::<f64>() + GAP * self.heights.len().saturating_sub(1) as f64
+        self.top() + BOTTOM + self.heights.iter().sum::<f64>() + GAP * self.heights.len().saturating_sub(1) as f64
     }
 
     /// An empty picture with its titles.
-    pub fn begin(&self, title: &str, subtitle: &str) -> Canvas {
+    pub fn begin(&self) -> Canvas {
         let mut canvas = Canvas::adaptive(self.width, self.height());
-        canvas.text(LEFT, 36.0, Anchor::Start, "headline", title);
-        canvas.text(LEFT, 57.0, Anchor::Start, "subtitle", subtitle);
+        let mut y = 36.0;
+        for line in &self.headline {
+            canvas.text(LEFT, y, Anchor::Start, "headline", line);
+            y += HEADLINE.1;
+        }
+        y += 57.0 - 36.0 - HEADLINE.1;
+        for line in &self.subtitle {
+            canvas.text(LEFT, y, Anchor::Start, "subtitle", line);
+            y += SUBTITLE.1;
+        }
         canvas
     }
 

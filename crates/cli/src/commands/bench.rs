@@ -138,7 +138,7 @@ pub struct Effort {
     pub max_iterations: u64,
 
     /// Most wall time of a run; 60s if not given, and 5s for the noisy runs of `reproduce variance`
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, allow_hyphen_values = true)]
     pub time_limit: Option<Duration>,
 
     /// Runs at the same time; as many as there are cores if not given

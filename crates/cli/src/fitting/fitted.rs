@@ -113,15 +113,17 @@ impl Fitted<'_> {
         let (report, samples) = (self.report, &self.report.samples);
         let used = match samples.total() {
             0 => format!("all {} in each", count_of(self.model.training.rows, "row")),
-            _ => [
-                count_of(samples.gradient, "row gradient"),
-                count_of(samples.constraints, "row constraint value"),
-                count_of(samples.jacobian, "row Jacobian"),
-            ]
-            .join(", "),
+            _ => {
+                let rows = [
+                    count_of(samples.gradient, "row gradient"),
+                    count_of(samples.constraints, "row constraint value"),
+                    count_of(samples.jacobian, "row Jacobian"),
+                ];
+                format!("{}; seed {}", rows.join(", "), report.settings.sampling.seed)
+            }
         };
-        let (iterations, seed) = (count_of(report.iterations, "iteration"), report.settings.sampling.seed);
-        let effort = format!("{iterations} in {}: {used}; seed {seed}", duration::readable(report.seconds));
+        let iterations = count_of(report.iterations, "iteration");
+        let effort = format!("{iterations} in {}: {used}", duration::readable(report.seconds));
         writeln!(out, "\n  {}", width::wrapped(&effort, 2))?;
         match samples.total() > 0 && self.report.stop == Stop::NoiseFloor && self.judged.point != Point::EpsKkt {
             true => {
