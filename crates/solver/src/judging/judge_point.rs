@@ -93,8 +93,9 @@ fn judge_on<S: SampledProblem>(
         few_events: events_matter && events.are_few(size * batches),
         samples: samples.total(),
         iteration: 0,
+        ..Verdict::default()
     };
-    Ok((verdict, samples))
+    Ok((verdict.summed_up(), samples))
 }
 
 impl Candidate<'_> {
