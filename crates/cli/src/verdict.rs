@@ -116,8 +116,22 @@ pub fn sentence(verdict: &Verdict, tolerance: &Tolerance) -> String {
     }
     match (above.is_empty(), hidden.is_empty()) {
         (true, true) => format!("{judged} all three residuals are within their tolerances."),
-        (true, false) => format!("{judged} noise hides whether {} within the tolerance.", and_are(&hidden)),
-        _ => format!("{judged} {} not within the tolerance.", and_are(&above)),
+        (true, false) => {
+            format!("{judged} noise hides whether {} within the tolerance.", and_are(&hidden)) + &certified(verdict)
+        }
+        _ => format!("{judged} {} not within the tolerance.", and_are(&above)) + &certified(verdict),
+    }
+}
+
+/// To what tolerance the point is certified, and what the noise allows.
+fn certified(verdict: &Verdict) -> String {
+    match verdict.certified {
+        Some(tolerance) if verdict.noise > 0.0 => format!(
+            " It is certified to {}; the noise of so many samples alone makes up {}.",
+            scientific(tolerance, 1),
+            scientific(verdict.noise, 1)
+        ),
+        _ => String::new(),
     }
 }
 
@@ -160,7 +174,12 @@ mod tests {
         assert!(told(&verdict).starts_with("but an average of constraints rests on too few events"), "{}", told(&verdict));
         verdict.few_events = false;
         verdict.feasibility = bounded(9e-3, 2e-2);
-        assert_eq!(told(&verdict), "noise hides whether feasibility is within the tolerance.");
+        let hidden = "noise hides whether feasibility is within the tolerance.";
+        assert_eq!(told(&verdict), hidden);
+        (verdict.certified, verdict.noise) = (Some(2e-2), 1.1e-2);
+        let certified = "It is certified to 2.0e-02; the noise of so many samples alone makes up 1.1e-02.";
+        assert_eq!(told(&verdict), format!("{hidden} {certified}"));
+        verdict.certified = None;
         // The average is above, but the residual itself need not be.
         verdict.stationarity = bounded(3e-2, 2e-1);
         assert_eq!(told(&verdict), "noise hides whether stationarity and feasibility are within the tolerance.");

@@ -107,8 +107,8 @@ impl<S: SampledProblem> Solver<S> {
         self.keep_best(&mut row, &mut unusual);
         self.conclude(&mut unusual);
 
-        if self.outcome.stop.is_none() && self.take_exact_values(&mut unusual) {
-            // The next iteration steps from what is known exactly.
+        if self.outcome.stop.is_none() && self.take_judged_values(&mut unusual) {
+            // The next iteration steps from what is known now.
             self.state.progress.iteration += 1;
         } else if self.outcome.stop.is_none() {
             self.update_merit_parameter(&mut unusual);

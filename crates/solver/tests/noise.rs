@@ -260,6 +260,47 @@ fn a_problem_without_feasible_points_ends_as_infeasible_stationary_with_confiden
 }
 
 #[test]
+fn rows_that_depend_on_each_other_are_certified_under_noise() {
+    // Both copies of a row have noise of their own: as far as the estimates tell, no two rows are the same.
+    for name in ["TWICE", "REDUNDANT"] {
+        let settled = each(5, |seed| {
+            let mut settings = settings(Estimator::Momentum, seed as u64);
+            settings.limits.iterations = 5000;
+            settings.sampling.judge.every = 100;
+            settings.sampling.judge.samples = 2000;
+            for tolerance in ["stationarity", "feasibility", "complementarity"] {
+                settings.set(&format!("tolerance.{tolerance}"), "1e-2").expect("a setting");
+            }
+            let report = Solver::sampled(noisy(name, 1e-4), settings).expect("valid").run(&mut quiet);
+            let verdict = report.verdict.expect("judged");
+            println!("{name}, seed {seed}: {} iterations, certified to {:?}", report.iterations, verdict.certified);
+            let exact = exact_at(name, &report.x);
+            assert!(exact.stationarity.max(exact.feasibility) < 1e-2, "{name}: {exact:?}");
+            report.stop
+        });
+        assert!(settled.iter().all(|stop| *stop == Stop::Tolerance), "{name}: {settled:?}");
+    }
+}
+
+#[test]
+fn exact_constraints_hold_all_the_way_under_a_noisy_objective() {
+    for name in ["HS6", "HS7", "HS39", "HS40", "HS77", "HS78"] {
+        let noise = Noise { gradient: 0.3, ..Noise::default() };
+        let noisy = Noisy::new(problem(name), noise).expect("a valid level");
+        let mut most = 0.0f64;
+        let mut watch = |row: &Row, _: &[f64]| {
+            if row.iteration >= 300 {
+                most = most.max(row.feasibility);
+            }
+            ControlFlow::Continue(())
+        };
+        Solver::sampled(noisy, settings(Estimator::Minibatch, 3)).expect("valid").run(&mut watch);
+        println!("{name}: violated by no more than {most:.1e}");
+        assert!(most < 1e-3, "{name}: {most:.1e}");
+    }
+}
+
+#[test]
 fn the_reported_constraints_are_those_that_were_judged() {
     let mut settings = settings(Estimator::Minibatch, 3);
     settings.limits.iterations = 5;

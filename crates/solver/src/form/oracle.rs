@@ -106,6 +106,17 @@ impl<S: SampledProblem> Oracle<S> {
         Ok(f)
     }
 
+    /// Exact constraints at the iterate's variables, and `h` with its slacks, before anything is sampled there.
+    pub fn exact_rows(&mut self, iterate: &mut Iterate, reset: bool) -> Result<(), Trouble> {
+        self.locate(iterate);
+        let Oracle { problem, estimates, .. } = self;
+        let (function, rows) = (Function::Constraints, &mut estimates.constraints.here[0]);
+        problem.constraints(&iterate.user.x, &[], rows).map_err(|failure| trouble(function, failure))?;
+        check(problem.meta(), function, rows)?;
+        self.load_values(&self.estimates.constraints.here[0], iterate, reset);
+        Ok(())
+    }
+
     /// The iterate's variables as the user knows them.
     fn locate(&self, iterate: &mut Iterate) {
         let Iterate { z, user, .. } = iterate;

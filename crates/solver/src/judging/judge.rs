@@ -1,7 +1,7 @@
 //! Judging a noisy run: residuals computed from the running estimates flatter it, so a verdict uses fresh samples.
 //!
-//! The first half of the batches fits multipliers with the right signs; the second half, independent of them, gives the mean and the
-//! spread of `g + J^T y - mu` and of `c` at these multipliers, and with them a confidence bound on each residual.
+//! The first half of the batches, with the estimates of the run, fits multipliers with the right signs; the second half, independent of
+//! them, gives the mean and the spread of `g + J^T y - mu` and of `c` at these multipliers, and with them a confidence bound on each residual.
 
 use std::ops::Range;
 
@@ -27,6 +27,8 @@ pub struct Judge {
     /// One batch of each function, in the user's form.
     batch: [Vec<f64>; 3],
     means: [SampleMean; 3],
+    /// Both halves together, for the estimates of the run.
+    all: [SampleMean; 3],
     error: Vec<f64>,
     errors: SampleMean,
     /// The objective of each batch, where the problem can tell.
@@ -39,6 +41,9 @@ pub struct Judge {
     single: Vec<f64>,
     /// Whether the averages are those of the whole population.
     pub exact: bool,
+    /// Whether the run has not seen these averages yet, and how many draws each of them is from; 0 for what is known exactly.
+    pub fresh: bool,
+    pub drawn: [usize; 3],
     /// The point, with the averages that the latest verdict rests on.
     pub judged: Iterate,
 }
@@ -49,6 +54,7 @@ impl Judge {
             draws: Vec::with_capacity(settings.sampling.judge.samples.min(MOST_RESERVED)),
             batch: lengths.map(|length| vec![0.0; length]),
             means: lengths.map(SampleMean::new),
+            all: lengths.map(SampleMean::new),
             error: vec![0.0; current.n()],
             errors: SampleMean::new(current.n()),
             objective: SampleMean::new(1),
@@ -57,20 +63,18 @@ impl Judge {
             singles: SampleMean::new(lengths[1]),
             single: vec![0.0; lengths[1]],
             exact: false,
+            fresh: false,
+            drawn: [0; 3],
             judged: current.clone(),
         }
     }
 }
 
 impl Judge {
-    /// What the latest verdict rests on, of one function.
-    pub fn average(&self, source: Quantity) -> &[f64] {
-        let [gradient, constraints, jacobian] = &self.means;
-        match source {
-            Quantity::Gradient => &gradient.mean,
-            Quantity::Constraints => &constraints.mean,
-            Quantity::Jacobian => &jacobian.mean,
-        }
+    /// What all samples of the latest verdict say of each function.
+    pub fn averages(&self) -> [&[f64]; 3] {
+        let [gradient, constraints, jacobian] = &self.all;
+        [&gradient.mean, &constraints.mean, &jacobian.mean]
     }
 
     /// How far the averages of the constraints may be off, for samples of a known range; none where it is not known, or where all is exact.
@@ -112,16 +116,20 @@ impl<S: SampledProblem> Solver<S> {
         work.objective.clear();
         work.can_tell = self.oracle.meta().has_objective;
         work.events.clear();
+        work.all.iter_mut().for_each(SampleMean::clear);
         if !self.average(work, (0..first, batches), sizes)? {
             return Ok(None);
         }
-        let error = work.means[2].standard_error().powi(2);
+        let error = self.load_known(work, sizes, (first, batches));
         if self.fit_multipliers(work, error) {
             unusual.insert(Event::Fallback);
         }
         if !self.average(work, (first..batches, batches), sizes)? {
             return Ok(None);
         }
+        work.fresh = true;
+        work.drawn =
+            [0, 1, 2].map(|k| if self.is_whole(Quantity::ALL[k], sizes[k]) { 0 } else { batches * sizes[k].div_ceil(batches) });
         let judged = &mut self.state.progress.judged;
         if work.exact {
             judged.exact += 1;
@@ -154,7 +162,7 @@ impl<S: SampledProblem> Solver<S> {
         };
         let infeasible = slope_noise(slope, residuals.feasibility, both, jacobian_noise);
         let spread = confidence::factor(risk, batches) * work.objective.standard_error();
-        Ok(Some(Verdict {
+        let verdict = Verdict {
             stationarity: Bounded::new(stationarity, factor.above * error, factor.around * error),
             feasibility: Bounded::new(residuals.feasibility, above, below),
             complementarity: Bounded::new(residuals.complementarity, inequalities * above, inequalities * below),
@@ -165,7 +173,9 @@ impl<S: SampledProblem> Solver<S> {
             silent_row: lacking.silent,
             samples: self.oracle.samples().total() - before,
             iteration: self.state.progress.iteration,
-        }))
+            ..Verdict::default()
+        };
+        Ok(Some(verdict.summed_up()))
     }
 
     /// Averages over some of all fresh batches into `means`, and those of `g + J^T y - mu` at the multipliers fitted before.
@@ -179,8 +189,9 @@ impl<S: SampledProblem> Solver<S> {
                 return Ok(false);
             }
             self.sample(work, sizes, (batch, all))?;
-            for (mean, values) in work.means.iter_mut().zip(&work.batch) {
+            for ((mean, all), values) in work.means.iter_mut().zip(&mut work.all).zip(&work.batch) {
                 mean.add(values);
+                all.add(values);
             }
             work.events.add(&work.batch[1]);
             self.oracle.load_derivatives(&work.batch[0], &work.batch[2], &mut work.judged);
@@ -250,6 +261,27 @@ impl<S: SampledProblem> Solver<S> {
             add(1.0 / work.draws.len() as f64, &work.single, &mut work.batch[1]);
         }
         Ok(())
+    }
+
+    /// All that is known before the second half of the batches, for the multipliers: the first half together with the estimates of the run, each
+    /// with the weight of its draws. That these flatter the run is no harm: the second half, which judges, is independent of both. Gives the mean
+    /// square error of the Jacobian.
+    fn load_known(&mut self, work: &mut Judge, sizes: [usize; 3], (first, batches): (usize, usize)) -> f64 {
+        let mut share = 1.0;
+        for (k, source) in Quantity::ALL.into_iter().enumerate() {
+            // What is known exactly is there already.
+            if self.is_whole(source, sizes[k]) {
+                continue;
+            }
+            let estimate = self.oracle.estimates.get(source);
+            share = estimate.worth.share_of(first * sizes[k].div_ceil(batches));
+            for (known, (mean, value)) in work.batch[k].iter_mut().zip(work.means[k].mean.iter().zip(estimate.values())) {
+                *known = value + share * (mean - value);
+            }
+        }
+        self.oracle.load_derivatives(&work.batch[0], &work.batch[2], &mut work.judged);
+        self.oracle.load_values(&work.batch[1], &mut work.judged, true);
+        share * work.means[2].standard_error().powi(2)
     }
 
     fn load_means(&mut self, work: &mut Judge) {

@@ -98,8 +98,9 @@ fn judge_on<S: SampledProblem>(
         silent_row: lacking.silent,
         samples: samples.total(),
         iteration: 0,
+        ..Verdict::default()
     };
-    Ok((verdict, samples))
+    Ok((verdict.summed_up(), samples))
 }
 
 impl Candidate<'_> {

@@ -64,6 +64,13 @@ pub struct Verdict {
     /// The first constraint that never varied, in too few samples to tell that it has no noise.
     #[serde(default)]
     pub silent_row: Option<usize>,
+    /// The least tolerance, the same for all three residuals, that their upper bounds keep: to that the point is certified, whatever was asked for.
+    /// None where few events, or a residual that is no number, leave nothing certain.
+    #[serde(default)]
+    pub certified: Option<f64>,
+    /// The part of these bounds that is noise: from so many samples no smaller tolerance can be certified, at any point.
+    #[serde(default)]
+    pub noise: f64,
     /// Fresh samples of all functions.
     pub samples: u64,
     /// The iteration of the point.
@@ -71,6 +78,17 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// With what follows from its bounds: the tolerance that they certify, and what noise makes of it.
+    pub(crate) fn summed_up(mut self) -> Self {
+        let all = [self.stationarity, self.feasibility, self.complementarity];
+        let most = |part: fn(&Bounded) -> f64| {
+            all.iter().map(part).fold(0.0, |most: f64, one| if one.is_nan() || one > most { one } else { most })
+        };
+        self.certified = Some(most(|one| one.upper)).filter(|upper| upper.is_finite() && !self.few_events);
+        self.noise = Some(most(|one| one.upper - one.value)).filter(|noise| noise.is_finite()).unwrap_or(0.0);
+        self
+    }
+
     /// Whether all three bounds are within the tolerances, and rest on enough events.
     pub fn holds(&self, tolerance: &Tolerance) -> bool {
         !self.few_events && tolerance.is_kkt(&self.upper())
@@ -142,5 +160,27 @@ impl Verdict {
             relative(self.complementarity, tolerance.complementarity),
         ];
         all.into_iter().fold((0.0, 0.0), |worst, one| if one.0 > worst.0 { one } else { worst })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_certifies_the_largest_of_its_bounds() {
+        let mut verdict = Verdict {
+            stationarity: Bounded::new(1e-3, 2e-3, 0.0),
+            feasibility: Bounded::new(0.0, 2.5e-3, 0.0),
+            complementarity: Bounded::new(1e-4, 0.0, 0.0),
+            ..Verdict::default()
+        }
+        .summed_up();
+        assert_eq!((verdict.certified, verdict.noise), (Some(3e-3), 2.5e-3));
+        verdict.few_events = true;
+        assert_eq!(verdict.summed_up().certified, None);
+        verdict.few_events = false;
+        verdict.feasibility = Bounded::new(f64::NAN, 0.0, 0.0);
+        assert_eq!(verdict.summed_up().certified, None);
     }
 }

@@ -4,12 +4,12 @@ use faer::dyn_stack::MemBuffer;
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::cholesky;
-use crate::kernel::vector::dot;
+use crate::kernel::vector::{dot, norm};
 use crate::metric::Curvature;
 
 /// The smallest eigenvalue of `B`, relative to its largest entry.
 const FLATTEST: f64 = 1e-10;
-/// The same where gradients are noisy: a direction that looks flatter may only be one that noise hides, and steps along it would be long.
+/// The most that this becomes under noise.
 const FLATTEST_UNDER_NOISE: f64 = 1e-4;
 
 /// `B` with the memory of its update.
@@ -103,7 +103,6 @@ impl QuasiNewton {
             self.start(sigma);
         }
         let (n, s) = (self.size(), curvature.dz);
-        let flattest = if curvature.noise > 0.0 { FLATTEST_UNDER_NOISE } else { FLATTEST };
         let b = &mut self.learnt.b;
         for (i, bs) in self.bs.iter_mut().enumerate() {
             *bs = dot(&b[i * n..(i + 1) * n], s);
@@ -116,7 +115,11 @@ impl QuasiNewton {
             }
         }
         self.learnt.steps += 1;
-        self.find_delta(flattest);
+        // A direction that looks flatter than what noise makes of a curvature may only be one that noise hides, and steps along it would be
+        // long. Noise that cancels between both ends of a step hides nothing.
+        let hidden = curvature.noise.sqrt() / norm(s);
+        let most = (0..n).fold(0.0f64, |most, i| most.max(self.learnt.b[i * n + i]));
+        self.find_delta((hidden / most).max(FLATTEST).min(FLATTEST_UNDER_NOISE));
     }
 
     /// Finds `delta`: the largest that a few trials give for which `B - delta I` is positive definite.

@@ -54,18 +54,23 @@ impl CommonSamples {
 impl<S: SampledProblem> Solver<S> {
     /// Whether the merit function descends from the current point to the trial point, as (descent-ine) asks, for the very samples that
     /// were taken at both: their noise cancels in the difference. The objective's change is that of the trapezium rule,
-    /// `eta (g + 1/2 dg)^T s`, so that no value of it is needed. True where nothing can be said.
+    /// `(g + 1/2 dg)^T (z' - z)`, so that no value of it is needed. True where nothing can be said.
     pub(crate) fn descends_on_same_draws(&mut self, eta: f64) -> bool {
         let (meta, estimates) = (self.oracle.meta(), &self.oracle.estimates);
         let known = (!meta.has_objective || estimates.gradient.compared) && (meta.m() == 0 || estimates.constraints.compared);
         let wanted = self.settings.sampling.merit_test && !self.state.progress.lipschitz.are_given();
         let (true, Some(noisy)) = (known && wanted, &mut self.noisy) else { return true };
-        let (standard, s, n) = (&self.oracle.standard, &self.steps.tangent.s, self.state.current.n());
-        let (slope, mut bend) = (dot(&self.state.current.g, s), 0.0);
+        let (standard, n) = (&self.oracle.standard, self.state.current.n());
+        let dz = &mut self.steps.search.dz;
+        for (dz, (trial, here)) in dz.iter_mut().zip(self.trial.z.iter().zip(&self.state.current.z)) {
+            *dz = trial - here;
+        }
+        let (slope, mut bend) = (dot(&self.state.current.g[..n], &dz[..n]), 0.0);
         if meta.has_objective {
             standard.gradient(&estimates.gradient.difference, &mut noisy.common.gradient);
-            bend = dot(&noisy.common.gradient[..n], &s[..n]);
+            bend = dot(&noisy.common.gradient[..n], &dz[..n]);
         }
+        let moved = norm(&dz[..n]);
         let mut square = 0.0;
         let mut slacks = standard.slack_rows.iter().enumerate().peekable();
         for (row, &i) in standard.rows.iter().enumerate() {
@@ -81,13 +86,12 @@ impl<S: SampledProblem> Solver<S> {
             square += h * h;
         }
         noisy.common.residual = square.sqrt();
-        let (size, rho) = (self.state.metric.square(s), self.state.progress.rho);
-        let change = eta * (slope + 0.5 * bend) + rho * (square.sqrt() - norm(&self.state.current.h));
-        let moved = eta * norm(&s[..n]);
+        let (size, rho) = (self.state.metric.square(&self.steps.tangent.s), self.state.progress.rho);
+        let change = slope + 0.5 * bend + rho * (square.sqrt() - norm(&self.state.current.h));
         let row_scale = standard.row_scale.iter().fold(0.0f64, |most, scale| most.max(*scale));
         let noise = 0.5 * moved * standard.objective_scale * estimates.gradient.noise_of_difference(moved).sqrt()
             + rho * row_scale * estimates.constraints.noise_of_difference(moved).sqrt();
-        let rounding = ROUNDING * (eta * slope.abs() + rho * (norm(&self.state.current.c) + norm(&self.state.current.h)));
+        let rounding = ROUNDING * (slope.abs() + rho * (norm(&self.state.current.c) + norm(&self.state.current.h)));
         let tau = self.settings.sampling.tau;
         change <= -0.5 * eta * (1.0 - tau) * size + 2.0 * noise + rounding
     }
@@ -118,6 +122,21 @@ impl<S: SampledProblem> Solver<S> {
             0.0
         };
         lasting.max(for_feasibility).max(for_stationarity)
+    }
+
+    /// Where the Jacobian is an estimate, rows that depend on each other differ by its noise alone. Softens the rows of the tangent step by
+    /// that noise, and gives the mean square by which it makes a normal step of length 1 miss: both vanish as the estimate gets better.
+    pub(crate) fn soften_noisy_rows(&mut self) -> f64 {
+        let error = self.oracle.estimates.jacobian.error();
+        let (standard, n) = (&self.oracle.standard, self.state.current.n() as f64);
+        if self.noisy.is_none() || self.state.progress.lipschitz.are_given() {
+            return 0.0;
+        }
+        // (H^-1)_ii is at least 1 / H_ii.
+        let inverse: f64 = standard.units.iter().zip(&self.state.metric.diagonal).map(|(unit, h)| unit * unit / h).sum();
+        self.steps.tangent.soften(error, n / inverse, &standard.row_scale);
+        let mean = |values: &[f64]| values.iter().map(|value| value * value).sum::<f64>() / values.len().max(1) as f64;
+        error / n * mean(&standard.row_scale) * mean(&standard.units)
     }
 
     /// The mean square error of the estimate of the Lagrangian's gradient, in the user's scale.
@@ -165,6 +184,7 @@ impl<S: SampledProblem> Solver<S> {
     pub(crate) fn learn_from_same_draws(&mut self, eta: f64) {
         let (meta, estimates) = (self.oracle.meta(), &self.oracle.estimates);
         let known = (!meta.has_objective || estimates.gradient.compared) && (meta.m() == 0 || estimates.jacobian.compared);
+        let only_repairs = self.only_repairs();
         let (true, Some(noisy)) = (known, &mut self.noisy) else { return };
         let CommonSamples { jacobian, hz, linear, residual, .. } = &mut noisy.common;
         let n = self.state.current.n();
@@ -198,9 +218,10 @@ impl<S: SampledProblem> Solver<S> {
             if !linearised_on_same_draws(estimates) {
                 constraints = dot(&jacobian.values, &jacobian.values).sqrt() / length;
             }
-            jacobian.add_transposed(&self.steps.tangent.lambda, &mut dl[..n]);
+            jacobian.add_transposed(&self.steps.tangent.lambda_at_rest, &mut dl[..n]);
         }
-        let weights = self.steps.tangent.lambda.iter().zip(&standard.row_scale).map(|(lambda, scale)| (lambda * scale).powi(2));
+        let weights =
+            self.steps.tangent.lambda_at_rest.iter().zip(&standard.row_scale).map(|(lambda, scale)| (lambda * scale).powi(2));
         let noise = standard.objective_scale.powi(2) * estimates.gradient.noise_of_difference(length)
             + weights.sum::<f64>() * estimates.jacobian.noise_of_difference(length);
         self.state.metric.apply(dz, hz);
@@ -210,8 +231,10 @@ impl<S: SampledProblem> Solver<S> {
         let h = norm(&self.state.current.h);
         let kept = (h - std::mem::replace(residual, f64::NAN)) / (eta * self.steps.normal.theta * h);
         self.state.progress.lipschitz.trust(self.steps.normal.theta, kept);
-        let factor = self.state.metric.learn(curvature);
-        self.state.progress.lipschitz.rescale(factor);
+        if !only_repairs {
+            let factor = self.state.metric.learn(curvature);
+            self.state.progress.lipschitz.rescale(factor);
+        }
     }
 }
 

@@ -58,10 +58,22 @@ impl EffectiveSamples {
         self.draws = ALL;
     }
 
+    /// So many other draws at the same point join the estimate, which had none of them. Gives their share. As an exact pass they do not count
+    /// for what limits moves.
+    pub fn join(&mut self, draws: usize) -> f64 {
+        let share = self.share_of(draws);
+        self.draws += draws as f64;
+        share
+    }
+
+    /// The share that so many other draws have together with the estimate.
+    pub fn share_of(&self, draws: usize) -> f64 {
+        draws as f64 / (self.draws + draws as f64)
+    }
+
     /// The best momentum for a batch.
     pub fn momentum(&self, batch: usize) -> f64 {
-        let batch = batch as f64;
-        batch / (self.draws + batch)
+        self.share_of(batch)
     }
 
     /// Two halves of a batch, of these sizes, differed by `spread` (square of the norm) at a point, and their differences to a point that
@@ -160,6 +172,15 @@ mod tests {
         // Without the pass it would be worth 1/N = 1/(6 + 2) + 3/16 after the first of them, and so on: that is what limits the next move.
         let running = (0..3).fold(6.0, |n: f64, _| 1.0 / (1.0 / (n + 2.0) + 3.0 / 16.0));
         assert!((worth.reach() - 0.5 * 2.0 / (running * 1.5f64.sqrt())).abs() < 1e-14);
+    }
+
+    #[test]
+    fn other_draws_at_the_same_point_join_with_their_weight() {
+        let mut worth = EffectiveSamples::default();
+        worth.start(6);
+        assert_eq!(worth.join(18), 0.75);
+        assert_eq!((worth.draws, worth.running), (24.0, 6.0));
+        assert_eq!(worth.momentum(8), 0.25);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use tangor_problem::{Access, Draw, Evaluation};
 use crate::noise::effective_samples::EffectiveSamples;
 use crate::noise::random::Stream;
 use crate::noise::schedule::Situation;
-use crate::{Estimation, Estimator, Schedule};
+use crate::{Estimation, Estimator, Momentum, Schedule};
 
 /// The estimate of one function.
 pub struct Estimate {
@@ -212,6 +212,19 @@ impl Estimate {
     pub fn take_exact(&mut self, values: &[f64]) {
         self.values.copy_from_slice(values);
         self.worth.make_exact();
+    }
+
+    /// Whether draws are weighed by what the estimate is worth: then others at the same point can join it.
+    pub fn weighs_draws(&self) -> bool {
+        self.settings.estimator == Estimator::Momentum && self.settings.momentum == Momentum::Adaptive
+    }
+
+    /// The average over so many other draws, at the point of the estimate, joins it.
+    pub fn join(&mut self, average: &[f64], draws: usize) {
+        let share = self.worth.join(draws);
+        for (value, average) in self.values.iter_mut().zip(average) {
+            *value += share * (average - *value);
+        }
     }
 
     /// The estimate from the batch.

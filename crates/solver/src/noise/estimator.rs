@@ -269,6 +269,33 @@ mod tests {
     }
 
     #[test]
+    fn the_samples_of_a_judgement_join_with_the_weight_of_their_draws() {
+        let mut problem = Noisy::new(Bowl(Meta::new("bowl", vec![1.0; 4])), Noise::level(0.1)).expect("a valid level");
+        let sampling = Sampling::default();
+        let mut estimates = Estimates::new(problem.meta(), problem.accesses(), &sampling);
+        let still = Learning {
+            iteration: 0,
+            objective: 1.0,
+            constraints: 1.0,
+            slope: 1.0,
+            moved: 0.0,
+            probe: false,
+            compare: false,
+            again: false,
+        };
+        estimates.refresh(&mut problem, &[1.0; 4], still).expect("defined");
+        estimates.finish(&[1.0; 4]);
+        // The first batch has 16 draws: 48 others make three quarters.
+        let before = estimates.gradient.values().to_vec();
+        assert!(estimates.gradient.weighs_draws());
+        estimates.gradient.join(&[2.0; 4], 48);
+        for (after, before) in estimates.gradient.values().iter().zip(before) {
+            assert!((after - (0.25 * before + 1.5)).abs() < 1e-15);
+        }
+        assert_eq!(estimates.gradient.worth.draws(), 64.0);
+    }
+
+    #[test]
     fn momentum_reaches_the_variance_that_its_recursion_predicts() {
         // With additive noise, error_k = (1 - a) error_{k-1} + a noise_k: the variance tends to a / (2 - a) of that of a sample.
         let (_, sample) = errors(minibatch(1), 0.1);

@@ -1,5 +1,6 @@
 //! Exact passes: where a function is an average over a finite population, all members are evaluated once in a while, and recursive momentum
-//! starts again from there, as in SVRG, SPIDER and PAGE. The values are those of an exact judgement: nothing is evaluated twice.
+//! starts again from there, as in SVRG, SPIDER and PAGE. The values are those of an exact judgement: nothing is evaluated twice. Nor are those
+//! of any other judgement lost: its samples are new ones at the very point of the estimates, which they join.
 
 use tangor_problem::{Access, SampledProblem};
 
@@ -54,18 +55,39 @@ impl<S: SampledProblem> Solver<S> {
             || matters(estimates.constraints.error(), kkt.residuals.feasibility)
     }
 
-    /// Goes on from the averages of an exact judgement in this iteration. False: there was none.
-    pub(crate) fn take_exact_values(&mut self, unusual: &mut Unusual) -> bool {
-        let Some(noisy) = self.noisy.as_mut().filter(|noisy| noisy.judge.exact) else { return false };
-        noisy.judge.exact = false;
-        for source in Quantity::ALL.into_iter().filter(|source| source.is_needed(self.oracle.problem.meta())) {
-            if source.access(self.oracle.problem.accesses()).is_sampled() {
-                self.oracle.estimates.of(source).take_exact(noisy.judge.average(source));
+    /// Goes on from what a judgement in this iteration showed: averages over whole populations take the place of estimates by recursive momentum,
+    /// others join them, each with the weight of its draws. False: there was nothing to take.
+    pub(crate) fn take_judged_values(&mut self, unusual: &mut Unusual) -> bool {
+        let Some(noisy) = self.noisy.as_mut().filter(|noisy| noisy.judge.fresh) else { return false };
+        noisy.judge.fresh = false;
+        let (mut taken, mut least) = (false, usize::MAX);
+        for ((source, average), drawn) in Quantity::ALL.into_iter().zip(noisy.judge.averages()).zip(noisy.judge.drawn) {
+            let estimate = self.oracle.estimates.of(source);
+            if !source.is_needed(self.oracle.problem.meta()) || !estimate.access.is_sampled() {
+                continue;
             }
+            match drawn {
+                0 => estimate.take_exact(average),
+                _ if !estimate.weighs_draws() => continue,
+                drawn => {
+                    estimate.join(average, drawn);
+                    least = least.min(drawn);
+                }
+            }
+            taken = true;
         }
-        self.state.progress.lagrangian.make_exact();
+        if !taken {
+            return false;
+        }
+        if least == usize::MAX {
+            self.state.progress.lagrangian.make_exact();
+        } else {
+            self.state.progress.lagrangian.join(least);
+        }
         self.oracle.load_estimates(&mut self.state.current, self.settings.stepsize.slack_reset);
-        unusual.insert(Event::ExactPass);
+        if std::mem::take(&mut noisy.judge.exact) {
+            unusual.insert(Event::ExactPass);
+        }
         true
     }
 }

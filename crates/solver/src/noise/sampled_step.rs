@@ -137,7 +137,8 @@ impl<S: SampledProblem> Solver<S> {
         loop {
             self.check_limits(eta)?;
             self.place_trial(eta, false);
-            let moved = eta * norm(&self.steps.tangent.s[..self.state.current.n()]);
+            self.repair_exact_rows(eta, unusual)?;
+            let moved = self.distance_to_trial();
             let learning = Learning {
                 iteration: self.state.progress.iteration + 1,
                 objective: self.state.progress.lipschitz.objective,
@@ -175,7 +176,7 @@ impl<S: SampledProblem> Solver<S> {
             self.state.progress.lipschitz.shorten(tau, eta);
         }
         self.learn_from_same_draws(eta);
-        self.learn_noise_of_lagrangian(eta * norm(&self.steps.tangent.s[..self.state.current.n()]));
+        self.learn_noise_of_lagrangian(self.distance_to_trial());
         self.oracle.accept_estimates(&mut self.trial, self.settings.stepsize.slack_reset);
         if self.settings.sampling.average > 0
             && let Some(noisy) = &mut self.noisy

@@ -73,7 +73,7 @@ impl<S: SampledProblem> Solver<S> {
         }
         let (n, columns) = (jacobian.a.n, jacobian.columns());
         let current = Iterate::start(jacobian, &standard, meta.m());
-        let mut metric = if only_repairs(meta, &settings) && problem.accesses().are_exact() {
+        let mut metric = if only_repairs(meta, &settings) {
             CurrentMetric::constant(columns)
         } else {
             let found = settings.stepsize.lipschitz == Lipschitz::Found;
@@ -111,9 +111,6 @@ impl<S: SampledProblem> Solver<S> {
             self.oracle.scale(&mut self.state.current, &units);
         }
         let current = &self.state.current;
-        if self.noisy.is_some() {
-            return Ok(());
-        }
         if !self.only_repairs() && !self.state.progress.lipschitz.are_given() {
             // Before curvature is known, the gradient alone must not ask for a step that is longer than the point itself.
             self.state.metric.start((norm(&current.g) / (1.0 + norm(&current.z))).max(1.0));

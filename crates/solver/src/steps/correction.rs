@@ -1,6 +1,6 @@
 //! Steps along curved constraints: a correction where the curvature spoils a step, a bend where it holds one back.
 
-use tangor_problem::SampledProblem;
+use tangor_problem::{Access, SampledProblem};
 
 use crate::kernel::vector::{dot, norm};
 use crate::solver::Solver;
@@ -48,19 +48,46 @@ impl<S: SampledProblem> Solver<S> {
         Ok(false)
     }
 
-    /// Adds the second-order correction: removes the residual at the end of the step by another short one.
-    pub(super) fn correct(&mut self, eta: f64, unusual: &mut Unusual) {
+    /// Adds the second-order correction: removes the residual at the end of the step by another short one, as far as the softness lets it.
+    pub(super) fn correct(&mut self, eta: f64, softness: f64, unusual: &mut Unusual) {
         let standard = &self.oracle.standard;
         self.steps.bounds.around(&self.trial.z, &standard.lower, &standard.upper);
         // The slacks of the trial may have been reset: what is left of the residual is what must go.
         let local =
             LocalModel { at: &self.state.current, bounds: &self.steps.bounds, metric: &self.state.metric, clock: &self.clock };
         let (y, d) = (&mut self.steps.search.y, &mut self.steps.search.d);
-        self.steps.normal.correction(local, (&self.trial.h, 0.0), y, d, &mut self.steps.projection, unusual);
+        self.steps.normal.correction(local, (&self.trial.h, softness), y, d, &mut self.steps.projection, unusual);
         for i in 0..self.trial.z.len() {
             self.steps.search.d[i] += self.trial.z[i] - (self.state.current.z[i] + eta * self.steps.tangent.s[i]);
         }
         self.place_trial(eta, true);
+    }
+
+    /// Where constraints and Jacobian are exact and the rest is not, every step ends with a correction: constraints cost no samples, and a step
+    /// that is shorter than a full one, because its direction is noisy, would leave them violated. The merit test judges the corrected point.
+    pub(crate) fn repair_exact_rows(&mut self, eta: f64, unusual: &mut Unusual) -> Result<(), Stop> {
+        let accesses = self.oracle.problem.accesses();
+        let exact = accesses.constraints == Access::Exact && accesses.jacobian == Access::Exact;
+        if !exact
+            || self.oracle.meta().m() == 0
+            || !self.settings.stepsize.correction
+            || self.state.progress.lipschitz.are_given()
+        {
+            return Ok(());
+        }
+        let done = self.oracle.exact_rows(&mut self.trial, self.settings.stepsize.slack_reset);
+        if !self.is_defined(done, unusual)? {
+            // The same place has no value for the samples either: they shorten the step.
+            return Ok(());
+        }
+        let n = self.state.current.n();
+        self.correct(eta, self.steps.reckoned * norm(&self.trial.h), unusual);
+        if norm(&self.steps.search.d[..n]) <= LONGEST_BEND * eta * norm(&self.steps.tangent.s[..n]) {
+            unusual.insert(Event::Corrected);
+        } else {
+            self.place_trial(eta, false);
+        }
+        Ok(())
     }
 }
 

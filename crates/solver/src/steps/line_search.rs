@@ -85,7 +85,7 @@ impl<S: SampledProblem> Solver<S> {
             let mut accepted = given || self.trial_merit() <= allowed || self.descends_by_gradients(&line, eta, unusual)?;
             if !accepted && may_correct && self.curvature_is_to_blame(&told, allowed) {
                 may_correct = false;
-                self.correct(eta, unusual);
+                self.correct(eta, 0.0, unusual);
                 accepted = self.evaluate_trial(unusual)? && self.trial_merit() <= allowed;
                 if accepted {
                     unusual.insert(Event::Corrected);
@@ -181,6 +181,12 @@ impl<S: SampledProblem> Solver<S> {
             let z = self.state.current.z[i] + eta * self.steps.tangent.s[i] + correction;
             self.trial.z[i] = z.max(standard.lower[i]).min(standard.upper[i]);
         }
+    }
+
+    /// How far the variables of the trial point are away.
+    pub(crate) fn distance_to_trial(&self) -> f64 {
+        let n = self.state.current.n();
+        self.trial.z[..n].iter().zip(&self.state.current.z).map(|(trial, here)| (trial - here).powi(2)).sum::<f64>().sqrt()
     }
 
     /// False: a function has no value here.

@@ -76,6 +76,7 @@ impl<S: SampledProblem> Solver<S> {
         self.leave_vanishing_rows(unusual);
         self.refresh_hessian(unusual);
         self.state.metric.fill(&self.state.current);
+        let noise = self.soften_noisy_rows();
         let only_repairs = self.only_repairs();
         let local = local_model::LocalModel {
             at: &self.state.current,
@@ -92,7 +93,7 @@ impl<S: SampledProblem> Solver<S> {
         // With constraints alone a step may be as bold as steps like it have earned. With an objective, multipliers would follow what an
         // ill-posed normal step asks for.
         let posed = if only_repairs { self.state.progress.lipschitz.caution() } else { 1.0 };
-        let reckoning = Reckoning { lipschitz: self.steps.reckoned, posed, share };
+        let reckoning = Reckoning { lipschitz: self.steps.reckoned, posed, noise, share };
         let first = self.steps.normal.compute(local, reckoning, settings, own, &mut self.steps.projection, unusual);
         if only_repairs {
             self.steps.tangent.only_repair(&self.steps.normal.u);
@@ -163,7 +164,7 @@ impl<S: SampledProblem> Solver<S> {
 
     /// Whether there are constraints alone: then all is up to the normal step.
     pub(crate) fn only_repairs(&self) -> bool {
-        only_repairs(self.oracle.meta(), &self.settings) && self.noisy.is_none()
+        only_repairs(self.oracle.meta(), &self.settings)
     }
 
     /// The curvature of the Lagrangian along the step that was accepted.

@@ -62,6 +62,8 @@ pub struct Reckoning {
     pub lipschitz: f64,
     /// How much of the softness that keeps the step well posed is wanted.
     pub posed: f64,
+    /// The mean square by which the noise of the Jacobian makes a step of length 1 miss: no row can be told apart below it.
+    pub noise: f64,
     /// The paper's fixed `theta`, if one is wanted.
     pub share: Option<f64>,
 }
@@ -92,7 +94,7 @@ impl NormalStep {
     pub fn compute(
         &mut self,
         local: LocalModel,
-        Reckoning { lipschitz, posed, share }: Reckoning,
+        Reckoning { lipschitz, posed, noise, share }: Reckoning,
         settings: &Normal,
         own: Option<&mut (dyn OwnMapping + '_)>,
         projection: &mut Projection,
@@ -125,7 +127,7 @@ impl NormalStep {
         }
         let smallest = softest(local);
         let majorised = settings.variant == NormalVariant::Majorised;
-        let softness = if majorised { (lipschitz * size).max(posed * smallest) } else { smallest };
+        let softness = if majorised { (lipschitz * size).max(posed * smallest).max(noise) } else { smallest };
         let projected =
             least_squares(local, (1.0, &at.h), softness, &mut self.work, &mut self.y, &mut self.u, projection, unusual);
         at.jacobian.apply(&self.u, &mut self.target);
@@ -264,7 +266,7 @@ mod tests {
         let mut normal = NormalStep::new(place.at.h.len(), 2, &settings);
         normal.compute(
             place.local(),
-            Reckoning { lipschitz, posed: 1.0, share },
+            Reckoning { lipschitz, posed: 1.0, noise: 0.0, share },
             &settings,
             None,
             &mut projection,

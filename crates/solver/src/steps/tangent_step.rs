@@ -48,9 +48,8 @@ impl TangentStep {
 
     /// Softens the rows by the noise in them. `error` is the mean square error of the whole Jacobian, as the user has it, of which every
     /// row has its share. A row with the share `v` adds `v lambda^2` to the mean square error of `g + J^T lambda`, so in a metric with
-    /// the smallest entry `scalar` the dual gets `v lambda^2 / (2 scalar)` more: `kappa = v / scalar`. Rows that depend on each other
-    /// differ by noise alone; without this they would have huge multipliers. A step of a run is not softened: where the metric is small
-    /// its constraints would end up off by `kappa lambda`.
+    /// entries `scalar` the dual gets `v lambda^2 / (2 scalar)` more: `kappa = v / scalar`. Rows that depend on each other
+    /// differ by noise alone; without this they would have huge multipliers, and leave the step no freedom.
     pub fn soften(&mut self, error: f64, scalar: f64, row_scale: &[f64]) {
         let share = error / self.softness.len().max(1) as f64;
         for (softness, scale) in self.softness.iter_mut().zip(row_scale) {
