@@ -101,11 +101,13 @@ fn print_column(out: &mut dyn Write, title: &str, groups: &[(String, &Quality)],
     Ok(())
 }
 
-/// A name of at most so many letters; what is cut off is seen to be.
+/// A name of at most so many letters. It is cut in the middle, and seen to be: names that begin alike often end apart.
 pub fn shortened(name: &str, width: usize) -> String {
-    match name.chars().count() <= width {
+    let (length, start) = (name.chars().count(), width / 2);
+    let end = width.saturating_sub(1 + start);
+    match length <= width {
         true => name.to_string(),
-        false => name.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+        false => name.chars().take(start).chain(['…']).chain(name.chars().skip(length - end)).collect(),
     }
 }
 
@@ -145,6 +147,6 @@ mod tests {
 
     #[test]
     fn what_is_cut_off_is_seen_to_be() {
-        assert_eq!([shortened("abcd", 4), shortened("abcde", 4)], ["abcd", "abc…"]);
+        assert_eq!([shortened("abcd", 4), shortened("abcde", 4), shortened("äbcdéfg", 5)], ["abcd", "ab…e", "äb…fg"]);
     }
 }
