@@ -76,7 +76,7 @@ fn main() -> ExitCode {
 /// What is wrong with the arguments, where the parser of numbers speaks of digits and literals in words for people.
 fn explained(message: &clap::Error) -> String {
     let words = [
-        ("invalid digit found in string", "a whole number that is not negative is expected, as in 100"),
+        ("invalid digit found in string", "a whole number is expected, as in 100, and no negative one"),
         ("cannot parse integer from empty string", "a whole number is expected, as in 100"),
         (" is not in ", " is not from "),
         ("..=", " to "),

@@ -101,11 +101,13 @@ fn print_column(out: &mut dyn Write, title: &str, groups: &[(String, &Quality)],
     Ok(())
 }
 
-/// A name of at most so many letters; what is cut off is seen to be.
+/// A name of at most so many letters. It is cut in the middle, and seen to be: names that begin alike often end apart.
 pub fn shortened(name: &str, width: usize) -> String {
-    match name.chars().count() <= width {
+    let (length, start) = (name.chars().count(), width / 2);
+    let end = width.saturating_sub(1 + start);
+    match length <= width {
         true => name.to_string(),
-        false => name.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+        false => name.chars().take(start).chain(['…']).chain(name.chars().skip(length - end)).collect(),
     }
 }
 
@@ -133,7 +135,7 @@ mod tests {
     fn all_measures_are_shown_however_narrow_the_screen_is() {
         let (large, small) = (quality(7), quality(3));
         let groups = [("Amer-Indian-Eskimo, and others".to_string(), &large), ("b".to_string(), &small)];
-        for (width, tables) in [(60, 3), (80, 3), (120, 1), (20, 8)] {
+        for (width, tables) in [(60, 3), (80, 2), (120, 1), (20, 8)] {
             let mut out = Vec::new();
             print_column(&mut out, "race, test", &groups, width).unwrap();
             let text = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
@@ -145,6 +147,6 @@ mod tests {
 
     #[test]
     fn what_is_cut_off_is_seen_to_be() {
-        assert_eq!([shortened("abcd", 4), shortened("abcde", 4)], ["abcd", "abc…"]);
+        assert_eq!([shortened("abcd", 4), shortened("abcde", 4), shortened("äbcdéfg", 5)], ["abcd", "ab…e", "äb…fg"]);
     }
 }

@@ -40,7 +40,8 @@ impl Constraints<'_> {
         shown.truncate(SHOWN);
         shown.sort_unstable();
         for &k in &shown {
-            let multiplier = self.multipliers.get(k).copied().unwrap_or(0.0);
+            // What rounds to zero has no sign.
+            let multiplier = self.multipliers.get(k).copied().filter(|multiplier| multiplier.abs() >= 5e-5).unwrap_or(0.0);
             let heading = format!("{}: {}, multiplier {multiplier:.4}", plain::name(&all[k].name), bound(&all[k]));
             writeln!(out, "  {}", width::wrapped(&heading, 3))?;
             self.lines(out, "training", &all[k], true)?;

@@ -72,5 +72,5 @@ fn a_negative_number_is_a_wrong_value_and_no_unknown_flag() {
     let message = stderr(&run(&["solve", "HS71", "--starts", "-1"]));
     assert!(message.contains("-1 is not from 1 to 100000"), "{message}");
     let message = stderr(&run(&["solve", "HS71", "--max-iterations", "-1"]));
-    assert!(message.contains("a whole number that is not negative is expected, as in 100"), "{message}");
+    assert!(message.contains("a whole number is expected, as in 100, and no negative one"), "{message}");
 }
