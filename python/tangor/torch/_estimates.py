@@ -84,12 +84,16 @@ class Estimates:
     def gather(self, batch: Batch) -> None:
         """One more batch for the average at the start."""
         self.gathered += 1
-        for mean, part in zip(self.flat.cut(self.derivatives, batch.parts), batch.parts):
-            mean.lerp_(part, 1.0 / self.gathered)
-        self.c += (batch.c - self.c) / self.gathered
+        self.draw_in(batch, batch.size / (self.gradient.draws + batch.size))
         for worth in self.worths():
             worth.start(worth.draws + batch.size)
             worth.batch = batch.size
+
+    def draw_in(self, batch: Batch, share: float) -> None:
+        """The averages come nearer to a batch, by this share of the way: all of it, and what was there is forgotten."""
+        for mean, part in zip(self.flat.cut(self.derivatives, batch.parts), batch.parts):
+            mean.copy_(part) if share == 1.0 else mean.lerp_(part, share)
+        self.c = batch.c.copy() if share == 1.0 else self.c + share * (batch.c - self.c)
 
     def some(self, batch: Batch) -> torch.Tensor:
         """Some columns of all rows."""

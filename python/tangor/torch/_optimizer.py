@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ._batch import Batch, Evaluator
 from ._columns import Columns
 from ._directions import Direction, Warm, find
 from ._estimates import Change, Estimates, Left
+from ._exact_pass import evaluate_all, pays, size_of
 from ._flat import Flat
 from ._limits import read_limits, read_names
 from ._metric import Diagonal
@@ -153,6 +154,25 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
             self._skip()
         return there.told
 
+    def exact_pass(
+        self, loss_and_constraints: Callable[[Any], Any], loader: Iterable[Any], size: Callable[[Any], float] = size_of
+    ) -> tuple[float, np.ndarray]:
+        """Evaluates a whole finite population where the parameters are, and goes on from its averages, which have no noise. Gives loss and
+        constraints of all of it.
+
+        `loss_and_constraints(batch)` returns what a closure does, for each batch of the loader; together they are the population, each member
+        once. `size(batch)` is the number of members in one, by default the length of its first tensor. With several processes each has its own
+        part, in as many batches as the others.
+        """
+        return evaluate_all(self, loss_and_constraints, loader, size)
+
+    def exact_pass_pays(self, population: int, limit: int | None = None) -> bool:
+        """Whether an exact pass over so many members pays now: noise holds the run back, and passes take no more than a tenth of all samples;
+        with a limit on samples there is one more, some steps before its end. Give `samples` to each step, which are counted for this."""
+        if not population > 0:
+            raise ValueError(f"population must be the number of its members, not {population!r}")
+        return pays(self, population, limit)
+
     def _skip(self) -> None:
         """The batch is not taken in."""
         self._progress.skipped += 1
@@ -166,16 +186,25 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         return batch
 
     def _gather(self, batch: Batch) -> None:
-        """The average at the start. Loss and rows with large derivatives there are scaled down."""
+        """The average at the start."""
         if self._estimates.gathered == 0:
-            largest = self._flat.engine.largest(row_maxima(batch.parts))
-            factors = np.clip(100.0 / np.maximum(largest, 1e-300), 1e-8, 1.0)
-            self._objective_scale, self._row_scale = float(factors[0]), factors[1:].copy()
-            self._scaled = self._limits.scaled(self._row_scale)
-            batch.scale(factors)
+            self._scale_to(batch)
         self._progress.loss = batch.loss
         self._estimates.gather(batch)
-        if self._estimates.gathered == self._first_batches and self._estimates.c.size:
+        if self._estimates.gathered == self._first_batches:
+            self._limit_unknown()
+
+    def _scale_to(self, batch: Batch) -> None:
+        """Loss and rows with large derivatives in the first batch are scaled down."""
+        largest = self._flat.engine.largest(row_maxima(batch.parts))
+        factors = np.clip(100.0 / np.maximum(largest, 1e-300), 1e-8, 1.0)
+        self._objective_scale, self._row_scale = float(factors[0]), factors[1:].copy()
+        self._scaled = self._limits.scaled(self._row_scale)
+        batch.scale(factors)
+
+    def _limit_unknown(self) -> None:
+        """What was not measured yet, beside the size of the Jacobian."""
+        if self._estimates.c.size:
             rows = list(self._estimates.derivatives[1:])
             square = float(self._flat.engine.host(dots([(rows, rows)]))[0])
             self._progress.limit_unknown(math.sqrt(square), float(np.linalg.norm(self._scaled.violation(self._estimates.c))))
@@ -336,6 +365,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
             skipped=progress.skipped,
             shortened=progress.shortened,
             inexact=progress.inexact,
+            exact_passes=progress.exact_passes,
             loss=progress.loss / self._objective_scale,
             stationarity=progress.stationarity,
             feasibility=float(np.linalg.norm(self._limits.violation(unscaled))) if progress.iteration else progress.feasibility,

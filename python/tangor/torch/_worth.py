@@ -2,7 +2,7 @@
 
 Recursive momentum has the error `e_k = (1 - a) e_{k-1} + a n_k + d_k`. A batch of `B` samples has `E |n|^2 = S / B`, its difference between
 two points `E |d|^2 = K |x_k - x_{k-1}|^2 / B`. If the estimate is worth `N` samples, the best momentum is `a = B / (N + B)`. Two batches at the
-same two points show `S` and `K`.
+same two points show `S` and `K`. After a pass over a whole population the estimate has no error, `1 / N = 0`, and only moves add to it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from dataclasses import dataclass
 __all__ = ["Worth"]
 
 FORGET = 0.1
+# So many draws are as good as the expectation itself; a number that files know, as infinity is none in some of them.
+ALL = 1e300
 
 
 @dataclass
@@ -20,6 +22,8 @@ class Worth:
     """What one estimate is worth."""
 
     draws: float = 0.0
+    # `N` as it would be without exact passes.
+    running: float = 0.0
     batch: float = 0.0
     spread: float = 0.0
     drift: float = 0.0
@@ -27,7 +31,14 @@ class Worth:
 
     def start(self, batch: float) -> None:
         """Some batches alone."""
-        self.batch = self.draws = batch
+        self.batch = self.draws = self.running = batch
+
+    def take_exact(self, batch: float) -> None:
+        """The estimate is the whole population's average: no draw can add to it until the point moves. Without passes before, it is as if
+        a batch had begun it."""
+        self.draws = ALL
+        if self.running == 0.0:
+            self.running = self.batch = batch
 
     def momentum(self, batch: float) -> float:
         """The best momentum for a batch."""
@@ -55,8 +66,9 @@ class Worth:
         return self.drift / self.spread if self.spread > 0.0 else math.inf
 
     def reach(self) -> float:
-        """How far a point may move without the estimate losing more than a quarter of what the next batch gives."""
-        lost = self.draws * math.sqrt(self._ratio())
+        """How far a point may move without the estimate losing more than a quarter of what the next batch gives. An exact pass does not count:
+        what it gave is there to be spent on moves."""
+        lost = self.running * math.sqrt(self._ratio())
         return 0.5 * self.batch / lost if lost > 0.0 else math.inf
 
     def advance(self, a: float, batch: float, moved: float) -> None:
@@ -64,4 +76,6 @@ class Worth:
         self.batch = batch
         kept = (1.0 - a) ** 2 / self.draws if a < 1.0 else 0.0
         drifted = self._ratio() * moved**2 / batch if moved > 0.0 else 0.0
-        self.draws = 1.0 / (kept + a * a / batch + drifted)
+        lost = kept + a * a / batch + drifted
+        self.draws = min(1.0 / lost, ALL) if lost > 0.0 else ALL
+        self.running = 1.0 / (1.0 / (self.running + batch) + drifted)
