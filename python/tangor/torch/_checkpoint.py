@@ -30,6 +30,7 @@ def save(optimizer: Any) -> dict[str, Any]:
         "seen": None if seen is None else _plain(vars(seen)),
         "squares": metric.squares,
         "metric": [metric.step, metric.scalar, metric.least],
+        "memory": optimizer._memory.save(),
         "base": optimizer._base,
         "multipliers": optimizer._multipliers.tolist(),
         "warm": _plain(vars(optimizer._warm)),
@@ -75,6 +76,7 @@ def load(optimizer: Any, saved: dict[str, Any]) -> None:
     estimates.seen = seen
     metric.squares.copy_(saved["squares"])
     metric.step, metric.scalar, metric.least = saved["metric"]
+    optimizer._memory.load(saved["memory"])
     optimizer._base.copy_(saved["base"])
     optimizer._multipliers = _array(saved["multipliers"])
     optimizer._warm = Warm(**{name: _array(value) for name, value in saved["warm"].items()})

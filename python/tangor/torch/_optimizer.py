@@ -16,8 +16,10 @@ from ._directions import Direction, Warm, find
 from ._estimates import Change, Estimates, Left
 from ._exact_pass import evaluate_all, pays, size_of
 from ._flat import Flat
+from ._limited_memory import LimitedMemory
 from ._limits import read_limits, read_names
 from ._metric import Diagonal
+from ._moves import longest
 from ._products import dots, row_maxima, row_sums
 from ._progress import DESCENT_TAU, Progress
 from ._random import RandomState
@@ -54,6 +56,9 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         Bounds on parameters; a tensor is like its parameter. Give them in a parameter group for parameters of its own.
     first_batches : int
         So many batches are averaged at the start before the first step.
+    memory : int, optional
+        So many of the last steps make a quasi-Newton part of the metric over its diagonal: 20 up to 16,384 parameters and none for more of
+        them unless told otherwise, none where parameters have bounds. Each takes memory of two vectors like the parameters.
     group : torch.distributed.ProcessGroup, optional
         Which processes train together, each with batches of its own; all of them unless told otherwise. Parameters start as those of the
         first. Shards (DTensor) know their own processes.
@@ -72,6 +77,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         lr: float = 1.0,
         weight_decay: float = 0.0,
         first_batches: int = 16,
+        memory: int | None = None,
         group: Any = None,
     ) -> None:
         super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "minimum": minimum, "maximum": maximum})
@@ -79,6 +85,8 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
             raise ValueError(f"constraints must be their number, not {constraints!r}")
         if not (isinstance(first_batches, int) and first_batches >= 1):
             raise ValueError(f"first_batches must be a number of batches, at least 1, not {first_batches!r}")
+        if memory is not None and not (isinstance(memory, int) and memory >= 0):
+            raise ValueError(f"memory must be a number of steps, at least 0, not {memory!r}")
         self._limits = read_limits(constraints, lower, upper)
         self._names = read_names(constraints, names)
         self._first_batches = first_batches
@@ -89,7 +97,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         self._flat.bound([bounds for p, bounds in both if p.requires_grad])
         self._evaluator = Evaluator(self._flat, constraints)
         self._estimates = Estimates(self._flat, constraints)
-        self._metric, self._progress = Diagonal(self._flat), Progress()
+        self._metric, self._memory, self._progress = Diagonal(self._flat), LimitedMemory(self._flat, memory), Progress()
         # The last point, the step, and the change of the Lagrangian's gradient along it.
         self._base, self._s, self._lagrangian = (self._flat.zeros() for _ in range(3))
         self._warm = Warm(np.zeros(constraints), np.zeros(constraints))
@@ -230,7 +238,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
 
     def _find_direction(self) -> Direction:
         estimates, progress = self._estimates, self._progress
-        columns = Columns(self._flat, estimates.derivatives, self._metric, self._base, self._lagrangian)
+        columns = Columns(self._flat, estimates.derivatives, self._metric, self._base, self._lagrangian, self._memory)
         lipschitz, scalar = progress.cautious(), self._metric.scalar
         direction = find(columns, estimates.c, lipschitz, self._scaled, scalar, self._warm, self._s)
         self._multipliers = direction.signed
@@ -247,18 +255,6 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         )
         return direction
 
-    def _sensible_move(self, direction: Direction) -> float:
-        """The longest move that makes sense: where residuals do not stand out from the noise of the estimates, these must get better."""
-        g, c, j = self._estimates.worths()
-
-        def doubt(residual: float, error: float) -> float:
-            return error / (error + residual**2) if error > 0.0 else 1.0
-
-        derivatives = g.error() + float(direction.signed @ direction.signed) * j.error()
-        least = min(doubt(direction.stationarity, derivatives), doubt(float(np.linalg.norm(direction.h)), c.error()))
-        reach = min(worth.reach() for worth in (g, c, j))
-        return reach / math.sqrt(least) if least > 0.0 else math.inf
-
     def _move(
         self,
         evaluate: Callable[[], Batch],
@@ -271,7 +267,9 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         """The parameters move; less far where a function has no value, or where the merit function of the batch does not descend."""
         progress, y = self._progress, direction.multipliers
         self._estimates.seen = None
-        eta = min(progress.stepsize(), self._sensible_move(direction) / max(direction.length, 1e-300)) * share
+        weight, h = float(direction.signed @ direction.signed), float(np.linalg.norm(direction.h))
+        far = longest(self._estimates.worths(), weight, direction.stationarity, h)
+        eta = min(progress.stepsize(), far / max(direction.length, 1e-300)) * share
         left = self._estimates.leave(there, y, along, self._lagrangian, self._is_probe(progress.iteration + 1))
         # Its rows are long: they go before the next ones come.
         there.parts.clear()
@@ -343,6 +341,9 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         ratio = curvature / weighted if weighted > 0.0 else math.inf
         # How the constraints of the batch curve along the step, `|dJ s|`: twice what their linearisation misses.
         self._progress.follow(float(np.linalg.norm(bends[1:])) / (moved * direction.length), ratio)
+        if self._memory.most:
+            inverse = self._metric.inverse(self._flat.zeros())
+            self._memory.learn(direction.s, self._progress.eta, left.lagrangian, inverse, noise)
         self._metric.learn(left.lagrangian, moved**2)
 
     def _trust(self, direction: Direction, residual: float) -> None:
