@@ -52,7 +52,7 @@ def _noise_matters(optimizer: Any) -> bool:
     def matters(error: float, residual: float) -> bool:
         return error > 0.0 and error >= DOUBT * (error + residual**2)
 
-    progress, (g, c, j), y = optimizer._progress, optimizer._estimates.worths(), optimizer._multipliers
+    progress, (g, c, j), y = optimizer._progress, optimizer._estimates.worths_of_step(), optimizer._multipliers
     # Residuals are in the closure's units, errors in those of the run.
     stationarity = progress.stationarity * optimizer._objective_scale
     feasibility = float(np.linalg.norm(optimizer._scaled.violation(optimizer._estimates.c)))
@@ -85,6 +85,7 @@ def evaluate_all(
         else:
             worth.start(total)
             worth.batch = last
+    estimates.lag.bias = 0.0
     estimates.gathered = max(estimates.gathered, optimizer._first_batches)
     progress.exact_passes += 1
     progress.loss = loss

@@ -55,7 +55,7 @@ class LimitedMemory:
     def __init__(self, flat: Flat, most: int | None) -> None:
         self.flat = flat
         # With bounds the kernel wants a diagonal.
-        default = STEPS if flat.whole <= FEW else 0
+        default = min(STEPS, flat.whole) if flat.whole <= FEW else 0
         self.most = 0 if flat.low is not None else default if most is None else most
         self.count = 0
         self.steps, self.changes = flat.zeros(self.most), flat.zeros(self.most)

@@ -35,6 +35,9 @@ PROBE = 10
 COARSE = 4.0
 
 
+RECURSIONS = ("rows", "lagrangian")
+
+
 class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
     """Minimises the expected loss subject to `lower <= E[c] <= upper` and bounds on parameters. There is nothing to tune.
 
@@ -59,6 +62,9 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
     memory : int, optional
         So many of the last steps make a quasi-Newton part of the metric over its diagonal: 20 up to 16,384 parameters and none for more of
         them unless told otherwise, none where parameters have bounds. Each takes memory of two vectors like the parameters.
+    recursion : {"rows", "lagrangian"}
+        What is taken at both ends of a step: all rows of derivatives, or at the old end the gradient of the Lagrangian alone, which makes `2 + m`
+        backward passes of `2 (1 + m)`; the Jacobian is then a plain average.
     group : torch.distributed.ProcessGroup, optional
         Which processes train together, each with batches of its own; all of them unless told otherwise. Parameters start as those of the
         first. Shards (DTensor) know their own processes.
@@ -78,6 +84,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         weight_decay: float = 0.0,
         first_batches: int = 16,
         memory: int | None = None,
+        recursion: str = "rows",
         group: Any = None,
     ) -> None:
         super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "minimum": minimum, "maximum": maximum})
@@ -87,6 +94,8 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
             raise ValueError(f"first_batches must be a number of batches, at least 1, not {first_batches!r}")
         if memory is not None and not (isinstance(memory, int) and memory >= 0):
             raise ValueError(f"memory must be a number of steps, at least 0, not {memory!r}")
+        if recursion not in RECURSIONS:
+            raise ValueError(f"recursion must be 'rows' or 'lagrangian', not {recursion!r}")
         self._limits = read_limits(constraints, lower, upper)
         self._names = read_names(constraints, names)
         self._first_batches = first_batches
@@ -96,7 +105,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         self._flat.engine.agree([p.data for p in self._flat.parameters])
         self._flat.bound([bounds for p, bounds in both if p.requires_grad])
         self._evaluator = Evaluator(self._flat, constraints)
-        self._estimates = Estimates(self._flat, constraints)
+        self._estimates = Estimates(self._flat, constraints, recursion == "lagrangian")
         self._metric, self._memory, self._progress = Diagonal(self._flat), LimitedMemory(self._flat, memory), Progress()
         # The last point, the step, and the change of the Lagrangian's gradient along it.
         self._base, self._s, self._lagrangian = (self._flat.zeros() for _ in range(3))
@@ -139,24 +148,24 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
             raise ValueError(f"samples must be the size of the batch, not {samples!r}")
         random = RandomState(self._flat.device)
 
-        def evaluate() -> Batch:
-            return self._evaluate(closure, size, samples is not None)
+        def evaluate(weights: np.ndarray | None = None) -> Batch:
+            return self._evaluate(closure, size, samples is not None, weights)
 
         past = self._at_last_point(evaluate, random)
-        there = evaluate()
         self._progress.batches += 1
         if self._estimates.gathered < self._first_batches:
+            there = evaluate()
             self._gather(there) if self._evaluator.is_finite(there) else self._skip()
-            return there.told
-        if not there.has_values():
-            self._skip()
             return there.told
         self._flat.read(self._base)
         direction = self._find_direction()
+        # All rows where two batches are compared, now or in the next step.
+        rows = not self._estimates.one_row or past is not None or self._is_probe(self._progress.iteration + 1)
+        there = evaluate(None if rows else np.concatenate([[1.0], direction.multipliers]))
         along = self._evaluator.along(there, direction.s)
         if along is not None:
             if past is not None:
-                self._estimates.compare(there, past)
+                self._estimates.compare(there, past, direction.multipliers)
             self._move(evaluate, random, there, along, direction, share)
         else:
             self._skip()
@@ -186,9 +195,9 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         self._progress.skipped += 1
         self._estimates.seen = None
 
-    def _evaluate(self, closure: Callable[[], Any], size: float, counted: bool) -> Batch:
+    def _evaluate(self, closure: Callable[[], Any], size: float, counted: bool, weights: np.ndarray | None = None) -> Batch:
         factors = np.concatenate([[self._objective_scale], self._row_scale])
-        batch = self._evaluator.evaluate(closure, factors, size)
+        batch = self._evaluator.evaluate(closure, factors, size, weights)
         self._progress.evaluations += 1
         self._progress.samples += round(batch.size) if counted else 0
         return batch
@@ -268,7 +277,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         progress, y = self._progress, direction.multipliers
         self._estimates.seen = None
         weight, h = float(direction.signed @ direction.signed), float(np.linalg.norm(direction.h))
-        far = longest(self._estimates.worths(), weight, direction.stationarity, h)
+        far = longest(self._estimates.worths_of_step(), weight, direction.stationarity, h)
         eta = min(progress.stepsize(), far / max(direction.length, 1e-300)) * share
         left = self._estimates.leave(there, y, along, self._lagrangian, self._is_probe(progress.iteration + 1))
         # Its rows are long: they go before the next ones come.
@@ -283,7 +292,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
             here = evaluate()
             ahead = self._evaluator.along(here, direction.s)
             if ahead is not None:
-                residual, bends = self._residual(here, left), ahead - left.along
+                residual, bends = self._residual(here, left), self._bends(here, left, ahead, direction.multipliers, eta)
                 if attempt >= MOST_ATTEMPTS or self._descends(float(bends[0]), left, direction, eta, residual):
                     break
                 progress.shorten(0.25 * eta / share)
@@ -296,6 +305,16 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
             )
         progress.eta = eta
         self._accept(here, left, bends, direction, residual)
+
+    def _bends(self, here: Batch, left: Left, ahead: np.ndarray, y: np.ndarray, eta: float) -> np.ndarray:
+        """By how much the products of the batch's rows with the step changed. Where only the gradient of its Lagrangian is known at the other end,
+        constraints that are quadratic along the step tell theirs, `2 (J s - dc / eta)`, as far as rounding does not explain it."""
+        if len(left.along) == len(ahead) or eta == 0.0:
+            return ahead - left.along if len(left.along) == len(ahead) else np.zeros_like(ahead)
+        missed = 2.0 * (ahead[1:] - (here.c - left.c) / eta)
+        rounding = COARSE * self._evaluator.eps * (np.abs(here.c) + np.abs(left.c)) / eta
+        rows = np.sign(missed) * np.maximum(np.abs(missed) - rounding, 0.0)
+        return np.concatenate([[ahead[0] + y @ (ahead[1:] - rows) - left.along[0]], rows])
 
     def _residual(self, here: Batch, left: Left) -> float:
         """`|h|` at the end of a step, as its batch has it."""
@@ -333,7 +352,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
 
     def _learn(self, left: Left, change: Change, bends: np.ndarray, direction: Direction, moved: float) -> None:
         """Lipschitz constants and metric, from the change of the batch along the step."""
-        gradient, _, jacobian = self._estimates.worths()
+        gradient, _, jacobian = self._estimates.worths_of_step()
         weights = float(direction.multipliers @ direction.multipliers)
         noise = gradient.noise_of_difference(moved) + weights * jacobian.noise_of_difference(moved)
         curvature = math.sqrt(max(change.lagrangian - noise, (change.along / direction.length) ** 2))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["Worth"]
+__all__ = ["Lag", "Worth"]
 
 FORGET = 0.1
 # So many draws are as good as the expectation itself; a number that files know, as infinity is none in some of them.
@@ -79,3 +79,44 @@ class Worth:
         lost = kept + a * a / batch + drifted
         self.draws = min(1.0 / lost, ALL) if lost > 0.0 else ALL
         self.running = 1.0 / (1.0 / (self.running + batch) + drifted)
+
+
+@dataclass
+class Lag:
+    """A plain average `e_k = (1 - b) e_{k-1} + b new(x_k)` lags behind the point. If it is off by `bias` in the mean, and worth `N` samples beside that,
+    then after a move that changes what it estimates by `L |x_k - x_{k-1}|` the best weight is
+
+        b = A / (A + S / B),     A = (bias + L |x_k - x_{k-1}|)^2 + S / N
+
+    Where there is no noise it is 1."""
+
+    bias: float = 0.0
+    # Of the square of the change for a move of 1, from products of the changes of two batches, whose noise is independent.
+    square: float = 0.0
+    weight: float = 0.0
+
+    def compare(self, product: float, moved: float) -> None:
+        """Changes of two batches along the same move have this product."""
+        if moved > 0.0 and math.isfinite(product):
+            self.square = (1.0 - FORGET) * self.square + product / moved**2
+            self.weight = (1.0 - FORGET) * self.weight + 1.0
+
+    def _ahead(self, moved: float) -> float:
+        rate = math.sqrt(max(self.square, 0.0) / self.weight) if self.weight > 0.0 else 0.0
+        return self.bias + rate * moved
+
+    def share(self, worth: Worth, batch: float, moved: float) -> float:
+        """The best weight of a new batch."""
+        if worth.weight == 0.0 or worth.spread <= 0.0:
+            return 1.0
+        of_batch = worth.spread / worth.weight / batch
+        off = self._ahead(moved) ** 2 + worth.error()
+        return off / (off + of_batch)
+
+    def advance(self, worth: Worth, share: float, batch: float, moved: float) -> None:
+        """A batch was taken in with this weight."""
+        self.bias = (1.0 - share) * self._ahead(moved)
+        worth.batch = batch
+        kept = (1.0 - share) ** 2 / worth.draws if share < 1.0 else 0.0
+        worth.draws = min(1.0 / (kept + share * share / batch), ALL)
+        worth.running = worth.draws
