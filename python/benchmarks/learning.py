@@ -38,6 +38,9 @@ class Ours:
     def step(self, batch):
         before = self.optimizer.report().samples
         self.optimizer.step(lambda: self.task.evaluate(self.x, batch), samples=BATCH)
+        members = self.task.members()
+        if members and self.optimizer.exact_pass_pays(members, self.task.samples):
+            self.optimizer.exact_pass(lambda whole: self.task.evaluate(self.x, whole), [self.task.whole])
         return self.optimizer.report().samples - before
 
 

@@ -30,6 +30,10 @@ class Task:
     def start(self, seed):
         raise NotImplementedError
 
+    def members(self):
+        """How many members the population has; 0 where it has no end."""
+        return len(self.whole[0])
+
     def batches(self, seed):
         """Batches without end."""
         return shuffled(self.whole, torch.Generator().manual_seed(10_000 + seed))
@@ -187,6 +191,9 @@ class Heat(Task):
         second = torch.randn(w * w, generator=generator) / math.sqrt(w)
         zeros, last = torch.zeros(w), torch.randn(w, generator=generator) / math.sqrt(w)
         return torch.cat([first, shifts, second, zeros, last, torch.zeros(1)])
+
+    def members(self):
+        return 0
 
     def batches(self, seed):
         generator = torch.Generator().manual_seed(10_000 + seed)

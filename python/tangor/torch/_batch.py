@@ -37,10 +37,10 @@ class Batch:
         """Whether loss and constraints are finite; where they are, derivatives may still not be."""
         return math.isfinite(self.loss) and bool(np.isfinite(self.c).all())
 
-    def scale(self, factors: np.ndarray) -> None:
-        """Loss and constraints in other units."""
+    def scale(self, factors: np.ndarray, rows: bool = True) -> None:
+        """Loss and constraints in other units, with or without the rows of their derivatives."""
         self.loss, self.c = float(self.loss * factors[0]), self.c * factors[1:]
-        if np.any(factors != 1.0):
+        if rows and np.any(factors != 1.0):
             for part in self.parts:
                 part.mul_(torch.as_tensor(factors, dtype=part.dtype, device=part.device)[:, None])
 
@@ -57,19 +57,33 @@ class Evaluator:
         # Of the numbers that the closure computes with; 0 until it was called.
         self.eps = 0.0
 
-    def evaluate(self, closure: Callable[[], Any], factors: np.ndarray | None, size: float = 1.0) -> Batch:
-        """The closure's batch at the parameters as they are, averaged over all ranks."""
+    def evaluate(
+        self, closure: Callable[[], Any], factors: np.ndarray | None, size: float = 1.0, weights: np.ndarray | None = None
+    ) -> Batch:
+        """The closure's batch at the parameters as they are, averaged over all ranks. With `weights` of loss and constraints, in units of the
+        `factors`, the only row of derivatives is that of their sum."""
         flat = self.flat
         with torch.enable_grad():
             loss, c = self._call(closure)
-            parts = self._derivatives(loss, c)
+            parts = self._derivatives(loss, c) if weights is None else self._of_sum(loss, c, weights if factors is None else weights * factors)
         values = torch.cat([loss.detach().reshape(1), c.detach()]).to(wide(loss))
         values, parts, size = flat.engine.average(values, parts, size)
         told = to_host(values)
         batch = Batch(float(told[0]), told[1:].copy(), parts, size, (values[0].to(loss.dtype), values[1:].to(c.dtype)))
         if factors is not None:
-            batch.scale(factors)
+            batch.scale(factors, rows=weights is None)
         return batch
+
+    def _of_sum(self, loss: torch.Tensor, c: torch.Tensor, weights: np.ndarray) -> list[torch.Tensor]:
+        """One backward pass for a weighted sum."""
+        # Multipliers keep their digits beside short numbers.
+        kind = torch.promote_types(torch.promote_types(loss.dtype, c.dtype), torch.float32)
+        total = loss.to(kind) * float(weights[0]) + c.to(kind) @ torch.as_tensor(weights[1:], dtype=kind, device=c.device)
+        if not total.requires_grad:
+            return [self.flat.zeros(1)]
+        take = self._accumulated if self.flat.engine.by_backward else self._differentiated
+        made = zip(take(total, False), self.flat.sizes)
+        return [self._zeros(size)[:1] if one is None else one.detach().reshape(1, size) for one, size in made]
 
     def _first_call(self, closure: Callable[[], Any]) -> Any:
         with Precision() as precision:

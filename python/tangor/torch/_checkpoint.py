@@ -11,7 +11,7 @@ import torch
 from ._directions import Warm
 from ._estimates import Seen
 from ._progress import Progress
-from ._worth import Worth
+from ._worth import Lag, Worth
 
 __all__ = ["check", "load", "save"]
 
@@ -24,12 +24,15 @@ def save(optimizer: Any) -> dict[str, Any]:
     return {
         "progress": asdict(optimizer._progress),
         "worth": {name: asdict(getattr(estimates, name)) for name in WORTHS},
+        "lag": asdict(estimates.lag),
+        "one_row": estimates.one_row,
         "derivatives": estimates.derivatives,
         "c": estimates.c.tolist(),
         "gathered": estimates.gathered,
         "seen": None if seen is None else _plain(vars(seen)),
         "squares": metric.squares,
         "metric": [metric.step, metric.scalar, metric.least],
+        "memory": optimizer._memory.save(),
         "base": optimizer._base,
         "multipliers": optimizer._multipliers.tolist(),
         "warm": _plain(vars(optimizer._warm)),
@@ -54,6 +57,8 @@ def check(optimizer: Any, saved: dict[str, Any]) -> None:
             f"the state_dict is of {there[1]} parameters and {there[0] - 1} constraints, "
             f"but the optimizer has {wanted[1]} and {wanted[0] - 1}"
         )
+    if saved["one_row"] != optimizer._estimates.one_row:
+        raise ValueError("the state_dict is of a run with another recursion: make the optimizer with the same")
     limits = optimizer._limits
     if saved["limits"] != {"lower": limits.lower.tolist(), "upper": limits.upper.tolist()}:
         raise ValueError("the state_dict is of constraints with other bounds")
@@ -66,6 +71,7 @@ def load(optimizer: Any, saved: dict[str, Any]) -> None:
     optimizer._progress = Progress(**saved["progress"])
     for name in WORTHS:
         setattr(estimates, name, Worth(**saved["worth"][name]))
+    estimates.lag = Lag(**saved["lag"])
     estimates.derivatives.copy_(saved["derivatives"])
     estimates.c, estimates.gathered = _array(saved["c"]), saved["gathered"]
     seen = saved["seen"]
@@ -75,6 +81,7 @@ def load(optimizer: Any, saved: dict[str, Any]) -> None:
     estimates.seen = seen
     metric.squares.copy_(saved["squares"])
     metric.step, metric.scalar, metric.least = saved["metric"]
+    optimizer._memory.load(saved["memory"])
     optimizer._base.copy_(saved["base"])
     optimizer._multipliers = _array(saved["multipliers"])
     optimizer._warm = Warm(**{name: _array(value) for name, value in saved["warm"].items()})

@@ -9,6 +9,7 @@ import torch
 
 from ._flat import Flat
 from ._kernel import ROUNDING, Look
+from ._limited_memory import LimitedMemory, Part
 from ._metric import Diagonal, Uniform
 from ._products import dots, pieces, products, wide
 
@@ -36,12 +37,20 @@ class Columns:
     """Gradient and Jacobian as rows on the device, the metric, and bounds around the parameters, where there are any."""
 
     def __init__(
-        self, flat: Flat, derivatives: torch.Tensor, metric: Diagonal | Uniform, at: torch.Tensor, scratch: torch.Tensor | None = None
+        self,
+        flat: Flat,
+        derivatives: torch.Tensor,
+        metric: Diagonal | Uniform,
+        at: torch.Tensor,
+        scratch: torch.Tensor | None = None,
+        memory: LimitedMemory | None = None,
     ) -> None:
         self.flat, self.derivatives, self.metric, self.at = flat, derivatives, metric, at
         # Memory of a vector that nobody needs meanwhile.
         self.scratch = flat.zeros() if scratch is None else scratch
         self.bounded = flat.low is not None
+        self.memory = memory
+        self.part: Part | None = None
         # Of products of rows, in the precision of the parameters.
         self.rounding = ROUNDING if derivatives.dtype == torch.float64 else SINGLE_ROUNDING
 
@@ -52,7 +61,7 @@ class Columns:
         return low[piece].to(kind) - at, high[piece].to(kind) - at
 
     def products(self) -> tuple[np.ndarray, np.ndarray]:
-        """`(g, A)^T (g, A)` and `(g, A)^T D^-1 (g, A)`."""
+        """`(g, A)^T (g, A)` and `(g, A)^T H^-1 (g, A)`; with bounds `H` is the diagonal."""
         count, inverse = len(self.derivatives), self.metric.inverse(self.scratch)
         total = torch.zeros(2, count, count, dtype=wide(self.derivatives), device=self.flat.device)
         for piece in pieces(self.flat.d):
@@ -60,6 +69,9 @@ class Columns:
             total[0] += products(rows, rows)
             total[1] += products(rows, rows * inverse[piece])
         plain, weighted = self.flat.engine.host(total)
+        self.part = None if self.memory is None else self.memory.part(inverse)
+        if self.part is not None:
+            weighted = weighted + self.part.products(self.derivatives)
         # Rounding must not make it lopsided.
         return plain, 0.5 * (weighted + weighted.T)
 
@@ -108,7 +120,10 @@ class Columns:
     def _free_step(self, coefficients: torch.Tensor, out: torch.Tensor | None) -> Steps:
         """The same without bounds: few passes over whole vectors."""
         v = torch.mv(self.derivatives.T, coefficients, out=out)
-        moved = self.metric.inverse(self.scratch).mul_(v).neg_()
+        moved = self.metric.inverse(self.scratch).mul_(v)
+        if self.part is not None:
+            self.part.add_to(moved, v)
+        moved.neg_()
         sums = dots([([self.derivatives[0]], [moved]), ([v], [moved]), ([moved], [moved]), ([v], [v])])
         slope, square, length, stationarity = (float(one) for one in self.flat.engine.host(sums))
         if out is not None:

@@ -2,7 +2,13 @@
 
     estimate_k = new(x_k) + (1 - a) (estimate_{k-1} - new(x_{k-1}))
 
-Gradient and Jacobian are the rows of one buffer like the parameters.
+Gradient and Jacobian are the rows of one buffer like the parameters. That takes all rows of derivatives at both points. With one row at the old point,
+the gradient of the Lagrangian `l = g + J^T y` for the multipliers `y` of the step, the same holds for `w = g + J^T y` of the estimates, while the
+Jacobian is a plain average, whose weight is chosen by how far it lags behind (`Lag`):
+
+    w_k = l(x_k) + (1 - a) (w_{k-1} - l(x_{k-1})),     J_k = (1 - b) J_{k-1} + b new J(x_k),     g_k = w_k - J_k^T y
+
+An error of the Jacobian then counts only beside a change of the multipliers.
 """
 
 from __future__ import annotations
@@ -15,7 +21,7 @@ import torch
 from ._batch import Batch
 from ._flat import Flat
 from ._products import dots, pieces, wide
-from ._worth import Worth
+from ._worth import Lag, Worth
 
 __all__ = ["Change", "Estimates", "Left", "Seen"]
 
@@ -61,8 +67,11 @@ class Change:
 class Estimates:
     """The estimates, what each of them is worth, and what the last batch showed."""
 
-    def __init__(self, flat: Flat, constraints: int) -> None:
+    def __init__(self, flat: Flat, constraints: int, one_row: bool = False) -> None:
         self.flat = flat
+        # Without constraints the Lagrangian is the loss.
+        self.one_row = one_row and constraints > 0
+        self.lag = Lag()
         self.derivatives = flat.zeros(1 + constraints)
         self.c = np.zeros(constraints)
         self.gathered = 0
@@ -81,15 +90,23 @@ class Estimates:
         """Of gradient, constraints and Jacobian."""
         return self.gradient, self.constraints, self.jacobian
 
+    def worths_of_step(self) -> tuple[Worth, Worth, Worth]:
+        """The same as far as a step depends on them: with one row, the first is that of the Lagrangian's gradient, of which the Jacobian is a part."""
+        return self.gradient, self.constraints, Worth() if self.one_row else self.jacobian
+
     def gather(self, batch: Batch) -> None:
         """One more batch for the average at the start."""
         self.gathered += 1
-        for mean, part in zip(self.flat.cut(self.derivatives, batch.parts), batch.parts):
-            mean.lerp_(part, 1.0 / self.gathered)
-        self.c += (batch.c - self.c) / self.gathered
+        self.draw_in(batch, batch.size / (self.gradient.draws + batch.size))
         for worth in self.worths():
             worth.start(worth.draws + batch.size)
             worth.batch = batch.size
+
+    def draw_in(self, batch: Batch, share: float) -> None:
+        """The averages come nearer to a batch, by this share of the way: all of it, and what was there is forgotten."""
+        for mean, part in zip(self.flat.cut(self.derivatives, batch.parts), batch.parts):
+            mean.copy_(part) if share == 1.0 else mean.lerp_(part, share)
+        self.c = batch.c.copy() if share == 1.0 else self.c + share * (batch.c - self.c)
 
     def some(self, batch: Batch) -> torch.Tensor:
         """Some columns of all rows."""
@@ -110,16 +127,23 @@ class Estimates:
             now = self.some(here)
             self.seen = Seen(now, now - left.some, here.c.copy(), here.c - left.c, moved, here.size)
 
-    def compare(self, there: Batch, past: tuple[torch.Tensor, np.ndarray]) -> None:
+    def compare(self, there: Batch, past: tuple[torch.Tensor, np.ndarray], y: np.ndarray) -> None:
         """A new batch beside the one that was seen at both ends of the last step: how far do two batches differ? `past` are its columns and
-        constraints at the other end."""
+        constraints at the other end, `y` are multipliers."""
         seen = self.seen
         if seen is None:
             return
         now = self.some(there)
-        drift = now - past[0] - seen.change
+        change = now - past[0]
+        differing = [now - seen.here, change - seen.change, now]
         kind = wide(now)
-        sums = [(one.to(kind) ** 2).sum(dim=1) for one in (now - seen.here, drift, now)]
+        if self.one_row:
+            products = (change[1:].to(kind) * seen.change[1:].to(kind)).sum().reshape(1)
+            self.lag.compare(float(self.flat.engine.host(self.factor * products)[0]), seen.moved)
+            weights = self.flat.tensor(y)
+            for rows in differing:
+                rows[0] += weights @ rows[1:]
+        sums = [(one.to(kind) ** 2).sum(dim=1) for one in differing]
         spread, drifts, squares = self.flat.engine.host(self.factor * torch.stack(sums))
         c_spread, c_drift = there.c - seen.c_here, there.c - past[1] - seen.c_change
         sizes = (there.size, seen.size)
@@ -137,16 +161,20 @@ class Estimates:
     def leave(self, batch: Batch, y: np.ndarray, along: np.ndarray, lagrangian: torch.Tensor, wanted: bool) -> Left:
         """Takes a batch out of the estimates at the point that a step leaves, `estimate <- (1 - a) (estimate - new)`, so that its rows need
         not stay. `y` are multipliers, `along` are the products of its rows with the step, `lagrangian` is memory, and
-        some columns are `wanted` for a comparison."""
+        some columns are `wanted` for a comparison. With one row, only the gradient of its Lagrangian is kept."""
         kept = [1.0 - worth.momentum(batch.size) for worth in self.worths()]
         factors = self.flat.tensor([kept[0]] + [kept[2]] * len(y))[:, None]
         coefficients, cut, parts = self.flat.tensor(np.concatenate([[1.0], y])), self.flat.cut, batch.parts
         for estimate, part, combined in zip(cut(self.derivatives, parts), parts, cut(lagrangian, parts)):
+            if len(part) == 1 < len(coefficients):
+                combined.copy_(part[0])
+                continue
             # Some columns at a time, which stay in the cache meanwhile.
             for piece in pieces(part.shape[1]):
                 rows = part[:, piece]
                 torch.mv(rows.T, coefficients, out=combined[piece])
-                estimate[:, piece].sub_(rows).mul_(factors)
+                if not self.one_row:
+                    estimate[:, piece].sub_(rows).mul_(factors)
         left = Left(batch.c, self.c, batch.size, along, lagrangian, self.some(batch) if wanted else None)
         self.c = kept[1] * (self.c - batch.c)
         return left
@@ -155,14 +183,26 @@ class Estimates:
         """Takes the batch in at the new point, and tells how it changed on the way there; `left.lagrangian` becomes the change of its
         Lagrangian's gradient."""
         a = [worth.momentum(batch.size) for worth in self.worths()]
+        b = self.lag.share(self.jacobian, batch.size, moved)
         coefficients, cut, parts = self.flat.tensor(np.concatenate([[1.0], y])), self.flat.cut, batch.parts
         for estimate, part, change in zip(cut(self.derivatives, parts), parts, cut(left.lagrangian, parts)):
             for piece in pieces(part.shape[1]):
-                rows = part[:, piece]
-                estimate[:, piece].add_(rows)
-                torch.sub(torch.mv(rows.T, coefficients), change[piece], out=change[piece])
+                rows, mine = part[:, piece], estimate[:, piece]
+                new = torch.mv(rows.T, coefficients)
+                torch.sub(new, change[piece], out=change[piece])
+                if self.one_row:
+                    # g_k = (1 - b) g_{k-1} + b new g + (1 - a) dl + (b - a) (w_{k-1} - l(x_k))
+                    off = torch.mv(mine.T, coefficients).sub_(new)
+                    mine.lerp_(rows, b)
+                    mine[0].add_(change[piece], alpha=1.0 - a[0]).add_(off, alpha=b - a[0])
+                else:
+                    mine.add_(rows)
         self.c = self.c + batch.c
-        for worth, momentum in zip(self.worths(), a):
-            worth.advance(momentum, batch.size, moved)
+        self.gradient.advance(a[0], batch.size, moved)
+        self.constraints.advance(a[1], batch.size, moved)
+        if self.one_row:
+            self.lag.advance(self.jacobian, b, batch.size, moved)
+        else:
+            self.jacobian.advance(a[2], batch.size, moved)
         numbers = self.flat.engine.host(dots([([left.lagrangian], [left.lagrangian]), ([left.lagrangian], [s])]))
         return Change(float(numbers[0]), float(numbers[1]))

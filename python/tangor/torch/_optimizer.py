@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,12 @@ from ._batch import Batch, Evaluator
 from ._columns import Columns
 from ._directions import Direction, Warm, find
 from ._estimates import Change, Estimates, Left
+from ._exact_pass import evaluate_all, pays, size_of
 from ._flat import Flat
+from ._limited_memory import LimitedMemory
 from ._limits import read_limits, read_names
 from ._metric import Diagonal
+from ._moves import longest
 from ._products import dots, row_maxima, row_sums
 from ._progress import DESCENT_TAU, Progress
 from ._random import RandomState
@@ -30,6 +33,9 @@ MOST_ATTEMPTS = 12
 PROBE = 10
 # Rounding of a batch's values, relative to what they are made of, in units of the closure's own precision.
 COARSE = 4.0
+
+
+RECURSIONS = ("rows", "lagrangian")
 
 
 class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
@@ -53,6 +59,12 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         Bounds on parameters; a tensor is like its parameter. Give them in a parameter group for parameters of its own.
     first_batches : int
         So many batches are averaged at the start before the first step.
+    memory : int, optional
+        So many of the last steps make a quasi-Newton part of the metric over its diagonal: 20 up to 16,384 parameters and none for more of
+        them unless told otherwise, none where parameters have bounds. Each takes memory of two vectors like the parameters.
+    recursion : {"rows", "lagrangian"}
+        What is taken at both ends of a step: all rows of derivatives, or at the old end the gradient of the Lagrangian alone, which makes `2 + m`
+        backward passes of `2 (1 + m)`; the Jacobian is then a plain average.
     group : torch.distributed.ProcessGroup, optional
         Which processes train together, each with batches of its own; all of them unless told otherwise. Parameters start as those of the
         first. Shards (DTensor) know their own processes.
@@ -71,6 +83,8 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         lr: float = 1.0,
         weight_decay: float = 0.0,
         first_batches: int = 16,
+        memory: int | None = None,
+        recursion: str = "rows",
         group: Any = None,
     ) -> None:
         super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "minimum": minimum, "maximum": maximum})
@@ -78,6 +92,10 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
             raise ValueError(f"constraints must be their number, not {constraints!r}")
         if not (isinstance(first_batches, int) and first_batches >= 1):
             raise ValueError(f"first_batches must be a number of batches, at least 1, not {first_batches!r}")
+        if memory is not None and not (isinstance(memory, int) and memory >= 0):
+            raise ValueError(f"memory must be a number of steps, at least 0, not {memory!r}")
+        if recursion not in RECURSIONS:
+            raise ValueError(f"recursion must be 'rows' or 'lagrangian', not {recursion!r}")
         self._limits = read_limits(constraints, lower, upper)
         self._names = read_names(constraints, names)
         self._first_batches = first_batches
@@ -87,8 +105,8 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         self._flat.engine.agree([p.data for p in self._flat.parameters])
         self._flat.bound([bounds for p, bounds in both if p.requires_grad])
         self._evaluator = Evaluator(self._flat, constraints)
-        self._estimates = Estimates(self._flat, constraints)
-        self._metric, self._progress = Diagonal(self._flat), Progress()
+        self._estimates = Estimates(self._flat, constraints, recursion == "lagrangian")
+        self._metric, self._memory, self._progress = Diagonal(self._flat), LimitedMemory(self._flat, memory), Progress()
         # The last point, the step, and the change of the Lagrangian's gradient along it.
         self._base, self._s, self._lagrangian = (self._flat.zeros() for _ in range(3))
         self._warm = Warm(np.zeros(constraints), np.zeros(constraints))
@@ -130,52 +148,80 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
             raise ValueError(f"samples must be the size of the batch, not {samples!r}")
         random = RandomState(self._flat.device)
 
-        def evaluate() -> Batch:
-            return self._evaluate(closure, size, samples is not None)
+        def evaluate(weights: np.ndarray | None = None) -> Batch:
+            return self._evaluate(closure, size, samples is not None, weights)
 
         past = self._at_last_point(evaluate, random)
-        there = evaluate()
         self._progress.batches += 1
         if self._estimates.gathered < self._first_batches:
+            there = evaluate()
             self._gather(there) if self._evaluator.is_finite(there) else self._skip()
-            return there.told
-        if not there.has_values():
-            self._skip()
             return there.told
         self._flat.read(self._base)
         direction = self._find_direction()
+        # All rows where two batches are compared, now or in the next step.
+        rows = not self._estimates.one_row or past is not None or self._is_probe(self._progress.iteration + 1)
+        there = evaluate(None if rows else np.concatenate([[1.0], direction.multipliers]))
         along = self._evaluator.along(there, direction.s)
         if along is not None:
             if past is not None:
-                self._estimates.compare(there, past)
+                self._estimates.compare(there, past, direction.multipliers)
             self._move(evaluate, random, there, along, direction, share)
         else:
             self._skip()
         return there.told
+
+    def exact_pass(
+        self, loss_and_constraints: Callable[[Any], Any], loader: Iterable[Any], size: Callable[[Any], float] = size_of
+    ) -> tuple[float, np.ndarray]:
+        """Evaluates a whole finite population where the parameters are, and goes on from its averages, which have no noise. Gives loss and
+        constraints of all of it.
+
+        `loss_and_constraints(batch)` returns what a closure does, for each batch of the loader; together they are the population, each member
+        once. `size(batch)` is the number of members in one, by default the length of its first tensor. With several processes each has its own
+        part, in as many batches as the others.
+        """
+        return evaluate_all(self, loss_and_constraints, loader, size)
+
+    def exact_pass_pays(self, population: int, limit: int | None = None) -> bool:
+        """Whether an exact pass over so many members pays now: noise holds the run back, and passes take no more than a tenth of all samples;
+        with a limit on samples there is one more, some steps before its end. Give `samples` to each step, which are counted for this."""
+        if not population > 0:
+            raise ValueError(f"population must be the number of its members, not {population!r}")
+        return pays(self, population, limit)
 
     def _skip(self) -> None:
         """The batch is not taken in."""
         self._progress.skipped += 1
         self._estimates.seen = None
 
-    def _evaluate(self, closure: Callable[[], Any], size: float, counted: bool) -> Batch:
+    def _evaluate(self, closure: Callable[[], Any], size: float, counted: bool, weights: np.ndarray | None = None) -> Batch:
         factors = np.concatenate([[self._objective_scale], self._row_scale])
-        batch = self._evaluator.evaluate(closure, factors, size)
+        batch = self._evaluator.evaluate(closure, factors, size, weights)
         self._progress.evaluations += 1
         self._progress.samples += round(batch.size) if counted else 0
         return batch
 
     def _gather(self, batch: Batch) -> None:
-        """The average at the start. Loss and rows with large derivatives there are scaled down."""
+        """The average at the start."""
         if self._estimates.gathered == 0:
-            largest = self._flat.engine.largest(row_maxima(batch.parts))
-            factors = np.clip(100.0 / np.maximum(largest, 1e-300), 1e-8, 1.0)
-            self._objective_scale, self._row_scale = float(factors[0]), factors[1:].copy()
-            self._scaled = self._limits.scaled(self._row_scale)
-            batch.scale(factors)
+            self._scale_to(batch)
         self._progress.loss = batch.loss
         self._estimates.gather(batch)
-        if self._estimates.gathered == self._first_batches and self._estimates.c.size:
+        if self._estimates.gathered == self._first_batches:
+            self._limit_unknown()
+
+    def _scale_to(self, batch: Batch) -> None:
+        """Loss and rows with large derivatives in the first batch are scaled down."""
+        largest = self._flat.engine.largest(row_maxima(batch.parts))
+        factors = np.clip(100.0 / np.maximum(largest, 1e-300), 1e-8, 1.0)
+        self._objective_scale, self._row_scale = float(factors[0]), factors[1:].copy()
+        self._scaled = self._limits.scaled(self._row_scale)
+        batch.scale(factors)
+
+    def _limit_unknown(self) -> None:
+        """What was not measured yet, beside the size of the Jacobian."""
+        if self._estimates.c.size:
             rows = list(self._estimates.derivatives[1:])
             square = float(self._flat.engine.host(dots([(rows, rows)]))[0])
             self._progress.limit_unknown(math.sqrt(square), float(np.linalg.norm(self._scaled.violation(self._estimates.c))))
@@ -201,7 +247,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
 
     def _find_direction(self) -> Direction:
         estimates, progress = self._estimates, self._progress
-        columns = Columns(self._flat, estimates.derivatives, self._metric, self._base, self._lagrangian)
+        columns = Columns(self._flat, estimates.derivatives, self._metric, self._base, self._lagrangian, self._memory)
         lipschitz, scalar = progress.cautious(), self._metric.scalar
         direction = find(columns, estimates.c, lipschitz, self._scaled, scalar, self._warm, self._s)
         self._multipliers = direction.signed
@@ -218,18 +264,6 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         )
         return direction
 
-    def _sensible_move(self, direction: Direction) -> float:
-        """The longest move that makes sense: where residuals do not stand out from the noise of the estimates, these must get better."""
-        g, c, j = self._estimates.worths()
-
-        def doubt(residual: float, error: float) -> float:
-            return error / (error + residual**2) if error > 0.0 else 1.0
-
-        derivatives = g.error() + float(direction.signed @ direction.signed) * j.error()
-        least = min(doubt(direction.stationarity, derivatives), doubt(float(np.linalg.norm(direction.h)), c.error()))
-        reach = min(worth.reach() for worth in (g, c, j))
-        return reach / math.sqrt(least) if least > 0.0 else math.inf
-
     def _move(
         self,
         evaluate: Callable[[], Batch],
@@ -242,7 +276,9 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         """The parameters move; less far where a function has no value, or where the merit function of the batch does not descend."""
         progress, y = self._progress, direction.multipliers
         self._estimates.seen = None
-        eta = min(progress.stepsize(), self._sensible_move(direction) / max(direction.length, 1e-300)) * share
+        weight, h = float(direction.signed @ direction.signed), float(np.linalg.norm(direction.h))
+        far = longest(self._estimates.worths_of_step(), weight, direction.stationarity, h)
+        eta = min(progress.stepsize(), far / max(direction.length, 1e-300)) * share
         left = self._estimates.leave(there, y, along, self._lagrangian, self._is_probe(progress.iteration + 1))
         # Its rows are long: they go before the next ones come.
         there.parts.clear()
@@ -256,7 +292,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
             here = evaluate()
             ahead = self._evaluator.along(here, direction.s)
             if ahead is not None:
-                residual, bends = self._residual(here, left), ahead - left.along
+                residual, bends = self._residual(here, left), self._bends(here, left, ahead, direction.multipliers, eta)
                 if attempt >= MOST_ATTEMPTS or self._descends(float(bends[0]), left, direction, eta, residual):
                     break
                 progress.shorten(0.25 * eta / share)
@@ -269,6 +305,16 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
             )
         progress.eta = eta
         self._accept(here, left, bends, direction, residual)
+
+    def _bends(self, here: Batch, left: Left, ahead: np.ndarray, y: np.ndarray, eta: float) -> np.ndarray:
+        """By how much the products of the batch's rows with the step changed. Where only the gradient of its Lagrangian is known at the other end,
+        constraints that are quadratic along the step tell theirs, `2 (J s - dc / eta)`, as far as rounding does not explain it."""
+        if len(left.along) == len(ahead) or eta == 0.0:
+            return ahead - left.along if len(left.along) == len(ahead) else np.zeros_like(ahead)
+        missed = 2.0 * (ahead[1:] - (here.c - left.c) / eta)
+        rounding = COARSE * self._evaluator.eps * (np.abs(here.c) + np.abs(left.c)) / eta
+        rows = np.sign(missed) * np.maximum(np.abs(missed) - rounding, 0.0)
+        return np.concatenate([[ahead[0] + y @ (ahead[1:] - rows) - left.along[0]], rows])
 
     def _residual(self, here: Batch, left: Left) -> float:
         """`|h|` at the end of a step, as its batch has it."""
@@ -306,7 +352,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
 
     def _learn(self, left: Left, change: Change, bends: np.ndarray, direction: Direction, moved: float) -> None:
         """Lipschitz constants and metric, from the change of the batch along the step."""
-        gradient, _, jacobian = self._estimates.worths()
+        gradient, _, jacobian = self._estimates.worths_of_step()
         weights = float(direction.multipliers @ direction.multipliers)
         noise = gradient.noise_of_difference(moved) + weights * jacobian.noise_of_difference(moved)
         curvature = math.sqrt(max(change.lagrangian - noise, (change.along / direction.length) ** 2))
@@ -314,6 +360,9 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         ratio = curvature / weighted if weighted > 0.0 else math.inf
         # How the constraints of the batch curve along the step, `|dJ s|`: twice what their linearisation misses.
         self._progress.follow(float(np.linalg.norm(bends[1:])) / (moved * direction.length), ratio)
+        if self._memory.most:
+            inverse = self._metric.inverse(self._flat.zeros())
+            self._memory.learn(direction.s, self._progress.eta, left.lagrangian, inverse, noise)
         self._metric.learn(left.lagrangian, moved**2)
 
     def _trust(self, direction: Direction, residual: float) -> None:
@@ -336,6 +385,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
             skipped=progress.skipped,
             shortened=progress.shortened,
             inexact=progress.inexact,
+            exact_passes=progress.exact_passes,
             loss=progress.loss / self._objective_scale,
             stationarity=progress.stationarity,
             feasibility=float(np.linalg.norm(self._limits.violation(unscaled))) if progress.iteration else progress.feasibility,

@@ -29,6 +29,7 @@ class Progress:
     skipped: int = 0
     shortened: int = 0
     inexact: int = 0
+    exact_passes: int = 0
     rho: float = RHO0
     eta: float = 0.0
     theta: float = 1.0

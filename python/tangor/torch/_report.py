@@ -18,6 +18,7 @@ class Report:
     skipped: int
     shortened: int
     inexact: int
+    exact_passes: int
     loss: float
     stationarity: float
     feasibility: float

@@ -2,7 +2,7 @@
 
 Recursive momentum has the error `e_k = (1 - a) e_{k-1} + a n_k + d_k`. A batch of `B` samples has `E |n|^2 = S / B`, its difference between
 two points `E |d|^2 = K |x_k - x_{k-1}|^2 / B`. If the estimate is worth `N` samples, the best momentum is `a = B / (N + B)`. Two batches at the
-same two points show `S` and `K`.
+same two points show `S` and `K`. After a pass over a whole population the estimate has no error, `1 / N = 0`, and only moves add to it.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["Worth"]
+__all__ = ["Lag", "Worth"]
 
 FORGET = 0.1
+# So many draws are as good as the expectation itself; a number that files know, as infinity is none in some of them.
+ALL = 1e300
 
 
 @dataclass
@@ -20,6 +22,8 @@ class Worth:
     """What one estimate is worth."""
 
     draws: float = 0.0
+    # `N` as it would be without exact passes.
+    running: float = 0.0
     batch: float = 0.0
     spread: float = 0.0
     drift: float = 0.0
@@ -27,7 +31,14 @@ class Worth:
 
     def start(self, batch: float) -> None:
         """Some batches alone."""
-        self.batch = self.draws = batch
+        self.batch = self.draws = self.running = batch
+
+    def take_exact(self, batch: float) -> None:
+        """The estimate is the whole population's average: no draw can add to it until the point moves. Without passes before, it is as if
+        a batch had begun it."""
+        self.draws = ALL
+        if self.running == 0.0:
+            self.running = self.batch = batch
 
     def momentum(self, batch: float) -> float:
         """The best momentum for a batch."""
@@ -55,8 +66,9 @@ class Worth:
         return self.drift / self.spread if self.spread > 0.0 else math.inf
 
     def reach(self) -> float:
-        """How far a point may move without the estimate losing more than a quarter of what the next batch gives."""
-        lost = self.draws * math.sqrt(self._ratio())
+        """How far a point may move without the estimate losing more than a quarter of what the next batch gives. An exact pass does not count:
+        what it gave is there to be spent on moves."""
+        lost = self.running * math.sqrt(self._ratio())
         return 0.5 * self.batch / lost if lost > 0.0 else math.inf
 
     def advance(self, a: float, batch: float, moved: float) -> None:
@@ -64,4 +76,47 @@ class Worth:
         self.batch = batch
         kept = (1.0 - a) ** 2 / self.draws if a < 1.0 else 0.0
         drifted = self._ratio() * moved**2 / batch if moved > 0.0 else 0.0
-        self.draws = 1.0 / (kept + a * a / batch + drifted)
+        lost = kept + a * a / batch + drifted
+        self.draws = min(1.0 / lost, ALL) if lost > 0.0 else ALL
+        self.running = 1.0 / (1.0 / (self.running + batch) + drifted)
+
+
+@dataclass
+class Lag:
+    """A plain average `e_k = (1 - b) e_{k-1} + b new(x_k)` lags behind the point. If it is off by `bias` in the mean, and worth `N` samples beside that,
+    then after a move that changes what it estimates by `L |x_k - x_{k-1}|` the best weight is
+
+        b = A / (A + S / B),     A = (bias + L |x_k - x_{k-1}|)^2 + S / N
+
+    Where there is no noise it is 1."""
+
+    bias: float = 0.0
+    # Of the square of the change for a move of 1, from products of the changes of two batches, whose noise is independent.
+    square: float = 0.0
+    weight: float = 0.0
+
+    def compare(self, product: float, moved: float) -> None:
+        """Changes of two batches along the same move have this product."""
+        if moved > 0.0 and math.isfinite(product):
+            self.square = (1.0 - FORGET) * self.square + product / moved**2
+            self.weight = (1.0 - FORGET) * self.weight + 1.0
+
+    def _ahead(self, moved: float) -> float:
+        rate = math.sqrt(max(self.square, 0.0) / self.weight) if self.weight > 0.0 else 0.0
+        return self.bias + rate * moved
+
+    def share(self, worth: Worth, batch: float, moved: float) -> float:
+        """The best weight of a new batch."""
+        if worth.weight == 0.0 or worth.spread <= 0.0:
+            return 1.0
+        of_batch = worth.spread / worth.weight / batch
+        off = self._ahead(moved) ** 2 + worth.error()
+        return off / (off + of_batch)
+
+    def advance(self, worth: Worth, share: float, batch: float, moved: float) -> None:
+        """A batch was taken in with this weight."""
+        self.bias = (1.0 - share) * self._ahead(moved)
+        worth.batch = batch
+        kept = (1.0 - share) ** 2 / worth.draws if share < 1.0 else 0.0
+        worth.draws = min(1.0 / (kept + share * share / batch), ALL)
+        worth.running = worth.draws

@@ -1,0 +1,118 @@
+"""A part of low rank over the diagonal metric, from the last steps `s` and the changes `y` of the Lagrangian's gradient along them.
+
+BFGS updates of `D`, in the compact form of the inverse (Byrd, Nocedal and Schnabel 1994): with steps and changes as rows of `S` and `Y`, `R` the upper
+triangle of `S Y^T` and `E` its diagonal,
+
+    H^-1 = D^-1 + W^T M W,     W = (S, Y D^-1),     M = ( R^-T (E + Y D^-1 Y^T) R^-1   -R^-T )
+                                                        ( -R^-1                          0   )
+
+Rows of length d stay on the device; only products of them go to the host.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.linalg import solve_triangular
+
+from ._flat import Flat
+from ._products import dots, products
+
+__all__ = ["LimitedMemory", "Part"]
+
+# Up to so many parameters this many steps are kept, by default; with more of them none: memory and time go into the rows of derivatives.
+FEW, STEPS = 16_384, 20
+# A step of which noise explains more than the rest of this share of what it shows beyond its own curvature is not kept.
+CLEAREST = 0.5
+# Powell's damping: the least curvature along a step, relative to that of the metric.
+DAMPED = 0.2
+# The least square of the cosine between `D^1/2 s` and `D^-1/2 y`: below it the smallest eigenvalue of the metric would fall far.
+STRAIGHTEST = 0.05
+
+
+class Part:
+    """`W^T M W` for one diagonal."""
+
+    def __init__(self, flat: Flat, basis: torch.Tensor, middle: np.ndarray) -> None:
+        self.flat, self.basis, self.middle = flat, basis, middle
+
+    def products(self, rows: torch.Tensor) -> np.ndarray:
+        """`rows W^T M W rows^T`"""
+        seen = self.flat.engine.host(products(rows, self.basis))
+        return seen @ self.middle @ seen.T  # type: ignore[no-any-return]
+
+    def add_to(self, moved: torch.Tensor, v: torch.Tensor) -> None:
+        """`moved + W^T M W v`"""
+        seen = self.flat.engine.host(products(self.basis, v[None]))[:, 0]
+        moved.add_(torch.mv(self.basis.T, self.flat.tensor(self.middle @ seen)))
+
+
+class LimitedMemory:
+    """Steps and changes, the latest last; each scaled so that `s^T y = 1`."""
+
+    def __init__(self, flat: Flat, most: int | None) -> None:
+        self.flat = flat
+        # With bounds the kernel wants a diagonal.
+        default = min(STEPS, flat.whole) if flat.whole <= FEW else 0
+        self.most = 0 if flat.low is not None else default if most is None else most
+        self.count = 0
+        self.steps, self.changes = flat.zeros(self.most), flat.zeros(self.most)
+
+    def part(self, inverse: torch.Tensor) -> Part | None:
+        """The part over the diagonal whose inverse this is; None: there is none yet."""
+        if self.count == 0:
+            return None
+        s, y = self.steps[: self.count], self.changes[: self.count]
+        weighted = y * inverse
+        both = self.flat.engine.host(torch.stack([products(s, y), products(y, weighted)]))
+        upper, eye, zero = np.triu(both[0]), np.eye(self.count), np.zeros((self.count, self.count))
+        inner = solve_triangular(upper, eye)
+        first = inner.T @ (np.diag(np.diag(upper)) + 0.5 * (both[1] + both[1].T)) @ inner
+        return Part(self.flat, torch.cat([s, weighted]), np.block([[first, -inner.T], [-inner, zero]]))
+
+    def learn(self, s: torch.Tensor, eta: float, change: torch.Tensor, inverse: torch.Tensor, noise: float) -> None:
+        """Takes in the step `eta s` over the diagonal whose inverse this is. What noise explains of the change is not learnt: `y = c D s + r` keeps
+        the curvature along the step, and the share `1 - noise / |r|^2` of the rest. Negative curvature is damped; a change that hardly points along
+        the step is not kept."""
+        if self.most == 0:
+            return
+        ds = s / inverse
+        pairs = [([s], [ds]), ([s], [change]), ([ds], [ds]), ([ds], [change]), ([change], [change])]
+        sds, sy, dd, dy, yy = (float(one) for one in self.flat.engine.host(dots(pairs)))
+        before, along = eta * eta * sds, eta * sy
+        if not (before > 0.0 and np.isfinite(before) and np.isfinite(along)):
+            return
+        c, clear = along / before, 1.0
+        if noise > 0.0:
+            rest = yy - 2.0 * c * eta * dy + (c * eta) ** 2 * dd
+            clear = max(1.0 - noise / rest, 0.0) if rest > 0.0 else 0.0
+        if clear < CLEAREST:
+            return
+        share = 1.0 if along >= DAMPED * before else (1.0 - DAMPED) * before / (before - along)
+        # y = share (clear change + (1 - clear) c eta ds) + (1 - share) eta ds
+        y = torch.mul(ds, eta * (share * (1.0 - clear) * c + 1.0 - share)).add_(change, alpha=share * clear)
+        after = share * along + (1.0 - share) * before
+        size = float(self.flat.engine.host(dots([([y], [y * inverse])]))[0])
+        if after > 0.0 and after * after >= STRAIGHTEST * before * size:
+            self._push(s * (eta / after**0.5), y.div_(after**0.5))
+
+    def _push(self, s: torch.Tensor, y: torch.Tensor) -> None:
+        if self.count == self.most:
+            for rows in (self.steps, self.changes):
+                rows.copy_(rows.roll(-1, dims=0))
+        self.count = min(self.count + 1, self.most)
+        self.steps[self.count - 1].copy_(s)
+        self.changes[self.count - 1].copy_(y)
+
+    def save(self) -> dict[str, Any]:
+        return {"count": self.count, "steps": self.steps, "changes": self.changes}
+
+    @torch.no_grad()
+    def load(self, saved: dict[str, Any]) -> None:
+        if saved["steps"].shape != self.steps.shape:
+            raise ValueError(f"the state_dict keeps {len(saved['steps'])} steps of a limited memory, but the optimizer {self.most}")
+        self.count = saved["count"]
+        self.steps.copy_(saved["steps"])
+        self.changes.copy_(saved["changes"])
