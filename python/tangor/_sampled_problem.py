@@ -183,7 +183,7 @@ def read_rows(rows: Any, count: int, names: list[str]) -> list[bool]:
         return [bool(row) for row in given]
     chosen = [False] * count
     for row in given:
-        number = names.index(row) if row in names else row
+        number: Any = names.index(str(row)) if row in names else row
         if isinstance(number, (bool, np.bool_)) or not isinstance(number, (int, np.integer)):
             raise ValueError(f"exact_rows names constraints out of {', '.join(map(repr, names)) or 'none that have names'}, not {row!r}")
         if not -count <= number < count:

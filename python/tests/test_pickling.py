@@ -57,7 +57,7 @@ def test_another_start_is_pickled_too():
     moved = tangor.collection["HS71"]._starting_at(np.array([2.0, 2.0, 2.0, 2.0]))
     again = pickle.loads(pickle.dumps(moved))
     np.testing.assert_array_equal(again.x0, 2.0)
-    assert again.known == moved.known
+    np.testing.assert_equal(again.known, moved.known)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(again)).x0, 2.0)
 
 
