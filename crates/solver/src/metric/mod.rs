@@ -36,6 +36,7 @@ pub struct CurrentMetric {
     pub normal: Vec<f64>,
     quasi_newton: Option<QuasiNewton>,
     limited: Option<LimitedMemory>,
+    noisy: bool,
     /// The Hessian of the Lagrangian, where it is given.
     pub exact: Option<ExactHessian>,
 }
@@ -115,7 +116,7 @@ impl CurrentMetric {
         let limited = limited.then(|| LimitedMemory::new(n, memory));
         let moments = moments.then(|| AdaptiveDiagonal::new(n));
         let (diagonal, normal) = (vec![1.0; columns], vec![1.0; columns]);
-        CurrentMetric { settings: settings.clone(), scalar: 1.0, moments, diagonal, normal, quasi_newton, limited, exact: None }
+        CurrentMetric { settings: settings.clone(), scalar: 1.0, moments, diagonal, normal, quasi_newton, limited, noisy, exact: None }
     }
 
     /// A multiple of the identity that learns nothing.
@@ -169,10 +170,10 @@ impl CurrentMetric {
         self.exact.as_mut().is_some_and(ExactHessian::raise)
     }
 
-    /// Whether curvature is weighed by multipliers without the repair. A dense matrix outlives a step with huge multipliers; of the last few
-    /// steps alone, one such step is a large part, and second derivatives are made of the last multipliers.
+    /// Whether curvature is weighed by multipliers without the repair. A dense matrix outlives a step with huge multipliers, unless steps are short
+    /// because of noise; of the last few steps alone, one such step is a large part, and second derivatives are made of the last multipliers.
     pub fn is_weighed_at_rest(&self) -> bool {
-        self.limited.is_some() || self.exact.is_some()
+        self.limited.is_some() || self.exact.is_some() || (self.noisy && self.quasi_newton.is_some())
     }
 
     /// The smallest eigenvalue, or a bound below it.

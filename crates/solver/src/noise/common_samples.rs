@@ -226,8 +226,11 @@ impl<S: SampledProblem> Solver<S> {
             + weights.sum::<f64>() * estimates.jacobian.noise_of_difference(length);
         self.state.metric.apply(dz, hz);
         let curvature = Curvature { dz: &dz[..n], dl: &dl[..n], noise };
-        let fall = if self.settings.sampling.merit_test { 0.5 } else { 0.9 };
-        self.state.progress.lipschitz.follow([objective, constraints, curvature.size() / norm(&hz[..n])], fall);
+        // A test judges what the step does, and for that the curvature along it counts. Without one, all of it does.
+        let tested = self.settings.sampling.merit_test;
+        let along = dot(&dl[..n], &dz[..n]).max(0.0) / dot(&hz[..n], &dz[..n]);
+        let (ratio, fall) = if tested { (along, 0.5) } else { (curvature.size() / norm(&hz[..n]), 0.9) };
+        self.state.progress.lipschitz.follow([objective, constraints, ratio], fall);
         let h = norm(&self.state.current.h);
         let kept = (h - std::mem::replace(residual, f64::NAN)) / (eta * self.steps.normal.theta * h);
         self.state.progress.lipschitz.trust(self.steps.normal.theta, kept);
