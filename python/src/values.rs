@@ -112,6 +112,7 @@ fn copy(array: &Bound<'_, PyArray1<f64>>, out: &mut [f64]) -> PyResult<()> {
     match unsafe { array.as_slice() } {
         Ok(slice) => out.copy_from_slice(slice),
         Err(_) => {
+            // SAFETY: as above.
             let array = unsafe { array.as_array() };
             out.iter_mut().zip(array.iter()).for_each(|(out, value)| *out = *value);
         }

@@ -112,10 +112,10 @@ impl<S: SampledProblem> Solver<S> {
             self.state.progress.iteration += 1;
         } else if self.outcome.stop.is_none() {
             self.update_merit_parameter(&mut unusual);
-            let step = if self.noisy.is_some() {
-                self.take_sampled_step(longest, &mut unusual)
-            } else if self.looks_for_a_way_out() {
+            let step = if self.looks_for_a_way_out() {
                 self.start_elsewhere(&mut unusual)
+            } else if self.noisy.is_some() {
+                self.take_sampled_step(longest, &mut unusual)
             } else {
                 self.find_acceptable_trial(&mut unusual).inspect(|eta| self.learn_metric(*eta))
             };

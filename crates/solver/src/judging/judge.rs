@@ -167,6 +167,7 @@ impl<S: SampledProblem> Solver<S> {
             feasibility: Bounded::new(residuals.feasibility, above, below),
             complementarity: Bounded::new(residuals.complementarity, inequalities * above, inequalities * below),
             infeasible: Bounded::new(residuals.infeasible, infeasible, infeasible),
+            relative_infeasible: residuals.relative_infeasible,
             objective: work.can_tell.then(|| Averaged { value: work.objective.mean[0], error: spread }),
             confidence: settings.confidence,
             few_events: lacking.events,

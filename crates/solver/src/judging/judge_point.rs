@@ -92,6 +92,8 @@ fn judge_on<S: SampledProblem>(
         feasibility: bounded(residuals.feasibility, noise),
         complementarity: bounded(residuals.complementarity, norm(&inequalities) * noise),
         infeasible: Bounded::new(residuals.infeasible_stationarity, infeasible, infeasible),
+        // Of a point alone nobody knows what its rows are elsewhere.
+        relative_infeasible: 0.0,
         objective: can_tell.then(|| Averaged { value: objective.mean[0], error: factor.around * objective.standard_error() }),
         confidence: sampling.judge.confidence,
         few_events: lacking.events,

@@ -47,17 +47,27 @@ impl<S: SampledProblem> Solver<S> {
         let tolerance = self.settings.tolerance.clone();
         let (score, noise) = verdict.score(&tolerance);
         let least = self.outcome.best.least.unwrap_or(f64::INFINITY);
-        let found = verdict.holds(&tolerance) || verdict.is_infeasible_stationary(&tolerance);
+        let (holds, stuck) = (verdict.holds(&tolerance), verdict.is_infeasible_stationary(&tolerance));
+        let escapes = &mut self.state.progress.escapes;
+        let got_out = escapes.pass(verdict.feasibility.upper);
         // What the run was after is kept. So is a later point that cannot be told from the best: of many equal ones, the luckiest is
-        // not the best.
-        let is_kept = found || self.outcome.best.verdict.is_none() || score <= least + noise;
+        // not the best. While the run looks for a way out of a stationary point of the violation, none that is farther off is.
+        let is_good = match escapes.is_looking() {
+            true => stuck && escapes.is_level(verdict.feasibility.value),
+            false => stuck || got_out || score <= least + noise,
+        };
+        let is_kept = holds || self.outcome.best.verdict.is_none() || is_good;
+        if stuck {
+            escapes.stuck(verdict.feasibility.value);
+        }
+        self.outcome.stuck = stuck && escapes.may_go_on(self.settings.limits.escapes);
         if let (true, Some(noisy)) = (is_kept, &self.noisy) {
             self.outcome.best.keep_judged(verdict, &noisy.judge.judged, &self.judging.kkt, &self.oracle);
         }
         self.outcome.best.least = Some(score.min(least)).filter(|least| least.is_finite());
         let better = score < least - noise;
-        if found {
-            return Some(Stop::Tolerance);
+        if holds || stuck {
+            return (!self.outcome.stuck).then_some(Stop::Tolerance);
         }
         if better {
             self.state.progress.judged.stale = 0;

@@ -5,9 +5,15 @@ use serde::{Deserialize, Serialize};
 use crate::Tolerance;
 use crate::form::iterate::Iterate;
 use crate::form::standard::Standard;
+use crate::judging::row_sizes::RowSizes;
 use crate::kernel::vector::norm;
 use crate::run::number;
+use crate::steps::line_search::ROUNDING;
 use crate::steps::tangent_step::TangentStep;
+
+/// A gradient that is so small relative to the terms that it is the sum of cannot be made smaller by looking at values: what a step gains goes
+/// with its square.
+const LOST_IN_ROUNDING: f64 = 1e-10;
 
 /// The residuals of Definitions 1 and 2 of the paper, in the user's scale.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -24,12 +30,12 @@ pub struct Residuals {
     /// The projected gradient of half the squared violation.
     #[serde(with = "number")]
     pub infeasible: f64,
-    /// The same relative to the terms that it is the sum of, each row's gradient at its largest so far: free of the scale of rows.
+    /// The same relative to the terms that it is the sum of, each row's gradient at its largest near by: free of the scale of rows.
     #[serde(with = "number")]
     pub relative_infeasible: f64,
-    /// How large the terms of this gradient are here: what rounding makes of it is relative to them.
+    /// What rounding makes of this gradient: one that is no larger is as good as zero.
     #[serde(with = "number")]
-    pub infeasible_terms: f64,
+    pub infeasible_rounding: f64,
 }
 
 impl Residuals {
@@ -42,7 +48,7 @@ impl Residuals {
             complementarity: none,
             infeasible: none,
             relative_infeasible: none,
-            infeasible_terms: none,
+            infeasible_rounding: none,
         }
     }
 
@@ -63,6 +69,7 @@ pub struct Kkt {
     work: Vec<f64>,
     scaled: Vec<f64>,
     signed: Vec<f64>,
+    sizes: Vec<f64>,
 }
 
 impl Kkt {
@@ -75,6 +82,7 @@ impl Kkt {
             work: vec![0.0; n],
             scaled: vec![0.0; m],
             signed: vec![0.0; m],
+            sizes: vec![0.0; m],
         }
     }
 
@@ -144,16 +152,20 @@ impl Kkt {
 
     /// `|x - clip(x - J^T v)|` for the violation `v`: zero when, to first order, no small change reduces it.
     ///
-    /// `row_sizes` are the largest norms that the rows of the Jacobian have had: a gradient that is small because its row always was says
+    /// `row_sizes` are the norms that the rows of the Jacobian have had near by: a gradient that is small because its row always was says
     /// nothing, one that is small because the row's own gradient has vanished, or because rows pull against each other, does.
-    pub fn judge_infeasibility(&mut self, at: &Iterate, standard: &Standard, row_sizes: &mut [f64]) {
-        let (mut terms, mut terms_here) = (0.0, 0.0);
+    pub fn judge_infeasibility(&mut self, at: &Iterate, standard: &Standard, row_sizes: &mut RowSizes) {
+        for (row, size) in self.sizes.iter_mut().enumerate() {
+            *size = norm(at.jacobian.a.row_values(row)) / standard.row_scale[row];
+        }
+        row_sizes.see(norm(&self.violation), &self.sizes);
+        let (mut terms, mut terms_here, mut values_here) = (0.0, 0.0, 0.0);
         for (row, scaled) in self.scaled.iter_mut().enumerate() {
-            *scaled = self.violation[row] / standard.row_scale[row];
-            let size = norm(at.jacobian.a.row_values(row)) / standard.row_scale[row];
-            row_sizes[row] = row_sizes[row].max(size);
-            terms += self.violation[row].abs() * row_sizes[row];
+            let (scale, size) = (standard.row_scale[row], self.sizes[row]);
+            *scaled = self.violation[row] / scale;
+            terms += self.violation[row].abs() * row_sizes.near[row];
             terms_here += self.violation[row].abs() * size;
+            values_here += (at.c[row] / scale).abs() * size;
         }
         self.work.fill(0.0);
         at.jacobian.a.add_transposed(&self.scaled, &mut self.work);
@@ -168,7 +180,8 @@ impl Kkt {
             square += if held { 0.0 } else { gradient * gradient };
         }
         self.residuals.infeasible = norm(&self.work);
-        self.residuals.infeasible_terms = terms_here;
+        // A violation is the difference of two values that are rounded.
+        self.residuals.infeasible_rounding = (LOST_IN_ROUNDING * terms_here).max(ROUNDING * values_here);
         self.residuals.relative_infeasible = if square > 0.0 { square.sqrt() / terms } else { 0.0 };
     }
 }
@@ -215,13 +228,18 @@ mod tests {
         // The row: 1 * |4 - 3|; the bounds: 2 * (1 - 0) + 1.5 * (4 - 2).
         assert_eq!(kkt.residuals.complementarity, 1.0 + 2.0 + 3.0);
         // J^T v = (1, 1) * 2 + (1, -1) * 1 = (3, 1): x moves to (0, 1).
-        let mut row_sizes = [0.0, 2.0];
+        let mut row_sizes = RowSizes::new(2);
+        row_sizes.see(1.0, &[0.0, 2.0]);
         kkt.judge_infeasibility(&at, &standard, &mut row_sizes);
         assert_eq!(kkt.residuals.infeasible, 2f64.sqrt());
         // Both rows have the norm root 2; the second one was larger once. |(3, 1)| / (2 root 2 + 1 * 2)
-        assert_eq!(row_sizes, [2f64.sqrt(), 2.0]);
+        assert_eq!(row_sizes.near, [2f64.sqrt(), 2.0]);
         assert!((kkt.residuals.relative_infeasible - 10f64.sqrt() / (8f64.sqrt() + 2.0)).abs() < 1e-15);
-        assert!((kkt.residuals.infeasible_terms - 3.0 * 2f64.sqrt()).abs() < 1e-15);
+        // Terms of 2 root 2 and root 2 here, from values of 5 and 4.
+        assert!((kkt.residuals.infeasible_rounding - 3e-10 * 2f64.sqrt()).abs() < 1e-24);
+        at.c = vec![5e9, 2.0];
+        kkt.judge_infeasibility(&at, &standard, &mut row_sizes);
+        assert!((kkt.residuals.infeasible_rounding / (ROUNDING * 5e9 * 2f64.sqrt()) - 1.0).abs() < 1e-8);
     }
 
     #[test]

@@ -53,6 +53,9 @@ pub struct Verdict {
     pub complementarity: Bounded,
     /// The projected gradient of the violation.
     pub infeasible: Bounded,
+    /// The same relative to the terms that it is the sum of, as the run saw them: free of the scale of rows.
+    #[serde(default)]
+    pub relative_infeasible: f64,
     /// The objective; none where the problem cannot tell.
     #[serde(default)]
     pub objective: Option<Averaged>,
@@ -125,8 +128,8 @@ impl Verdict {
             feasibility: self.feasibility.value,
             complementarity: self.complementarity.value,
             infeasible: self.infeasible.value,
-            relative_infeasible: 0.0,
-            infeasible_terms: 0.0,
+            relative_infeasible: self.relative_infeasible,
+            infeasible_rounding: 0.0,
         }
     }
 
@@ -136,15 +139,16 @@ impl Verdict {
             feasibility: self.feasibility.upper,
             complementarity: self.complementarity.upper,
             infeasible: self.infeasible.upper,
-            relative_infeasible: 0.0,
-            infeasible_terms: 0.0,
+            relative_infeasible: self.relative_infeasible,
+            infeasible_rounding: 0.0,
         }
     }
 
     /// Whether the point is infeasible stationary, the violation being no mere noise.
     pub fn is_infeasible_stationary(&self, tolerance: &Tolerance) -> bool {
         let violation = self.feasibility.lower;
-        let is_stationary = self.infeasible.upper <= tolerance.infeasible * violation.min(1.0);
+        let is_stationary = self.infeasible.upper <= tolerance.infeasible * violation.min(1.0)
+            && self.relative_infeasible <= tolerance.infeasible.sqrt();
         !self.few_events && violation > tolerance.feasibility && is_stationary
     }
 
@@ -182,5 +186,19 @@ mod tests {
         verdict.few_events = false;
         verdict.feasibility = Bounded::new(f64::NAN, 0.0, 0.0);
         assert_eq!(verdict.summed_up().certified, None);
+    }
+
+    #[test]
+    fn a_small_slope_of_a_small_row_is_not_stationary() {
+        let tolerance = Tolerance::default();
+        // 1e-7 x = 1 at x = 0: the gradient of the violation is 1e-7, as large as that of the row itself.
+        let verdict = Verdict {
+            feasibility: Bounded { value: 1.0, lower: 1.0, upper: 1.0 },
+            infeasible: Bounded { value: 1e-7, lower: 1e-7, upper: 1e-7 },
+            relative_infeasible: 1.0,
+            ..Verdict::default()
+        };
+        assert!(!verdict.is_infeasible_stationary(&tolerance));
+        assert!(Verdict { relative_infeasible: 1e-6, ..verdict }.is_infeasible_stationary(&tolerance));
     }
 }

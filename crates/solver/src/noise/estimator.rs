@@ -28,6 +28,20 @@ pub struct Learning {
     pub again: bool,
 }
 
+impl Learning {
+    /// Before the first step.
+    pub const START: Learning = Learning {
+        iteration: 0,
+        objective: 1.0,
+        constraints: 1.0,
+        slope: 1.0,
+        moved: 0.0,
+        probe: false,
+        compare: false,
+        again: false,
+    };
+}
+
 /// The estimates of all three functions, in the user's form.
 pub struct Estimates {
     schedule: Schedule,
@@ -188,6 +202,11 @@ impl Estimates {
             estimate.worth = estimate.next_worth;
         }
         self.resume_at(x);
+    }
+
+    /// The next estimates are first ones: they owe nothing to those before.
+    pub fn begin_anew(&mut self) {
+        self.started = false;
     }
 
     /// Goes on from estimates that were taken at `x`.

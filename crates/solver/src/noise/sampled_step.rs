@@ -48,6 +48,15 @@ impl Average {
         Average { complete: None, growing: vec![0.0; n], count: 0, spare: vec![0.0; n] }
     }
 
+    /// Forgets all iterates so far.
+    fn begin_anew(&mut self) {
+        if let Some(complete) = self.complete.take() {
+            self.spare = complete;
+        }
+        self.growing.fill(0.0);
+        self.count = 0;
+    }
+
     fn add(&mut self, x: &[f64], length: u64) {
         self.growing.resize(x.len(), 0.0);
         if self.complete.is_none() {
@@ -98,24 +107,32 @@ impl<S: SampledProblem> Solver<S> {
 
     /// Estimates at the start, from the first batches.
     pub(crate) fn estimate_start(&mut self) -> Result<(), Trouble> {
-        let learning = Learning {
-            iteration: 0,
-            objective: 1.0,
-            constraints: 1.0,
-            slope: 1.0,
-            moved: 0.0,
-            probe: false,
-            compare: false,
-            again: false,
-        };
-        if !self.affords(self.oracle.estimates.samples(self.oracle.meta(), learning)) {
+        if !self.affords(self.oracle.estimates.samples(self.oracle.meta(), Learning::START)) {
             self.outcome.stop = Some(Stop::Samples);
             return Ok(());
         }
-        self.oracle.estimate(&mut self.state.current, learning)?;
+        self.oracle.estimate(&mut self.state.current, Learning::START)?;
         self.oracle.accept_estimates(&mut self.state.current, true);
         self.learn_noise_of_lagrangian(0.0);
         Ok(())
+    }
+
+    /// Estimates at the trial point from first batches, as at the start. False: a function has no value there.
+    pub(crate) fn estimate_elsewhere(&mut self, unusual: &mut Unusual) -> Result<bool, Stop> {
+        self.oracle.estimates.begin_anew();
+        if !self.affords(self.oracle.estimates.samples(self.oracle.meta(), Learning::START)) {
+            return Err(Stop::Samples);
+        }
+        let done = self.oracle.estimate(&mut self.trial, Learning::START);
+        let defined = self.is_defined(done, unusual)?;
+        if defined {
+            self.oracle.accept_estimates(&mut self.trial, true);
+            self.learn_noise_of_lagrangian(0.0);
+            if let Some(noisy) = &mut self.noisy {
+                noisy.average.begin_anew();
+            }
+        }
+        Ok(defined)
     }
 
     /// `z + eta s` with estimates there; shorter where a function has no value, or where the merit function of the draws does not

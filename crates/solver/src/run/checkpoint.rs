@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use tangor_problem::{Counts, Exact, Problem, SampledProblem, Samples};
 
 use crate::form::quantity::Quantity;
+use crate::judging::row_sizes::RowSizes;
 use crate::metric::SavedMetric;
 use crate::noise::estimate::{Estimate, SavedEstimate};
 use crate::noise::sampled_step::Average;
@@ -19,7 +20,7 @@ use crate::solver::Solver;
 use crate::{Error, Settings};
 
 /// The version of the checkpoint's form.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 
 /// The state of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -43,7 +44,7 @@ pub struct Checkpoint {
     tangent_multipliers: Vec<f64>,
     multipliers_at_rest: Vec<f64>,
     metric: SavedMetric,
-    row_sizes: Vec<f64>,
+    row_sizes: RowSizes,
     progress: Progress,
     best: Best,
     noisy: Option<SavedNoise>,
@@ -221,7 +222,8 @@ impl<S: SampledProblem> Solver<S> {
             (saved.z.len(), self.state.current.z.len()),
             (saved.row_scale.len(), self.state.current.h.len()),
             (saved.units.len(), self.state.current.n()),
-            (saved.row_sizes.len(), self.state.current.h.len()),
+            (saved.row_sizes.largest.len(), self.state.current.h.len()),
+            (saved.row_sizes.near.len(), self.state.current.h.len()),
             (saved.normal_multipliers.len(), self.state.current.h.len()),
             (saved.tangent_multipliers.len(), self.state.current.h.len()),
             (saved.multipliers_at_rest.len(), self.state.current.h.len()),
@@ -270,7 +272,7 @@ impl<S: SampledProblem> Solver<S> {
         self.steps.normal.y.copy_from_slice(&saved.normal_multipliers);
         self.steps.tangent.lambda.copy_from_slice(&saved.tangent_multipliers);
         self.steps.tangent.lambda_at_rest.copy_from_slice(&saved.multipliers_at_rest);
-        self.state.row_sizes.copy_from_slice(&saved.row_sizes);
+        self.state.row_sizes = saved.row_sizes.clone();
         self.state.progress = saved.progress;
         self.outcome.best = saved.best.clone();
         Ok(())

@@ -54,11 +54,18 @@ impl Escapes {
         self.violation.is_some_and(|least| violation <= (1.0 + CLEARLY) * least)
     }
 
-    /// The run is at a point with this violation. One that is clearly smaller means that a way out was found.
-    pub fn pass(&mut self, violation: f64) {
-        if self.violation.is_some() && !self.is_behind(violation) {
+    /// Whether the run looks for a way out.
+    pub fn is_looking(&self) -> bool {
+        self.violation.is_some()
+    }
+
+    /// The run is at a point with this violation. One that is clearly smaller means that a way out was found: then it is true.
+    pub fn pass(&mut self, violation: f64) -> bool {
+        let got_out = self.is_looking() && !self.is_behind(violation);
+        if got_out {
             (self.violation, self.in_vain) = (None, 0);
         }
+        got_out
     }
 
     /// The run is stuck at a point with this violation.
@@ -79,7 +86,11 @@ pub enum Next {
 
 impl<S: SampledProblem> Solver<S> {
     /// Whether the violation is stationary here, or nothing can be computed any more, and another start may still lead out of it.
+    /// In a noisy run only a verdict can tell.
     pub(crate) fn looks_for_a_way_out(&self) -> bool {
+        if self.noisy.is_some() {
+            return self.outcome.stuck;
+        }
         let is_stuck = self.settings.tolerance.is_infeasible_stationary(&self.judging.kkt.residuals);
         (is_stuck || self.has_broken_down()) && self.may_start_elsewhere()
     }
@@ -147,12 +158,16 @@ impl<S: SampledProblem> Solver<S> {
         let seed = self.settings.sampling.seed.wrapping_add(u64::from(escapes.starts));
         escapes.in_vain += 1;
         escapes.starts += 1;
+        self.outcome.stuck = false;
         unusual.insert(Event::Elsewhere);
         let mut defined = false;
         for _ in 0..MOST_TRIALS {
             self.check_clock()?;
             self.scatter(from_start, radius, seed);
-            defined = self.evaluate_trial(unusual)? && self.evaluate_derivatives(unusual)?;
+            defined = match self.noisy.is_some() {
+                true => self.estimate_elsewhere(unusual)?,
+                false => self.evaluate_trial(unusual)? && self.evaluate_derivatives(unusual)?,
+            };
             if defined {
                 break;
             }

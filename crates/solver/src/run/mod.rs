@@ -29,6 +29,8 @@ pub struct Outcome {
     pub stop: Option<Stop>,
     /// What fresh samples said in this iteration, if they were asked.
     pub judged: Option<TrueResiduals>,
+    /// Whether they called the point a stationary one of the violation, and another start may lead out of it.
+    pub stuck: bool,
     /// The latest evaluation that failed.
     pub failure: Option<EvaluationFailure>,
     /// Whether the functions gave the same values when they were evaluated once more at the best point.

@@ -7,10 +7,6 @@ use crate::run::report::{REPORT_VERSION, Report, WorstRow};
 use crate::solver::Solver;
 use crate::{Event, Names, Point, Settings, SettingsError, Stop, Tolerance, Verdict};
 
-/// A gradient that is so small relative to the terms that it is the sum of cannot be made smaller by looking at values: what a step gains goes
-/// with its square.
-const LOST_IN_ROUNDING: f64 = 1e-10;
-
 impl Tolerance {
     pub(crate) fn is_kkt(&self, residuals: &Residuals) -> bool {
         residuals.stationarity <= self.stationarity
@@ -22,7 +18,7 @@ impl Tolerance {
     /// the gradient must be small relative to the terms that it is the sum of: otherwise any row with small coefficients would pass, and
     /// rows with large ones never.
     pub(crate) fn is_infeasible_stationary(&self, residuals: &Residuals) -> bool {
-        let small = (self.infeasible * residuals.feasibility.min(1.0)).max(LOST_IN_ROUNDING * residuals.infeasible_terms);
+        let small = (self.infeasible * residuals.feasibility.min(1.0)).max(residuals.infeasible_rounding);
         residuals.feasibility > self.feasibility
             && residuals.infeasible <= small
             && residuals.relative_infeasible <= self.infeasible.sqrt()
@@ -148,12 +144,12 @@ mod tests {
             feasibility: 1.0,
             infeasible: 0.5,
             relative_infeasible: 1e-37,
-            infeasible_terms: 1.0,
+            infeasible_rounding: 1e-10,
             ..Residuals::default()
         };
         assert!(!tolerance.is_infeasible_stationary(&sloping));
-        // Terms of 1e12 that cancel to 1 are rounding here; so is a gradient within the tolerance.
-        assert!(tolerance.is_infeasible_stationary(&Residuals { infeasible: 1.0, infeasible_terms: 1e12, ..sloping }));
+        // A gradient of 1 among terms of 1e12 is rounding; one within the tolerance is as good as zero.
+        assert!(tolerance.is_infeasible_stationary(&Residuals { infeasible: 1.0, infeasible_rounding: 1e2, ..sloping }));
         assert!(tolerance.is_infeasible_stationary(&Residuals { infeasible: 1e-7, ..sloping }));
     }
 }

@@ -7,6 +7,7 @@ use crate::form::oracle::{Oracle, Trouble};
 use crate::form::scaling;
 use crate::form::standard::Standard;
 use crate::judging::Judging;
+use crate::judging::row_sizes::RowSizes;
 use crate::kernel::vector::norm;
 use crate::metric::CurrentMetric;
 use crate::metric::exact::ExactHessian;
@@ -92,9 +93,9 @@ impl<S: SampledProblem> Solver<S> {
             judging: Judging::new(&current.jacobian, &settings),
             noisy: None,
             beginning: Beginning::new(current.h.len(), best.clone()),
-            outcome: Outcome { best, stop: None, judged: None, failure: None, confirmed: None },
+            outcome: Outcome { best, stop: None, judged: None, stuck: false, failure: None, confirmed: None },
             oracle: Oracle::new(problem, standard, &settings.sampling),
-            state: State { row_sizes: vec![0.0; current.h.len()], current, metric, progress: Progress::new(&settings) },
+            state: State { row_sizes: RowSizes::new(current.h.len()), current, metric, progress: Progress::new(&settings) },
             settings,
         })
     }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::form::iterate::Iterate;
+use crate::judging::row_sizes::RowSizes;
 use crate::metric::CurrentMetric;
 use crate::noise::effective_samples::EffectiveSamples;
 use crate::noise::random::Stream;
@@ -15,8 +16,8 @@ use crate::{Event, Settings};
 pub struct State {
     pub current: Iterate,
     pub metric: CurrentMetric,
-    /// The largest norm that each row of the Jacobian has had, in the user's scale: what its gradient is small relative to.
-    pub row_sizes: Vec<f64>,
+    /// How large the gradients of rows have been: what one that has vanished is small relative to.
+    pub row_sizes: RowSizes,
     pub progress: Progress,
 }
 

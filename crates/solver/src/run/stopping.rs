@@ -13,7 +13,7 @@ impl<S: SampledProblem> Solver<S> {
         } else {
             self.judging.kkt.residuals.infeasible = 0.0;
             self.judging.kkt.residuals.relative_infeasible = 0.0;
-            self.judging.kkt.residuals.infeasible_terms = 0.0;
+            self.judging.kkt.residuals.infeasible_rounding = 0.0;
         }
         let diverges = self.diverges();
         let residuals = self.judging.kkt.residuals;

@@ -37,8 +37,8 @@ impl Settings {
         });
         let assigned = assigned.map_err(|error| SettingsError::Assignment {
             path: path.to_string(),
-            value: value.to_string(),
-            reason: error.message().trim().to_string(),
+            value: shortened(value, 100),
+            reason: shortened(error.message().trim(), 1000),
         })?;
         // What is refused leaves the settings as they were.
         assigned.validate()?;
@@ -77,6 +77,14 @@ fn parse(value: &str) -> Value {
     parsed.and_then(|mut table| table.remove("value")).unwrap_or_else(|| Value::String(value.to_string()))
 }
 
+/// A message is for people: nobody reads more than so many letters of what was wrong.
+fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,6 +118,7 @@ mod tests {
         assert!(message(settings.set("metric.kind", "spectrl")).contains("unknown variant `spectrl`"));
         assert!(message(settings.set("scaling.x", "1")).contains("`scaling` is a single value"));
         assert!(message(settings.set("", "1")).contains("unknown field"));
+        assert!(message(settings.set("merit.rho0", &"[".repeat(60_000))).len() < 1500, "nobody reads all of it");
         for (path, value, expected) in [
             ("sampling.judge.confidence", "1", "setting sampling.judge.confidence is 1, but must be between 0.5 and 1"),
             (

@@ -115,7 +115,7 @@ impl<S: SampledProblem> Solver<S> {
     fn leave_vanishing_rows(&mut self, unusual: &mut Unusual) {
         let most = HOLDS_WELL * self.settings.tolerance.feasibility;
         let possible = self.noisy.is_none() && self.settings.normal.variant == NormalVariant::Majorised && !self.only_repairs();
-        let (current, standard, sizes) = (&self.state.current, &self.oracle.standard, &self.state.row_sizes);
+        let (current, standard, sizes) = (&self.state.current, &self.oracle.standard, &self.state.row_sizes.largest);
         for (row, at_rest) in self.steps.normal.at_rest().iter_mut().enumerate() {
             let scale = standard.row_scale[row];
             *at_rest = possible
