@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anstyle::Style;
 use tangor_collection::{Known, What};
 use tangor_problem::{Meta, count_of};
-use tangor_solver::{Point, Report, Stop};
+use tangor_solver::{Point, Presolved, Report, Stop};
 
 use crate::activity::{self, Active, Side};
 use crate::number::{readable, scientific, short};
@@ -37,6 +37,7 @@ impl Summary<'_> {
         self.violated(out)?;
         self.active(out, "active constraints", activity::rows(self.meta, self.report))?;
         self.active(out, "active bounds", activity::variables(self.meta, self.report))?;
+        self.presolved(out)?;
         self.unusual(out)?;
         self.effort(out)
     }
@@ -204,6 +205,21 @@ impl Summary<'_> {
 
     fn list_title(&self, out: &mut dyn Write, title: &str, style: Style) -> io::Result<()> {
         writeln!(out, "\n  {style}{title}{style:#}")
+    }
+
+    /// What was taken out of the problem before the run.
+    fn presolved(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Presolved { rows, bounds, contradictions } = &self.report.presolved;
+        if *rows > 0 {
+            let rows = count_of(*rows as u64, "linear constraint");
+            let text = format!("presolve: {rows} left out, {bounds} as bounds");
+            writeln!(out, "\n  {}", width::wrapped(&text, 2))?;
+        }
+        for row in contradictions {
+            let text = format!("no point satisfies {row} together with the bounds and other linear constraints");
+            writeln!(out, "\n  {}", width::wrapped(&text, 2))?;
+        }
+        Ok(())
     }
 
     fn unusual(&self, out: &mut dyn Write) -> io::Result<()> {

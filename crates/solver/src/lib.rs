@@ -33,7 +33,7 @@ pub use run::display::Silent;
 pub use run::display::largest;
 pub use run::names::Names;
 pub use run::observer::{Event, Observer, Row, TrueResiduals, Unusual};
-pub use run::report::{EvaluationFailure, REPORT_VERSION, Report, WorstRow};
+pub use run::report::{EvaluationFailure, Presolved, REPORT_VERSION, Report, WorstRow};
 pub use run::status::{Point, Stop};
 pub use run::whole_file::write as write_whole_file;
 pub use settings::*;

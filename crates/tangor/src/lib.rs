@@ -104,8 +104,8 @@ pub mod settings {
 /// A run step by step: who watches it, what it keeps, why it ends.
 pub mod run {
     pub use tangor_solver::{
-        Checkpoint, EvaluationFailure, Event, Observer, OwnMapping, Point, REPORT_VERSION, Report, Row, Silent, Solver, Stop,
-        TrueResiduals, Unusual, WorstRow,
+        Checkpoint, EvaluationFailure, Event, Observer, OwnMapping, Point, Presolved, REPORT_VERSION, Report, Row, Silent,
+        Solver, Stop, TrueResiduals, Unusual, WorstRow,
     };
 }
 

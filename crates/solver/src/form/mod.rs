@@ -2,6 +2,7 @@
 
 pub(crate) mod iterate;
 pub(crate) mod oracle;
+pub(crate) mod presolve;
 pub(crate) mod quantity;
 pub mod scaling;
 pub(crate) mod standard;

@@ -6,6 +6,7 @@ use tangor_problem::{Counted, Counts, Failure, Function, Meta, Outputs, SampledP
 
 use crate::Sampling;
 use crate::form::iterate::{Iterate, UserPoint};
+use crate::form::presolve::Presolve;
 use crate::form::quantity::Quantity;
 use crate::form::standard::Standard;
 use crate::judging::residuals::Kkt;
@@ -16,6 +17,8 @@ use crate::run::report::EvaluationFailure;
 pub struct Oracle<S> {
     pub problem: Counted<S>,
     pub standard: Standard,
+    /// What was taken out of the problem before it came into its internal form.
+    pub presolve: Option<Presolve>,
     /// The user's `g`, `c` and `J`: values, or what is estimated of them.
     pub estimates: Estimates,
 }
@@ -42,10 +45,19 @@ impl Trouble {
 }
 
 impl<S: SampledProblem> Oracle<S> {
-    pub fn new(problem: S, standard: Standard, sampling: &Sampling) -> Self {
-        let problem = Counted::new(problem);
+    pub fn new(problem: Counted<S>, standard: Standard, presolve: Option<Presolve>, sampling: &Sampling) -> Self {
         let estimates = Estimates::new(problem.meta(), problem.accesses(), sampling);
-        Oracle { problem, standard, estimates }
+        Oracle { problem, standard, presolve, estimates }
+    }
+
+    /// The multipliers of the user's rows and bounds, from those of the internal rows and of the bounds that the method had.
+    pub fn user_multipliers(&self, y: &[f64], mu: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let (mut rows, mut bounds) = (vec![0.0; self.meta().m()], mu.to_vec());
+        self.standard.rows.iter().zip(y).for_each(|(&i, y)| rows[i] = *y);
+        if let Some(presolve) = &self.presolve {
+            presolve.give_back(&mut rows, &mut bounds);
+        }
+        (rows, bounds)
     }
 
     pub fn meta(&self) -> &Meta {
@@ -208,9 +220,16 @@ impl<S: SampledProblem> Oracle<S> {
         self.derivatives(iterate)
     }
 
-    /// Scales rows that are not by their derivatives at an iterate, whose values were the last to be taken.
+    /// Scales rows anew by their derivatives at an iterate, whose values were the last to be taken.
     pub fn scale_rows(&mut self, iterate: &mut Iterate) {
         self.standard.scale_rows(&iterate.jacobian.a);
+        self.residual(iterate, true);
+        self.put_derivatives(iterate);
+    }
+
+    /// Multiplies the scale of each row by a weight, at an iterate whose values were the last to be taken.
+    pub fn weigh_rows(&mut self, iterate: &mut Iterate, weight: impl Fn(usize) -> f64) {
+        self.standard.weigh_rows(weight);
         self.residual(iterate, true);
         self.put_derivatives(iterate);
     }

@@ -116,10 +116,17 @@ impl Standard {
         self.rescale(objective, &rows, units);
     }
 
-    /// Scales rows that are not, given their derivatives: none is larger than 100 then.
+    /// Scales rows anew, given their derivatives in the present scale: none is larger than 100 then in the user's.
     pub fn scale_rows(&mut self, jacobian: &Matrix) {
         let largest = |row: usize| jacobian.row_values(row).iter().fold(0.0f64, |most, a| most.max(a.abs()));
-        self.set_row_scale(|row| factor(largest(row)));
+        let old = self.row_scale.clone();
+        self.set_row_scale(|row| factor(largest(row) / old[row]));
+    }
+
+    /// Multiplies the scale of each row by a weight.
+    pub fn weigh_rows(&mut self, weight: impl Fn(usize) -> f64) {
+        let old = self.row_scale.clone();
+        self.set_row_scale(|row| old[row] * weight(row));
     }
 
     /// All rows in the user's unit from now on; iterates then need their values anew.

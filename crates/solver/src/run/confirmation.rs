@@ -35,6 +35,7 @@ impl<S: SampledProblem> Solver<S> {
     /// Whether the functions gave the same values again; none where they did not give any. What was reported is replaced.
     fn evaluate_best(&mut self) -> Option<bool> {
         let (best, oracle) = (&mut self.outcome.best, &mut self.oracle);
+        let (row_multipliers, bound_multipliers) = oracle.user_multipliers(&best.y, &best.mu);
         let (meta, estimates) = (oracle.problem.meta().clone(), &mut oracle.estimates);
         let objective = match meta.has_objective {
             true => oracle.problem.objective(&best.x, &[])?.ok()?,
@@ -45,8 +46,6 @@ impl<S: SampledProblem> Solver<S> {
             quantity.evaluate(&mut oracle.problem, &best.x, &[], values).ok()?;
             values.iter().all(|value| value.is_finite()).then_some(())?;
         }
-        let mut row_multipliers = vec![0.0; meta.m()];
-        oracle.standard.rows.iter().zip(&best.y).for_each(|(&i, y)| row_multipliers[i] = *y);
         let zeros = vec![0.0; meta.n()];
         let point = KktPoint {
             x: &best.x,
@@ -54,7 +53,7 @@ impl<S: SampledProblem> Solver<S> {
             constraints: estimates.constraints.values(),
             jacobian: estimates.jacobian.values(),
             row_multipliers: &row_multipliers,
-            bound_multipliers: &best.mu,
+            bound_multipliers: &bound_multipliers,
         };
         let found = KktResiduals::new(&meta, point).ok()?;
         let values = best.values.as_mut()?;
@@ -65,7 +64,11 @@ impl<S: SampledProblem> Solver<S> {
         residuals.stationarity = found.stationarity;
         residuals.feasibility = found.feasibility;
         residuals.complementarity = found.complementarity;
-        if residuals.infeasible > 0.0 {
+        // Rows that became bounds hold the point as bounds do. Rows that were left out may be violated where the others are not.
+        let violated = found.feasibility > self.settings.tolerance.feasibility;
+        if violated && let Some(presolve) = &oracle.presolve {
+            residuals.infeasible = KktResiduals::new(&presolve.meta, point).ok()?.infeasible_stationarity;
+        } else if residuals.infeasible > 0.0 {
             residuals.infeasible = found.infeasible_stationarity;
         }
         Some(same)

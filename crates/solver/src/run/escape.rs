@@ -19,6 +19,14 @@ const RADII: [f64; 3] = [1e-2, 1e-1, 1.0];
 /// A violation is smaller if it is so by this share.
 const CLEARLY: f64 = 1e-3;
 
+/// Every other start around the place where the run began has random weights on its rows, powers of two up to this one: where the violation
+/// is least depends on how rows are weighed, and so does the way there.
+const SPREAD: f64 = 3.0;
+const WEIGHED: usize = 1;
+
+/// Weights come from another seed than points.
+const OTHER: u64 = 1 << 32;
+
 /// Starts that are tried in all, as a multiple of those that must fail in a row.
 const ALL_STARTS: u32 = 5;
 
@@ -34,7 +42,7 @@ pub struct Escapes {
     pub starts: u32,
     /// The least violation at which the run was stuck, while it looks for a way out.
     violation: Option<f64>,
-    /// Whether rows have the user's units until the next start, which has its own.
+    /// Whether rows have the user's units, or weights of their own, until the next start.
     unscaled: bool,
 }
 
@@ -178,6 +186,10 @@ impl<S: SampledProblem> Solver<S> {
         }
         if std::mem::take(&mut self.state.progress.escapes.unscaled) {
             self.oracle.scale_rows(&mut self.trial);
+        }
+        if from_start && attempt % 2 == WEIGHED {
+            self.oracle.weigh_rows(&mut self.trial, |row| (SPREAD * uniform(seed.wrapping_add(OTHER), row as u64)).exp2());
+            self.state.progress.escapes.unscaled = true;
         }
         self.begin_anew();
         Ok(0.0)

@@ -90,7 +90,8 @@ impl From<Residuals> for TrueResiduals {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// The Jacobian of the free variables has dependent rows; the kernel regularised.
+    /// The Jacobian of the free variables has rows that depend on each other, or all but do: the kernel regularised, or the rows of the
+    /// tangent step gave way.
     RankDeficient,
     /// The kernel did not converge and Clarabel solved the subproblem.
     Fallback,

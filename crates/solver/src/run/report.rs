@@ -79,11 +79,42 @@ pub struct Report {
     /// time for it, or the run was noisy.
     #[serde(default)]
     pub confirmed: Option<bool>,
+    /// What was taken out of the problem before the run.
+    #[serde(default, skip_serializing_if = "Presolved::is_empty")]
+    pub presolved: Presolved,
     /// Names of variables and constraints, as far as the problem gives them.
     #[serde(default)]
     pub names: Names,
     /// The settings of the run.
     pub settings: Settings,
+}
+
+/// What was taken out of a problem before a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Presolved {
+    /// How many linear rows were left out.
+    pub rows: usize,
+    /// How many of these became bounds.
+    pub bounds: usize,
+    /// Linear rows, by name, that no point satisfies together with the bounds or with other linear rows; they were not left out.
+    pub contradictions: Vec<String>,
+}
+
+impl Presolved {
+    fn is_empty(&self) -> bool {
+        *self == Presolved::default()
+    }
+
+    /// What contradicts itself, as the end of a sentence.
+    pub(crate) fn complaint(&self) -> String {
+        match self.contradictions.split_first() {
+            None => String::new(),
+            Some((first, rest)) => {
+                let others = if rest.is_empty() { String::new() } else { format!(", nor {} others,", rest.len()) };
+                format!("; no point satisfies constraint {first}{others} together with the bounds and other linear rows")
+            }
+        }
+    }
 }
 
 /// A violated constraint.

@@ -2,6 +2,7 @@
 
 use tangor_problem::{Meta, SampledProblem};
 
+use crate::form::presolve::Presolve;
 use crate::judging::residuals::Residuals;
 use crate::run::report::{REPORT_VERSION, Report, WorstRow};
 use crate::solver::Solver;
@@ -63,7 +64,6 @@ impl<S: SampledProblem> Solver<S> {
     /// The result so far: the best point, its residuals and multipliers.
     pub fn report(&self) -> Report {
         let meta = self.oracle.meta();
-        let standard = &self.oracle.standard;
         let unknown = Residuals::unknown();
         let residuals = self.outcome.best.values.map_or(unknown, |values| values.residuals);
         let tolerance = &self.settings.tolerance;
@@ -75,21 +75,19 @@ impl<S: SampledProblem> Solver<S> {
         };
         // A run that was not yet told to stop is one that the caller left.
         let stop = self.outcome.stop.unwrap_or(Stop::User);
-        let mut row_multipliers = vec![0.0; meta.m()];
-        for (&i, y) in standard.rows.iter().zip(&self.outcome.best.y) {
-            row_multipliers[i] = *y;
-        }
+        let (row_multipliers, bound_multipliers) = self.oracle.user_multipliers(&self.outcome.best.y, &self.outcome.best.mu);
         let failure = self.outcome.failure.clone().filter(|_| stop == Stop::EvaluationFailed || stop == Stop::StepTooSmall);
         let what = self.outcome.best.verdict.and_then(|verdict| verdict.missing_events(meta));
         let what = what.unwrap_or_else(|| format!("the point is {point}"));
         let cause = failure.as_ref().map(|failure| format!(" ({})", failure.message)).unwrap_or_default();
+        let presolved = self.oracle.presolve.as_ref().map(Presolve::summary).unwrap_or_default();
         Report {
             version: REPORT_VERSION,
             tangor: env!("CARGO_PKG_VERSION").to_string(),
             problem: meta.name.clone(),
             stop,
             point,
-            message: format!("Stopped because {stop}{cause}; {what}."),
+            message: format!("Stopped because {stop}{cause}; {what}{}.", presolved.complaint()),
             objective: self.outcome.best.values.map_or(f64::NAN, |values| values.objective),
             x: self.outcome.best.x.clone(),
             constraints: self.outcome.best.c.clone(),
@@ -98,7 +96,7 @@ impl<S: SampledProblem> Solver<S> {
             complementarity: residuals.complementarity,
             infeasible_stationarity: residuals.infeasible,
             row_multipliers,
-            bound_multipliers: self.outcome.best.mu.clone(),
+            bound_multipliers,
             worst_rows: worst_rows(meta, &self.outcome.best.c, self.settings.tolerance.feasibility),
             iterations: self.state.progress.iteration,
             evaluations: self.oracle.counts(),
@@ -110,6 +108,7 @@ impl<S: SampledProblem> Solver<S> {
             unusual: Event::ALL.into_iter().zip(self.state.progress.events).filter(|(_, count)| *count > 0).collect(),
             failure,
             confirmed: self.outcome.confirmed,
+            presolved,
             names: Names::given(meta),
             settings: self.settings.clone(),
         }

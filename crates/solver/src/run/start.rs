@@ -1,9 +1,10 @@
 //! The start of a run: problem and settings are checked, memory is allocated, the functions are evaluated for the first time.
 
-use tangor_problem::{Exact, Problem, SampledProblem};
+use tangor_problem::{Counted, Exact, Outputs, Problem, SampledProblem, Wanted};
 
 use crate::form::iterate::Iterate;
 use crate::form::oracle::{Oracle, Trouble};
+use crate::form::presolve::{AtPoint, Presolve};
 use crate::form::scaling;
 use crate::form::standard::Standard;
 use crate::judging::Judging;
@@ -31,6 +32,24 @@ fn hessian(problem: &mut impl SampledProblem, standard: &Standard) -> Result<Exa
     Ok(ExactHessian::new(&pattern, meta, standard))
 }
 
+/// What can be taken out of a problem with exact functions. One whose functions have no values at the start stays as it is, and so says why.
+fn presolve(problem: &mut impl SampledProblem) -> Option<Presolve> {
+    let meta = problem.meta();
+    if !meta.linear_rows.iter().any(|linear| *linear) || !problem.accesses().are_exact() {
+        return None;
+    }
+    let inside = |(i, x0): (usize, &f64)| x0.max(meta.x_lower[i]).min(meta.x_upper[i]);
+    let x: Vec<f64> = meta.x0.iter().enumerate().map(inside).collect();
+    let (mut c, mut jacobian) = (vec![0.0; meta.m()], vec![0.0; meta.jacobian_len()]);
+    let wanted = Wanted { constraints: true, jacobian: true, ..Wanted::NOTHING };
+    problem.evaluate(&x, &[], wanted, &mut Outputs::new(&mut [], &mut c, &mut jacobian)).ok()?;
+    let values = c.iter().chain(&jacobian);
+    values
+        .into_iter()
+        .all(|value| value.is_finite())
+        .then(|| Presolve::new(problem.meta(), AtPoint { x: &x, c: &c, jacobian: &jacobian }))?
+}
+
 /// How far from the start units must show as well, relative to the variables.
 const NEARBY: f64 = 1e-2;
 
@@ -55,16 +74,15 @@ impl<P: Problem> Solver<Exact<P>> {
 }
 
 impl<S: SampledProblem> Solver<S> {
-    pub(crate) fn unstarted(
-        mut problem: S,
-        settings: Settings,
-        own_mapping: Option<Box<dyn OwnMapping>>,
-    ) -> Result<Self, Error> {
+    pub(crate) fn unstarted(problem: S, settings: Settings, own_mapping: Option<Box<dyn OwnMapping>>) -> Result<Self, Error> {
         let meta = problem.meta();
         meta.validate().map_err(|source| Error::Problem { name: meta.name.clone(), source })?;
         settings.validate()?;
         memory::check(meta, &settings)?;
-        let (standard, jacobian) = Standard::new(meta);
+        let mut problem = Counted::new(problem);
+        let presolve = if settings.presolve { presolve(&mut problem) } else { None };
+        let meta = problem.meta();
+        let (standard, jacobian) = Standard::new(presolve.as_ref().map_or(meta, |presolve| &presolve.meta));
         if settings.normal.variant == NormalVariant::Mapping && !standard.only_equalities() {
             return Err(Error::NotOnlyEqualities { name: meta.name.clone() });
         }
@@ -94,7 +112,7 @@ impl<S: SampledProblem> Solver<S> {
             noisy: None,
             beginning: Beginning::new(current.h.len(), best.clone()),
             outcome: Outcome { best, stop: None, judged: None, stuck: false, failure: None, confirmed: None },
-            oracle: Oracle::new(problem, standard, &settings.sampling),
+            oracle: Oracle::new(problem, standard, presolve, &settings.sampling),
             state: State { row_sizes: RowSizes::new(current.h.len()), current, metric, progress: Progress::new(&settings) },
             settings,
         })

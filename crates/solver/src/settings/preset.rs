@@ -7,8 +7,8 @@ const LARGEST_BATCH: usize = 1_000_000;
 
 impl Settings {
     /// The paper's methods as they are written: identity metric, its normal step, a merit parameter that never falls, its stepsize with
-    /// constants that are found, its batch schedules and momentum, samples with replacement, no test on samples, nothing scaled, no
-    /// correction, no other starts. `docs/algorithm.md` says why the defaults depart from it, line by line.
+    /// constants that are found, its batch schedules and momentum, samples with replacement, no test on samples, nothing scaled or
+    /// presolved, no correction, no other starts. `docs/algorithm.md` says why the defaults depart from it, line by line.
     ///
     /// ```
     /// use tangor_solver::{MetricKind, Settings};
@@ -19,7 +19,7 @@ impl Settings {
     /// # Ok::<(), tangor_solver::SettingsError>(())
     /// ```
     pub fn paper() -> Self {
-        let mut settings = Settings { scaling: Scaling::None, ..Settings::default() };
+        let mut settings = Settings { scaling: Scaling::None, presolve: false, ..Settings::default() };
         settings.limits.escapes = 0;
         settings.normal.variant = NormalVariant::Bounded;
         settings.metric.kind = MetricKind::Identity;

@@ -7,6 +7,7 @@ pub(crate) mod local_model;
 pub(crate) mod mapping;
 pub(crate) mod merit_parameter;
 pub(crate) mod normal_step;
+pub(crate) mod softening;
 pub(crate) mod tangent_step;
 
 use tangor_problem::{Meta, SampledProblem};
@@ -37,6 +38,7 @@ pub struct Steps {
     pub projection: Projection,
     pub normal: normal_step::NormalStep,
     pub tangent: tangent_step::TangentStep,
+    pub softening: softening::SofteningMemory,
     pub search: line_search::SearchMemory,
     pub own_mapping: Option<Box<dyn mapping::OwnMapping>>,
     /// The constant `L_c` that the last normal step reckoned with.
@@ -56,6 +58,7 @@ impl Steps {
             projection: Projection::new(jacobian, &settings.kernel),
             normal: normal_step::NormalStep::new(m, columns, &settings.normal),
             tangent: tangent_step::TangentStep::new(jacobian, metric, &settings.kernel),
+            softening: softening::SofteningMemory::new(m, columns),
             search: line_search::SearchMemory::new(m, columns),
             own_mapping,
             reckoned: 0.0,
@@ -100,6 +103,7 @@ impl<S: SampledProblem> Solver<S> {
             return first;
         }
         let both = first + self.find_tangent_step(unusual);
+        let both = both + self.soften_dependent_rows(unusual);
         // Next to a stationary point of the violation there is next to nothing to repair, and a step that is exact only up to rounding
         // would not repair it: there the violation comes first, alone.
         let violated = norm(&self.state.current.h) > self.settings.tolerance.feasibility;

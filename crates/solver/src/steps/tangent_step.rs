@@ -6,7 +6,7 @@ use crate::kernel::matrix::Jacobian;
 use crate::kernel::projection::Projection;
 use crate::kernel::subproblem::Subproblem;
 use crate::kernel::system::Beside;
-use crate::kernel::vector::norm;
+use crate::kernel::vector::{dot, norm};
 use crate::metric::CurrentMetric;
 use crate::steps::local_model::LocalModel;
 use crate::{Kernel, Unusual};
@@ -93,6 +93,17 @@ impl TangentStep {
         self.lambda.fill(0.0);
         self.lambda_at_rest.fill(0.0);
         self.mu.fill(0.0);
+    }
+
+    /// How nearly the multipliers are a combination of rows that is zero: `|lambda|`, each weighed by the size of its row, over what the rows
+    /// make of them in the variables that no bound holds, where `J^T lambda = -(g + H s)`.
+    pub fn dependence(&self, at: &Iterate) -> f64 {
+        let sizes = self.lambda.iter().enumerate().map(|(row, y)| {
+            let row = at.jacobian.a.row_values(row);
+            y * y * dot(row, row)
+        });
+        let free = (0..at.n()).filter(|&i| self.mu[i] == 0.0).map(|i| (at.g[i] + self.hs[i]).powi(2));
+        sizes.sum::<f64>().sqrt() / free.sum::<f64>().sqrt().max(norm(&at.g)).max(f64::MIN_POSITIVE)
     }
 
     /// `mu = H s + g + J^T lambda` where a bound holds the step.
