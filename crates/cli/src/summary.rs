@@ -53,7 +53,7 @@ impl Summary<'_> {
         let meaning = headline::of(self.report);
         let meaning = width::wrapped_after(word, &format!(": {meaning}."), 2);
         writeln!(out, "\n{style}{word}{style:#}{meaning}")?;
-        writeln!(out, "  The run ended because {}.", because(self.report))?;
+        writeln!(out, "  {}", width::wrapped(&format!("The run ended because {}.", because(self.report)), 2))?;
         if let Some(failure) = &self.report.failure {
             let place = failure.place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
             // The message may begin with the same words.
@@ -132,12 +132,9 @@ impl Summary<'_> {
         let width = name_width(self.report.worst_rows.iter().map(|row| row.name.as_str()));
         for row in self.report.worst_rows.iter().take(self.longest_list) {
             let (value, bound, by) = (readable(row.value), readable(row.bound), scientific(row.violation, 2));
-            writeln!(
-                out,
-                "    {:<width$}  is {value}, should be {} {bound}: off by {by}",
-                row.name,
-                self.relation(row.index, row.value)
-            )?;
+            let relation = self.relation(row.index, row.value);
+            let line = format!("{:<width$}  is {value}, should be {relation} {bound}: off by {by}", row.name);
+            writeln!(out, "    {}", width::wrapped(&line, 6))?;
         }
         Ok(())
     }
@@ -171,7 +168,8 @@ impl Summary<'_> {
                 Side::Upper => "at upper bound",
             };
             let multiplier = readable(active.multiplier);
-            writeln!(out, "    {:<width$}  {relation} {}, multiplier {multiplier}", active.name, readable(active.bound))?;
+            let line = format!("{:<width$}  {relation} {}, multiplier {multiplier}", active.name, readable(active.bound));
+            writeln!(out, "    {}", width::wrapped(&line, 6))?;
         }
         match active.len() - shown.len() {
             0 => {}

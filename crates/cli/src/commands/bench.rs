@@ -232,22 +232,27 @@ impl Run {
     }
 }
 
-/// Says which problems the names mean: all of them when they are few, and those whose name an embedded problem shares with a file.
+/// Says which problems the names mean: one by one when they are few, and otherwise how many come from where.
 fn tell_sources(out: &mut dyn Write, members: &[Member], finder: &Finder) -> Result<(), Error> {
     const FEW: usize = 8;
-    for member in members {
-        let embedded = matches!(member.source, Source::Embedded(_));
-        let file = if embedded { finder.in_folder(&member.name) } else { None };
-        let also = file.map(|path| format!(" ({}.SIF is the file {})", member.name, path.display())).unwrap_or_default();
-        if members.len() <= FEW || !also.is_empty() {
+    let embedded = |member: &&Member| matches!(member.source, Source::Embedded(_));
+    let namesake = |member: &Member| finder.in_folder(&member.name).filter(|_| embedded(&member));
+    if members.len() <= FEW {
+        for member in members {
+            let file = namesake(member);
+            let also = file.map(|path| format!(" ({}.SIF is the file {})", member.name, path.display())).unwrap_or_default();
             writeln!(out, "{}", width::wrapped(&format!("{} is {}{also}", member.name, member.source), 2))?;
         }
+        return Ok(());
     }
-    if members.len() > FEW {
-        let embedded = members.iter().filter(|member| matches!(member.source, Source::Embedded(_))).count();
-        writeln!(out, "{}: {embedded} embedded, {} from files", count_of(members.len(), "problem"), members.len() - embedded)?;
-    }
-    Ok(())
+    let count = members.iter().filter(embedded).count();
+    let also = match members.iter().filter(|member| namesake(member).is_some()).count() {
+        0 => String::new(),
+        1 => "; one embedded one has the name of a SIF file, which the name with .SIF means".to_string(),
+        namesakes => format!("; {namesakes} embedded ones have names of SIF files, which the names with .SIF mean"),
+    };
+    let told = format!("{}: {count} embedded, {} from files{also}", count_of(members.len(), "problem"), members.len() - count);
+    Ok(writeln!(out, "{}", width::wrapped(&told, 2))?)
 }
 
 /// The defaults with these changes.
