@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use tangor_problem::{Access, Accesses, Draw, Evaluation, Meta, SampledProblem, Stream};
-use tangor_solver::{Point, Report, Row, Settings, Solver, Tolerance, solve_sampled};
+use tangor_solver::{Batch, Point, Report, Row, Settings, Solver, Tolerance, solve_sampled};
 
 fn quiet(_: &Row, _: &[f64]) -> ControlFlow<()> {
     ControlFlow::Continue(())
@@ -54,7 +54,10 @@ impl SampledProblem for Beside {
 fn beside(exact: [bool; 2], samples: Option<u64>) -> Report {
     let mut settings = Settings::default();
     settings.limits.samples = samples;
-    settings.limits.iterations = 2000;
+    for estimation in [&mut settings.sampling.gradient, &mut settings.sampling.constraints] {
+        estimation.batch = Batch::Constant { size: 16 };
+    }
+    settings.limits.iterations = 5000;
     for tolerance in ["stationarity", "feasibility", "complementarity"] {
         settings.set(&format!("tolerance.{tolerance}"), "0.1").expect("a setting");
     }
