@@ -28,9 +28,9 @@ TUNING_SEED = 100
 class Ours:
     """The optimizer as it is."""
 
-    def __init__(self, task, seed):
+    def __init__(self, task, seed, recursion):
         self.task, self.x = task, torch.nn.Parameter(task.start(seed))
-        self.optimizer = Tangor([self.x], constraints=len(task.lower), lower=task.lower, upper=task.upper)
+        self.optimizer = Tangor([self.x], constraints=len(task.lower), lower=task.lower, upper=task.upper, recursion=recursion)
 
     def set_share(self, done):
         pass
@@ -73,9 +73,9 @@ def run_peer(task, make, form, grid, seeds, share):
         yield seed, method, train(task, method, seed, task.samples, MARKS), best
 
 
-def run_ours(task, seeds):
+def run_ours(task, seeds, recursion):
     for seed in range(seeds):
-        method = Ours(task, seed)
+        method = Ours(task, seed, recursion)
         yield seed, method, train(task, method, seed, task.samples, MARKS), {}
 
 
@@ -87,13 +87,14 @@ def run(options):
                 print(f"{name} is left out: it needs the census data, --adult FOLDER")
                 continue
             task = TASKS[name](options.adult)
-            runs = {OURS: lambda task=task: run_ours(task, options.seeds)}
+            ours = {OURS: "rows", f"{OURS}, one row": "lagrangian"}
+            runs = {name: lambda task=task, kind=kind: run_ours(task, options.seeds, kind) for name, kind in ours.items()}
             for peer, (make, form, grid) in methods(task).items():
                 runs[peer] = lambda task=task, make=make, form=form, grid=grid: run_peer(
                     task, make, form, grid, options.seeds, options.tuning
                 )
             for label, begin in runs.items():
-                if options.method and not any(label.startswith(wanted) for wanted in options.method):
+                if options.method and not any(label == wanted or wanted != OURS and label.startswith(wanted) for wanted in options.method):
                     continue
                 for seed, method, (course, spent, seconds), settings in begin():
                     row = {"task": name, "method": label, "seed": seed, "settings": settings, "samples": spent, "seconds": seconds}
@@ -143,7 +144,7 @@ def main():
     commands = parser.add_subparsers(required=True)
     running = commands.add_parser("run", help="run everything; rows are added to a file")
     running.add_argument("--task", nargs="*", choices=list(TASKS))
-    running.add_argument("--method", nargs="*", help="only methods whose names begin so, as Tangor or Cooper")
+    running.add_argument("--method", nargs="*", help="only methods whose names begin so, as Cooper; Tangor is the one with its defaults")
     running.add_argument("--adult", type=Path, help="the folder of adult_train.csv")
     running.add_argument("--out", type=Path, default=Path("learning.jsonl"))
     running.add_argument("--seeds", type=int, default=5)

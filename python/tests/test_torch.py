@@ -99,11 +99,12 @@ def bits(model):
     return torch.cat([p.detach().reshape(-1) for p in model.parameters()]).tolist()
 
 
+@pytest.mark.parametrize("recursion", ["rows", "lagrangian"])
 @pytest.mark.parametrize("stop", [3, 21, 26])
-def test_a_resumed_run_gives_the_same_bits(tmp_path, stop):
+def test_a_resumed_run_gives_the_same_bits(tmp_path, stop, recursion):
     def begin():
         model = network(dropout=0.2)
-        return model, Tangor(model.parameters(), constraints=2, lower=-0.05, upper=0.05)
+        return model, Tangor(model.parameters(), constraints=2, lower=-0.05, upper=0.05, recursion=recursion)
 
     model, optimizer = begin()
     generator = torch.Generator().manual_seed(1)
@@ -142,7 +143,7 @@ def test_both_points_see_the_same_random_numbers():
 
 def test_no_vector_of_the_parameters_goes_to_the_host(monkeypatch):
     model = network()
-    optimizer = Tangor(model.parameters(), constraints=2, lower=-0.05, upper=0.05)
+    optimizer = Tangor(model.parameters(), constraints=2, lower=-0.05, upper=0.05, memory=2)
     d, sizes = sum(p.numel() for p in model.parameters()), []
     # Every way that a tensor has to the host, whoever takes it.
     for name in ("cpu", "numpy", "tolist", "item", "__array__", "to", "__float__"):
@@ -157,7 +158,7 @@ def test_no_vector_of_the_parameters_goes_to_the_host(monkeypatch):
         monkeypatch.setattr(torch.Tensor, name, counted)
     train(model, optimizer, 40, torch.Generator().manual_seed(0))
     monkeypatch.undo()
-    # Two Gram matrices of gradient and Jacobian at once are the most: 2 (1 + m)^2 numbers.
+    # Two Gram matrices of gradient and Jacobian at once are the most: 2 (1 + m)^2 numbers. Of two steps in memory it is 2 * 2 (1 + m).
     assert optimizer.report().iterations == 24 and sizes
     assert max(sizes) == 2 * (1 + 2) ** 2 < d == 41
 
@@ -238,6 +239,8 @@ def test_schedulers_lower_the_share_of_the_step():
         (dict(lower=[0.0, 1.0]), "one number or 1"),
         (dict(upper=math.inf), "needs a finite one"),
         (dict(names=["a", "b"]), "1 different names"),
+        (dict(memory=-1), "memory must be a number of steps"),
+        (dict(recursion="none"), "recursion must be 'rows' or 'lagrangian'"),
     ],
 )
 def test_bad_settings_are_named(given, message):
@@ -396,7 +399,7 @@ def test_a_step_keeps_few_vectors(monkeypatch):
     # As with more parameters: a sample of the columns is compared, not all of them.
     monkeypatch.setattr("tangor.torch._estimates.MOST_COMPARED", 64)
     model = torch.nn.Linear(3000, 1).to(torch.float64)
-    optimizer, m = Tangor(model.parameters(), constraints=2, lower=-0.05, upper=0.05, first_batches=2), 2
+    optimizer, m = Tangor(model.parameters(), constraints=2, lower=-0.05, upper=0.05, first_batches=2, memory=0), 2
     d, most = sum(p.numel() for p in model.parameters()), []
     x = torch.randn(8, 3000, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     own = {p.data_ptr() for p in model.parameters()} | {x.untyped_storage().data_ptr()}

@@ -1,0 +1,245 @@
+"""Exact passes, the recursion with one row, and the limited memory of tangor.torch. Skipped where torch is not installed."""
+
+import math
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: the tests of tangor.torch are skipped")
+
+from tangor.torch import Tangor  # noqa: E402
+from tangor.torch._flat import Flat  # noqa: E402
+from tangor.torch._limited_memory import LimitedMemory  # noqa: E402
+from tangor.torch._moves import longest  # noqa: E402
+from tangor.torch._worth import ALL, Lag, Worth  # noqa: E402
+
+torch.set_num_threads(1)
+
+
+def parameter(*values):
+    return torch.nn.Parameter(torch.tensor(values, dtype=torch.float64))
+
+
+def members(count=60, seed=0):
+    return torch.randn(count, 3, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def fitting(x, rows):
+    """A curved loss whose optimum depends on all members, on the sphere of radius 1 and with a noisy inequality."""
+    target = rows.sum(dim=1)
+    loss = torch.nn.functional.softplus(-target * (rows @ x)).mean()
+    return loss, torch.stack([x @ x - 1.0, (rows[:, 0] * torch.tanh(rows @ x)).mean()])
+
+
+def make(x, **more):
+    return Tangor([x], constraints=2, lower=[0.0, -math.inf], upper=[0.0, 0.2], first_batches=4, **more)
+
+
+def train(x, optimizer, rows, steps, passes, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(steps):
+        batch = rows[torch.randperm(len(rows), generator=generator)[:12]]
+        optimizer.step(lambda: fitting(x, batch), samples=12)
+        if passes and optimizer.exact_pass_pays(len(rows)):
+            optimizer.exact_pass(lambda part: fitting(x, part), rows.split(25))
+    return optimizer.report()
+
+
+def residual(x, rows):
+    """Of the Lagrangian's gradient on all members, with the best multipliers."""
+    loss, c = fitting(x, rows)
+    g = torch.autograd.grad(loss, x, retain_graph=True)[0]
+    active = [one for one, holds in ((c[0], True), (c[1], float(c[1].detach()) > 0.2 - 1e-4)) if holds]
+    j = torch.stack([torch.autograd.grad(one, x, retain_graph=True)[0] for one in active])
+    y = torch.linalg.lstsq(j.T, -g[:, None]).solution
+    return float((g + (j.T @ y)[:, 0]).norm())
+
+
+def test_a_pass_gives_the_averages_of_all_members():
+    x, rows = parameter(0.3, -0.2, 0.5), members()
+    optimizer = make(x)
+    # 25, 25 and 10 members: sizes count. It comes before any step, in place of the first batches.
+    loss, c = optimizer.exact_pass(lambda part: fitting(x, part), rows.split(25))
+    whole = fitting(x, rows)
+    assert abs(loss - float(whole[0].detach())) < 1e-14 and np.allclose(c, whole[1].detach().numpy(), atol=1e-14)
+    for row, value in enumerate((whole[0], *whole[1])):
+        exact = torch.autograd.grad(value, x, retain_graph=True)[0]
+        assert torch.allclose(optimizer._estimates.derivatives[row], exact, atol=1e-14)
+    report = optimizer.report()
+    assert (report.samples, report.evaluations, report.exact_passes, report.worth) == (60, 3, 1, ALL)
+    before = x.detach().clone()
+    optimizer.step(lambda: fitting(x, rows[:12]), samples=12)
+    assert optimizer.report().iterations == 1 and not torch.equal(before, x.detach())
+
+
+def test_a_pass_without_a_bad_batch_is_worth_what_it_took():
+    x, rows = parameter(0.3, -0.2, 0.5), members()
+    optimizer = make(x)
+    rows[0, 0] = math.nan
+    _, c = optimizer.exact_pass(lambda part: fitting(x, part), rows.split(20))
+    assert np.allclose(c, fitting(x, rows[20:])[1].detach().numpy(), atol=1e-14)
+    report = optimizer.report()
+    assert (report.skipped, report.worth) == (1, 40)
+    with pytest.raises(ValueError, match="there were none"):
+        optimizer.exact_pass(lambda part: fitting(x, part), [rows[:1]])
+    with pytest.raises(TypeError, match="give size="):
+        optimizer.exact_pass(lambda part: fitting(x, part), ["words"])
+    with pytest.raises(ValueError, match="number of its members"):
+        optimizer.exact_pass_pays(0)
+
+
+@pytest.mark.parametrize("recursion", ["rows", "lagrangian"])
+def test_passes_lead_far_below_the_noise_of_a_batch(recursion):
+    rows, ends = members(), {}
+    for passes in (False, True):
+        x = parameter(0.3, -0.2, 0.5)
+        report = train(x, make(x, recursion=recursion), rows, 500, passes)
+        ends[passes] = residual(x, rows)
+        # A tenth of the samples at most, one pass beyond for the first.
+        assert report.exact_passes * 60 <= 0.1 * report.samples + 60 if passes else report.exact_passes == 0
+    assert ends[True] < 1e-4 and ends[True] < 0.1 * ends[False], ends
+
+
+def test_a_limit_leaves_room_for_the_last_pass():
+    x, rows = parameter(0.3, -0.2, 0.5), members()
+    optimizer = make(x)
+    train(x, optimizer, rows, 200, False)
+    spent = optimizer.report().samples
+    optimizer._progress.exact_passes = 10**6
+    assert not optimizer.exact_pass_pays(len(rows), 10 * spent), "their share is used up"
+    assert optimizer.exact_pass_pays(len(rows), spent + 60 + 24), "the last one, with a step after it"
+    assert not optimizer.exact_pass_pays(len(rows), spent + 60 + 23), "no room for a step"
+
+
+def test_an_exact_estimate_loses_only_what_moves_cost():
+    worth = Worth()
+    worth.start(6.0)
+    # Batches of 2 and 2: 1 / (1/2 + 1/2) = 1, so S = 8 and K = 3 / 0.5^2 = 12.
+    worth.compare((2.0, 2.0), 8.0, 3.0, 0.5)
+    worth.take_exact(2.0)
+    assert worth.momentum(2.0) < 1e-299 and worth.error() < 1e-299
+    # K / S = 3/2: each move of 1/2 with B = 2 adds 3/2 / 4 / 2 = 3/16 to 1 / N.
+    for moves in range(1, 4):
+        worth.advance(0.0, 2.0, 0.5)
+        assert abs(worth.draws - 16.0 / (3.0 * moves)) < 1e-13
+    # Without the pass it would be worth 1/N = 1/(N + 2) + 3/16 after each: that limits the next move.
+    running = 6.0
+    for _ in range(3):
+        running = 1.0 / (1.0 / (running + 2.0) + 3.0 / 16.0)
+    assert abs(worth.reach() - 0.5 * 2.0 / (running * math.sqrt(1.5))) < 1e-14
+
+
+def test_the_weight_of_a_lagging_average_by_hand():
+    worth, lag = Worth(), Lag()
+    assert lag.share(worth, 2.0, 1.0) == 1.0, "nothing was measured"
+    worth.start(4.0)
+    worth.compare((2.0, 2.0), 8.0, 0.0, 1.0)
+    # Changes of two batches along a move of 1/2 have the product 1: L = 2.
+    lag.compare(1.0, 0.5)
+    # After a move of 1/2: A = (0 + 1)^2 + 8/4 = 3, S / B = 4, b = 3/7.
+    share = lag.share(worth, 2.0, 0.5)
+    assert abs(share - 3.0 / 7.0) < 1e-15
+    lag.advance(worth, share, 2.0, 0.5)
+    assert abs(lag.bias - 4.0 / 7.0) < 1e-15
+    # 1 / N = (4/7)^2 / 4 + (3/7)^2 / 2 = 17/98
+    assert abs(worth.draws - 98.0 / 17.0) < 1e-13
+    still = Worth()
+    still.start(4.0)
+    still.compare((2.0, 2.0), 0.0, 0.0, 1.0)
+    assert lag.share(still, 2.0, 0.5) == 1.0, "no noise"
+
+
+def test_moves_are_paid_for_by_what_they_gain():
+    noisy, exact = Worth(), Worth()
+    noisy.start(100.0)
+    noisy.batch = 10.0
+    # S = 8 and K = 2: the estimate has the error 8/100, and a move of 1 adds 2/10.
+    noisy.compare((2.0, 2.0), 8.0, 2.0, 1.0)
+    for one in (exact,):
+        one.start(100.0)
+    # Stationarity 4: (16 - 2 * 0.08) / 64 = 0.2 t^2.
+    far = longest((noisy, exact, exact), 0.0, 4.0, 0.0)
+    assert abs(far - math.sqrt((16.0 - 0.16) / 64.0 / 0.2)) < 1e-14
+    # Where it does not stand out, 1/2 10 / (100 sqrt(1/4)) over the root of the doubt 0.08 / (0.08 + 0.01).
+    far = longest((noisy, exact, exact), 0.0, 0.1, 0.0)
+    assert abs(far - 0.1 / math.sqrt(0.08 / 0.09)) < 1e-14
+
+
+def test_the_limited_memory_is_bfgs():
+    generator = torch.Generator().manual_seed(0)
+
+    def random(*shape):
+        return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+    flat = Flat([parameter(*[0.0] * 6)])
+    memory, diagonal, root = LimitedMemory(flat, 3), random(6).abs() + 0.5, random(6, 6)
+    hessian, metrics = root @ root.T + 4.0 * torch.eye(6, dtype=torch.float64), []
+    steps = [random(6) for _ in range(5)]
+    for s in steps:
+        memory.learn(s, 0.5, 0.5 * hessian @ s, 1.0 / diagonal, 0.0)
+    assert memory.count == 3
+    metrics = torch.diag(diagonal)
+    for s in steps[2:]:
+        y, bs = hessian @ s, metrics @ s
+        metrics = metrics - torch.outer(bs, bs) / (s @ bs) + torch.outer(y, y) / (s @ y)
+    part, v, rows = memory.part(1.0 / diagonal), random(6), random(2, 6)
+    moved = v / diagonal
+    part.add_to(moved, v)
+    assert torch.allclose(moved, torch.linalg.solve(metrics, v), atol=1e-12)
+    products = (rows / diagonal) @ rows.T + torch.as_tensor(part.products(rows))
+    assert torch.allclose(products, rows @ torch.linalg.solve(metrics, rows.T), atol=1e-12)
+
+
+def test_noise_and_curvature_across_the_step_are_not_learnt():
+    flat = Flat([parameter(0.0, 0.0)])
+    one, s = torch.ones(2, dtype=torch.float64), torch.tensor([1.0, 0.0], dtype=torch.float64)
+
+    def kept(change, noise):
+        memory = LimitedMemory(flat, 2)
+        memory.learn(s, 1.0, torch.tensor(change, dtype=torch.float64), one, noise)
+        return memory.changes[0].tolist() if memory.count else None
+
+    # y = (2, 1): of r = (0, 1) noise of 1/4 leaves 3/4; then y is scaled by 1 / sqrt(s^T y).
+    assert np.allclose(kept([2.0, 1.0], 0.25), np.array([2.0, 0.75]) / math.sqrt(2.0), atol=1e-15)
+    assert kept([2.0, 1.0], 0.6) is None, "noise explains more than half"
+    # Negative curvature: the share 0.8 / (1 + 1) of y = -s, and the rest of D s, so that s^T y = 0.2.
+    assert np.allclose(kept([-1.0, 0.0], 0.0), [0.2 / math.sqrt(0.2), 0.0], atol=1e-15)
+    assert kept([1.0, 10.0], 0.0) is None, "it points across the step"
+
+
+def test_one_row_takes_one_backward_pass_at_the_old_point(monkeypatch):
+    x, rows = parameter(0.3, -0.2, 0.5), members()
+    optimizer, counts = make(x, recursion="lagrangian"), []
+    evaluate = optimizer._evaluator.evaluate
+
+    def counted(*args):
+        batch = evaluate(*args)
+        counts.append(sum(len(part) for part in batch.parts[:1]))
+        return batch
+
+    monkeypatch.setattr(optimizer._evaluator, "evaluate", counted)
+    train(x, optimizer, rows, 26, False)
+    # 4 first batches; the last step is the 22nd, which compares nothing, nor does the next.
+    assert counts[:4] == [3, 3, 3, 3] and counts[-2:] == [1, 3]
+
+
+def test_one_row_and_all_rows_agree_without_noise():
+    """With the same batch in every step nothing is noisy, and both recursions are the batch itself."""
+    ends = []
+    for recursion in ("rows", "lagrangian"):
+        x, rows = parameter(0.3, -0.2, 0.5), members()
+        optimizer = make(x, recursion=recursion)
+        for _ in range(200):
+            optimizer.step(lambda: fitting(x, rows), samples=60)
+        ends.append(x.detach().clone())
+        assert residual(x, rows) < 1e-5
+    assert torch.allclose(*ends, atol=1e-5)
+
+
+def test_another_recursion_or_memory_is_refused_in_a_checkpoint():
+    x = parameter(0.3, -0.2, 0.5)
+    saved = make(x).state_dict()
+    with pytest.raises(ValueError, match="another recursion"):
+        make(x, recursion="lagrangian").load_state_dict(saved)
+    with pytest.raises(ValueError, match="steps of a limited memory"):
+        make(x, memory=1).load_state_dict(saved)
