@@ -461,8 +461,8 @@ class Settings(Section):
 
     presolve: bool
     """Whether linear rows with one variable become bounds, and linear rows that follow from others are left out, before a run
-    with exact functions; multipliers are given back to the user's rows. The paper: false. Default: true, which solves more
-    with second derivatives.
+    with exact functions; multipliers are given back to the user's rows. Default: false, since rows that can be violated
+    lead out of where bounds hold.
     """
 
     sampling: Sampling
