@@ -459,6 +459,12 @@ class Settings(Section):
         them, get units of their own. A noisy run, and one with given Lipschitz constants, leaves them alone.
     """
 
+    presolve: bool
+    """Whether linear rows with one variable become bounds, and linear rows that follow from others are left out, before a run
+    with exact functions; multipliers are given back to the user's rows. Default: false, since rows that can be violated
+    lead out of where bounds hold.
+    """
+
     sampling: Sampling
     """How sampled functions are estimated and judged."""
 
@@ -472,5 +478,6 @@ class Settings(Section):
         stepsize: Stepsize | dict[str, Any] = ...,
         kernel: Kernel | dict[str, Any] = ...,
         scaling: Literal['none'] | Literal['gradient'] | Literal['full'] = ...,
+        presolve: bool = ...,
         sampling: Sampling | dict[str, Any] = ...,
     ) -> None: ...

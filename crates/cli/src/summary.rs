@@ -209,7 +209,7 @@ impl Summary<'_> {
     fn presolved(&self, out: &mut dyn Write) -> io::Result<()> {
         let Presolved { rows, bounds, contradictions } = &self.report.presolved;
         if *rows > 0 {
-            let rows = count_of(*rows as u64, "linear constraint");
+            let rows = count_of(*rows, "linear constraint");
             let text = format!("presolve: {rows} left out, {bounds} as bounds");
             writeln!(out, "\n  {}", width::wrapped(&text, 2))?;
         }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use sampling::*;
 
 /// All settings of a run. The defaults need no tuning.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
@@ -34,27 +34,10 @@ pub struct Settings {
     /// How the problem is scaled inside. Residuals are always judged unscaled.
     pub scaling: Scaling,
     /// Whether linear rows with one variable become bounds, and linear rows that follow from others are left out, before a run with exact
-    /// functions; multipliers are given back to the user's rows. The paper: false. Default: true, which solves more with second derivatives.
+    /// functions; multipliers are given back to the user's rows. Default: false, since rows that can be violated lead out of where bounds hold.
     pub presolve: bool,
     /// How sampled functions are estimated and judged.
     pub sampling: Sampling,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Settings {
-            tolerance: Tolerance::default(),
-            limits: Limits::default(),
-            normal: Normal::default(),
-            metric: Metric::default(),
-            merit: Merit::default(),
-            stepsize: Stepsize::default(),
-            kernel: Kernel::default(),
-            scaling: Scaling::default(),
-            presolve: true,
-            sampling: Sampling::default(),
-        }
-    }
 }
 
 /// When a point is good enough. All residuals are unscaled.

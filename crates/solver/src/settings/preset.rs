@@ -19,7 +19,7 @@ impl Settings {
     /// # Ok::<(), tangor_solver::SettingsError>(())
     /// ```
     pub fn paper() -> Self {
-        let mut settings = Settings { scaling: Scaling::None, presolve: false, ..Settings::default() };
+        let mut settings = Settings { scaling: Scaling::None, ..Settings::default() };
         settings.limits.escapes = 0;
         settings.normal.variant = NormalVariant::Bounded;
         settings.metric.kind = MetricKind::Identity;
