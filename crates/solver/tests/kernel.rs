@@ -238,3 +238,37 @@ fn the_normal_subproblem_of_a_run_by_hand() {
     let reached = kernel.s[0] + 2.0 * kernel.s[1];
     assert!(kernel.converged && (tangent.target[0] - reached).abs() < 1e-9 && tangent.softness[0] == 0.0);
 }
+
+/// Numbers between -1 and 1, the same in every run.
+fn numbers() -> impl FnMut() -> f64 {
+    let mut state = 2u64;
+    move || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+}
+
+/// Six entries in each of 2,000 rows around the diagonal, 4,000 columns between -1 and 1 of which a fifth ends on a bound: nothing is known
+/// at the start, and changing columns over would go on for long.
+#[test]
+fn a_cold_band_takes_few_factorisations() {
+    let (m, n, mut next) = (2_000, 4_000, numbers());
+    let band = |i: usize| (2 * i).saturating_sub(2)..(2 * i + 4).min(n);
+    let entries: Vec<(usize, usize, f64)> =
+        (0..m).flat_map(|i| band(i).map(move |j| (i, j))).map(|(i, j)| (i, j, next())).collect();
+    let mut problem = StoredSubproblem::new(m, n, &entries, true, &[]);
+    let mut inside = vec![0.0; n];
+    for i in 0..n {
+        (problem.gradient[i], inside[i]) = (2.0 * next(), 0.8 * next());
+        (problem.lower[i], problem.upper[i]) = (-1.0, 1.0);
+    }
+    let mut target = vec![0.0; m];
+    problem.apply(&inside, &mut target);
+    problem.target = target;
+    let mut kernel = problem.kernel(&settings(Factorisation::Automatic));
+    problem.solve(&mut kernel);
+    let held = kernel.s.iter().filter(|s| s.abs() == 1.0).count();
+    println!("{} factorisations, {} of them inside, {held} columns held", kernel.iterations, kernel.interior);
+    assert!(kernel.converged && is_optimal(&problem, &kernel.s, &kernel.y, TOLERANCE) && held > 400);
+    assert!(kernel.iterations <= 15, "{} factorisations", kernel.iterations);
+}

@@ -135,6 +135,8 @@ pub fn quadratic(problem: &Subproblem, s: &mut [f64], lambda: &mut [f64], clock:
             let entries = matrix.places.iter().zip(&matrix.values).filter(|((i, j), _)| i != j);
             program.above.extend(entries.map(|(&(i, j), value)| (j, i, *value)));
         }
+        // Before there are vectors the matrix is its diagonal; written out, zeros would fill the factorisation.
+        Block::LowRank(low_rank) if low_rank.signs().is_empty() => {}
         Block::LowRank(_) if n > LARGEST_FULL => return false,
         Block::LowRank(low_rank) => {
             for j in 0..n {
@@ -233,6 +235,7 @@ pub fn normal_step(local: LocalModel, settings: &Normal, u: &mut [f64]) -> bool 
 mod tests {
     use super::*;
     use crate::kernel::matrix::Matrix;
+    use crate::kernel::subproblem::LowRank;
 
     #[test]
     fn nothing_is_changed_when_the_time_is_over() {
@@ -254,5 +257,33 @@ mod tests {
         assert_eq!((s, lambda), ([5.0, 6.0], [7.0]));
         assert!(quadratic(&problem, &mut s, &mut lambda, &Clock::new(None, 0.0)));
         assert!(s.iter().all(|s| (s - 1.0).abs() < 1e-9) && (lambda[0] + 1.0).abs() < 1e-9, "{s:?}, {lambda:?}");
+    }
+
+    #[test]
+    fn low_rank_without_vectors_is_a_diagonal() {
+        // min 1/2 |s|^2 subject to s0 + s1 = 2, with more variables than a full matrix may have.
+        let n = LARGEST_FULL + 1;
+        let mut a = Matrix::dense(1, n);
+        a.values[..2].fill(1.0);
+        let jacobian = Jacobian { a, slack_rows: [].into() };
+        let (ones, free) = (vec![1.0; n], vec![f64::INFINITY; n]);
+        let below: Vec<f64> = free.iter().map(|bound| -bound).collect();
+        let (nothing, mut something) = (LowRank::new(n, 2), LowRank::new(n, 2));
+        something.push(1.0, 1.0, &ones);
+        let mut problem = Subproblem {
+            jacobian: &jacobian,
+            metric: &ones,
+            block: Block::LowRank(&nothing),
+            gradient: None,
+            target: &[2.0],
+            lower: &below,
+            upper: &free,
+            softness: &[0.0],
+        };
+        let (mut s, mut lambda) = (vec![5.0; n], [0.0]);
+        assert!(quadratic(&problem, &mut s, &mut lambda, &Clock::new(None, 0.0)));
+        assert!((s[0] - 1.0).abs() < 1e-8 && (s[1] - 1.0).abs() < 1e-8 && s[2..].iter().all(|s| s.abs() < 1e-8));
+        problem.block = Block::LowRank(&something);
+        assert!(!quadratic(&problem, &mut s, &mut lambda, &Clock::new(None, 0.0)));
     }
 }

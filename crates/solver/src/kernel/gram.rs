@@ -105,12 +105,15 @@ impl Regularised {
 pub struct DenseGram {
     cholesky: Regularised,
     block: Vec<f64>,
+    /// The entries of a sparse column: row and value.
+    entries: Vec<(usize, f64)>,
 }
 
 impl DenseGram {
     fn new(a: &Matrix) -> Self {
         let block = if a.structure.is_none() { vec![0.0; a.m * BLOCK.min(a.n)] } else { Vec::new() };
-        DenseGram { cholesky: Regularised::new(a.m), block }
+        let entries = Vec::with_capacity(if a.structure.is_some() { a.m } else { 0 });
+        DenseGram { cholesky: Regularised::new(a.m), block, entries }
     }
 
     fn factorise(&mut self, a: &Matrix, w: &[f64], d: &[f64]) -> Result<bool, Indefinite> {
@@ -122,11 +125,14 @@ impl DenseGram {
             Some(structure) => {
                 for (j, &w) in w.iter().enumerate().filter(|(_, w)| **w != 0.0) {
                     let column = structure.column_start[j]..structure.column_start[j + 1];
-                    for first in column.clone() {
-                        let scaled = w * a.values[structure.position[first]];
-                        let place = structure.row[first] * m;
-                        for second in first..column.end {
-                            gram[place + structure.row[second]] += scaled * a.values[structure.position[second]];
+                    // A place in the pattern may well hold a zero, and a column of products is long.
+                    self.entries.clear();
+                    let entries = column.map(|k| (structure.row[k], a.values[structure.position[k]]));
+                    self.entries.extend(entries.filter(|(_, value)| *value != 0.0));
+                    for (first, (row, value)) in self.entries.iter().enumerate() {
+                        let (scaled, place) = (w * value, row * m);
+                        for (other, value) in &self.entries[first..] {
+                            gram[place + other] += scaled * value;
                         }
                     }
                 }
@@ -250,10 +256,10 @@ mod tests {
     use super::*;
     use crate::kernel::matrix::Structure;
 
-    /// A = [1 0 2; 1 3 0]
+    /// A = [1 0 2; 1 3 0], where one of the zeros has a place in the pattern.
     fn both() -> [Matrix; 2] {
-        let values = vec![1.0, 2.0, 1.0, 3.0];
-        let (structure, _) = Structure::new(2, 3, &[(0, 0), (0, 2), (1, 0), (1, 1)]);
+        let values = vec![1.0, 0.0, 2.0, 1.0, 3.0];
+        let (structure, _) = Structure::new(2, 3, &[(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)]);
         let dense = Matrix { values: vec![1.0, 0.0, 2.0, 1.0, 3.0, 0.0], ..Matrix::dense(2, 3) };
         [dense, Matrix { values, ..Matrix::sparse(2, 3, structure.into()) }]
     }

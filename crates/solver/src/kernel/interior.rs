@@ -1,7 +1,7 @@
 //! An interior-point method for the subproblem: where a search for the active set does not settle, it says which bounds hold.
 //!
-//! Mehrotra's predictor and corrector on `H s + g + J^T y - zl + zu = 0`, `J s - kappa y = r`, `zl (s - lower) = zu (upper - s) = t`,
-//! with `t` going to 0 and `s` strictly between the bounds.
+//! Mehrotra's predictor and corrector, and a further corrector of Gondzio's where the step is short, on `H s + g + J^T y - zl + zu = 0`,
+//! `J s - kappa y = r`, `zl (s - lower) = zu (upper - s) = t`, with `t` going to 0 and `s` strictly between the bounds.
 
 use crate::kernel::subproblem::{Side, Subproblem};
 use crate::kernel::system::System;
@@ -12,10 +12,45 @@ use crate::run::clock::Clock;
 const STEPS: u32 = 40;
 /// How far towards the nearest bound a step goes.
 const FRACTION: f64 = 0.995;
-/// The duality measure at which the active set is told, relative to where it began and to the size of its factors.
-const ENOUGH: f64 = 1e-9;
-/// The proximal term on the multipliers, relative to the size of a row.
+/// The proximal term on the multipliers, relative to the size of a row: the first and the least.
 const PROXIMAL: f64 = 1e-10;
+const LEAST_PROXIMAL: f64 = 1e-15;
+/// Room between a column and its bounds at the start, relative to the largest column, and multipliers of bounds, relative to their mean.
+const ROOM: f64 = 0.5;
+const MULTIPLIERS: f64 = 3.0;
+/// A step shorter than this is corrected once more, for one that is longer by so much.
+const SHORT: f64 = 0.9;
+const LONGER: f64 = 0.15;
+/// The products of multiplier and gap that the further corrector allows, relative to their aim.
+const SMALLEST: f64 = 0.1;
+const LARGEST: f64 = 10.0;
+
+/// How near to come: the duality measure at which the active set is told, relative to where it began and to the size of its factors.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Near {
+    /// Most bounds that hold show by now.
+    Enough,
+    /// All do, and the point itself is nearly right.
+    Solved,
+}
+
+impl Near {
+    fn measure(self) -> f64 {
+        match self {
+            Near::Enough => 1e-4,
+            Near::Solved => 1e-9,
+        }
+    }
+}
+
+/// Changes of the point and of all multipliers.
+#[derive(Clone, Debug, Default)]
+struct Direction {
+    s: Vec<f64>,
+    y: Vec<f64>,
+    lower: Vec<f64>,
+    upper: Vec<f64>,
+}
 
 /// The memory of the method.
 pub struct Interior {
@@ -26,12 +61,19 @@ pub struct Interior {
     softness: Vec<f64>,
     q: Vec<f64>,
     residual: Vec<f64>,
-    ds: Vec<f64>,
-    dy: Vec<f64>,
-    /// Changes of the multipliers of the bounds in the predictor, then in the step.
-    dlower: Vec<f64>,
-    dupper: Vec<f64>,
+    /// What the products of multiplier and gap are to become, with the terms of second order.
+    aims: (Vec<f64>, Vec<f64>),
+    direction: Direction,
+    other: Direction,
     kept: (Vec<f64>, Vec<f64>),
+    /// The duality measure, and the size of the rows' terms, at the start.
+    first: f64,
+    scale: f64,
+    steps: u32,
+    /// How much of the last direction was gone.
+    last: f64,
+    /// The proximal term, relative to the size of a row.
+    proximal: f64,
     solved: bool,
 }
 
@@ -43,6 +85,7 @@ fn is_narrow(lower: f64, upper: f64) -> bool {
 impl Interior {
     pub fn new(m: usize, columns: usize) -> Self {
         let (rows, columns) = (vec![0.0; m], vec![0.0; columns]);
+        let direction = Direction { s: columns.clone(), y: rows.clone(), lower: columns.clone(), upper: columns.clone() };
         Interior {
             lower: columns.clone(),
             upper: columns.clone(),
@@ -50,83 +93,23 @@ impl Interior {
             softness: rows.clone(),
             q: columns.clone(),
             residual: rows.clone(),
-            ds: columns.clone(),
-            dy: rows.clone(),
-            dlower: columns.clone(),
-            dupper: columns.clone(),
+            aims: (columns.clone(), columns.clone()),
+            other: direction.clone(),
+            direction,
             kept: (columns, rows),
+            first: 0.0,
+            scale: 0.0,
+            steps: 0,
+            last: 0.0,
+            proximal: PROXIMAL,
             solved: false,
         }
     }
 
-    /// Comes near the solution from the inside. Gives the number of factorisations.
-    pub fn solve(
-        &mut self,
-        problem: &Subproblem,
-        sizes: &[f64],
-        system: &mut System,
-        y: &mut [f64],
-        s: &mut [f64],
-        clock: &Clock,
-    ) -> u32 {
-        self.solved = false;
-        for (i, softness) in self.softness.iter_mut().enumerate() {
-            *softness = problem.softness[i].max(if sizes[i] > 0.0 { PROXIMAL * sizes[i] } else { 1.0 });
-        }
-        if !self.start(problem, system, y, s) {
-            return 1;
-        }
-        let (first, mut steps) = (self.measure(problem, s), 1);
-        let scale = norm(problem.target) + problem.jacobian.norm() * norm(s);
-        while steps < STEPS && !clock.is_over() {
-            let measure = self.measure(problem, s);
-            problem.find_reduced_gradient(s, y, &mut self.q);
-            problem.find_residual(s, y, &mut self.residual);
-            let dual = self.dual_residual();
-            let size = scale.max(norm(problem.target) + problem.jacobian.norm() * norm(s) + problem.softened(y));
-            if !measure.is_finite() || measure <= 1e-18 * first {
-                return steps;
-            }
-            let enough = (ENOUGH * first.min(largest(&self.q) * largest(s))).max(1e-16 * first);
-            if measure <= enough
-                && norm(&self.residual) <= 1e-11 * size
-                && dual <= 1e-10 * (largest(&self.q) + largest(&self.lower))
-            {
-                self.solved = true;
-                return steps;
-            }
-            for i in 0..s.len() {
-                let (below, above) = (s[i] - problem.lower[i], problem.upper[i] - s[i]);
-                self.extra[i] = if is_narrow(problem.lower[i], problem.upper[i]) {
-                    f64::INFINITY
-                } else {
-                    self.lower[i] / below + self.upper[i] / above
-                };
-            }
-            steps += 1;
-            if system.factorise(problem, &self.extra, &self.softness).is_err() {
-                return steps;
-            }
-            // The predictor aims at the solution itself.
-            self.direction(problem, system, s, 0.0, false);
-            let t = self.longest(problem, s, 1.0);
-            let ahead = self.measure_ahead(problem, s, t);
-            let centring = (ahead / measure).powi(3).clamp(1e-6, 1.0);
-            self.direction(problem, system, s, centring * measure, true);
-            let t = self.longest(problem, s, FRACTION);
-            if t < 1e-10 {
-                return steps;
-            }
-            add(t, &self.ds, s);
-            add(t, &self.dy, y);
-            add(t, &self.dlower, &mut self.lower);
-            add(t, &self.dupper, &mut self.upper);
-        }
-        steps
-    }
-
-    /// A point well between the bounds, from the solution without any.
-    fn start(&mut self, problem: &Subproblem, system: &mut System, y: &mut [f64], s: &mut [f64]) -> bool {
+    /// A point well between the bounds, from the solution without any; this takes one factorisation. False: it failed.
+    pub fn start(&mut self, problem: &Subproblem, sizes: &[f64], system: &mut System, y: &mut [f64], s: &mut [f64]) -> bool {
+        (self.solved, self.steps, self.last) = (false, 0, 0.0);
+        self.set_proximal(problem, sizes, PROXIMAL);
         for i in 0..s.len() {
             let narrow = is_narrow(problem.lower[i], problem.upper[i]);
             self.extra[i] = if narrow { f64::INFINITY } else { 0.0 };
@@ -138,32 +121,173 @@ impl Interior {
         }
         problem.find_reduced_gradient(s, y, &mut self.q);
         problem.find_residual(s, y, &mut self.residual);
-        self.dy.copy_from_slice(&self.residual);
+        let direction = &mut self.direction;
+        direction.y.copy_from_slice(&self.residual);
         for i in 0..s.len() {
-            self.ds[i] = if self.extra[i] == 0.0 { -self.q[i] } else { 0.0 };
+            direction.s[i] = if self.extra[i] == 0.0 { -self.q[i] } else { 0.0 };
         }
-        system.solve(problem, &mut self.ds, &mut self.dy);
-        let mut size = 0.0f64;
-        for i in 0..s.len() {
-            size = size.max((s[i] + self.ds[i]).max(problem.lower[i]).min(problem.upper[i]).abs());
-        }
-        let room = if size > 0.0 { 0.1 * size } else { 1e-8 };
-        for i in 0..s.len() {
-            let (lower, upper) = (problem.lower[i], problem.upper[i]);
-            if self.extra[i] == 0.0 {
-                let room = room.min(0.25 * (upper - lower));
-                s[i] = (s[i] + self.ds[i]).max(lower + room).min(upper - room);
-            }
-        }
-        add(1.0, &self.dy, y);
+        system.solve(problem, &mut direction.s, &mut direction.y);
+        add(1.0, &direction.s, s);
+        add(1.0, &direction.y, y);
+        self.make_room(problem, s);
         problem.find_reduced_gradient(s, y, &mut self.q);
-        let size = largest(&self.q);
+        let size = MULTIPLIERS * self.q.iter().map(|q| q.abs()).sum::<f64>() / self.q.len().max(1) as f64;
         let size = if size > 0.0 { size } else { 1e-8 };
         for i in 0..s.len() {
             let at = |bound: f64| if self.extra[i] == 0.0 && bound.is_finite() { size } else { 0.0 };
             (self.lower[i], self.upper[i]) = (at(problem.lower[i]), at(problem.upper[i]));
         }
+        self.first = self.measure(problem, s);
+        self.scale = norm(problem.target) + problem.jacobian.norm() * norm(s);
         true
+    }
+
+    fn set_proximal(&mut self, problem: &Subproblem, sizes: &[f64], relative: f64) {
+        self.proximal = relative;
+        for (i, softness) in self.softness.iter_mut().enumerate() {
+            *softness = problem.softness[i].max(if sizes[i] > 0.0 { relative * sizes[i] } else { 1.0 });
+        }
+    }
+
+    /// Moves columns away from their bounds, as far as the largest of them is, or the room allows.
+    fn make_room(&self, problem: &Subproblem, s: &mut [f64]) {
+        let inside = |i: usize, s: &[f64]| s[i].max(problem.lower[i]).min(problem.upper[i]);
+        let size = (0..s.len()).map(|i| inside(i, s).abs()).fold(0.0, f64::max);
+        let room = if size > 0.0 { ROOM * size } else { 1e-8 };
+        for i in 0..s.len() {
+            let (lower, upper) = (problem.lower[i], problem.upper[i]);
+            if self.extra[i] == 0.0 {
+                let room = room.min(0.25 * (upper - lower));
+                s[i] = s[i].max(lower + room).min(upper - room);
+            }
+        }
+    }
+
+    /// Comes near the solution from the inside. Gives the number of factorisations.
+    #[allow(clippy::too_many_arguments)]
+    pub fn approach(
+        &mut self,
+        problem: &Subproblem,
+        sizes: &[f64],
+        system: &mut System,
+        near: Near,
+        y: &mut [f64],
+        s: &mut [f64],
+        clock: &Clock,
+    ) -> u32 {
+        let before = self.steps;
+        let mut expected = f64::INFINITY;
+        while self.steps < STEPS && !clock.is_over() {
+            let measure = self.measure(problem, s);
+            problem.find_reduced_gradient(s, y, &mut self.q);
+            problem.find_residual(s, y, &mut self.residual);
+            if !measure.is_finite() || measure <= 1e-18 * self.first || self.is_near(problem, near, measure, y, s) {
+                break;
+            }
+            // Rows that nearly depend on each other are lost in the proximal term: it must be smaller.
+            let left = norm(&self.residual);
+            if left > expected.max(1e-12 * self.scale) && self.proximal > LEAST_PROXIMAL {
+                self.set_proximal(problem, sizes, 1e-2 * self.proximal);
+            }
+            for i in 0..s.len() {
+                let (below, above) = (s[i] - problem.lower[i], problem.upper[i] - s[i]);
+                self.extra[i] = if is_narrow(problem.lower[i], problem.upper[i]) {
+                    f64::INFINITY
+                } else {
+                    self.lower[i] / below + self.upper[i] / above
+                };
+            }
+            self.steps += 1;
+            if system.factorise(problem, &self.extra, &self.softness).is_err() {
+                break;
+            }
+            let t = self.find_direction(problem, system, s, measure);
+            if t < 1e-10 {
+                break;
+            }
+            add(t, &self.direction.s, s);
+            add(t, &self.direction.y, y);
+            add(t, &self.direction.lower, &mut self.lower);
+            add(t, &self.direction.upper, &mut self.upper);
+            self.last = t;
+            expected = (1.0 - 0.5 * t) * left;
+        }
+        self.steps - before
+    }
+
+    fn is_near(&mut self, problem: &Subproblem, near: Near, measure: f64, y: &[f64], s: &[f64]) -> bool {
+        let enough = (near.measure() * self.first.min(largest(&self.q) * largest(s))).max(1e-16 * self.first);
+        if near == Near::Enough || measure > enough {
+            return measure <= enough;
+        }
+        let size = self.scale.max(norm(problem.target) + problem.jacobian.norm() * norm(s) + problem.softened(y));
+        self.solved =
+            norm(&self.residual) <= 1e-11 * size && self.dual_residual() <= 1e-10 * (largest(&self.q) + largest(&self.lower));
+        self.solved
+    }
+
+    /// Finds the next step, and how much of it may be gone.
+    fn find_direction(&mut self, problem: &Subproblem, system: &mut System, s: &[f64], measure: f64) -> f64 {
+        // The predictor aims at the solution itself.
+        self.aims.0.fill(0.0);
+        self.aims.1.fill(0.0);
+        self.solve(problem, system, s);
+        let t = self.longest(problem, s, 1.0);
+        let ahead = self.measure_ahead(problem, s, t);
+        let aim = (ahead / measure).powi(3).clamp(1e-6, 1.0) * measure;
+        for i in 0..s.len() {
+            self.aims.0[i] = aim - self.direction.s[i] * self.direction.lower[i];
+            self.aims.1[i] = aim + self.direction.s[i] * self.direction.upper[i];
+        }
+        self.solve(problem, system, s);
+        let t = self.longest(problem, s, 1.0);
+        if t < SHORT {
+            self.correct_outliers(problem, s, aim, (t + LONGER).min(1.0));
+            std::mem::swap(&mut self.direction, &mut self.other);
+            self.solve(problem, system, s);
+            if self.longest(problem, s, 1.0) < t {
+                std::mem::swap(&mut self.direction, &mut self.other);
+            }
+        }
+        self.longest(problem, s, FRACTION)
+    }
+
+    /// Aims where products after a step of length `t` would be far from their aim.
+    fn correct_outliers(&mut self, problem: &Subproblem, s: &[f64], aim: f64, t: f64) {
+        let correction =
+            |product: f64| (product.clamp(SMALLEST * aim, LARGEST * aim) - product).clamp(-LARGEST * aim, LARGEST * aim);
+        for i in 0..s.len() {
+            let ahead = s[i] + t * self.direction.s[i];
+            let (zl, zu) = (self.lower[i] + t * self.direction.lower[i], self.upper[i] + t * self.direction.upper[i]);
+            if self.lower[i] > 0.0 {
+                self.aims.0[i] += correction(zl * (ahead - problem.lower[i]));
+            }
+            if self.upper[i] > 0.0 {
+                self.aims.1[i] += correction(zu * (problem.upper[i] - ahead));
+            }
+        }
+    }
+
+    /// The step to where the products of multiplier and gap are what they aim at.
+    fn solve(&mut self, problem: &Subproblem, system: &mut System, s: &[f64]) {
+        let direction = &mut self.direction;
+        for i in 0..s.len() {
+            let (below, above) = (s[i] - problem.lower[i], problem.upper[i] - s[i]);
+            // What the multipliers become where the step is zero.
+            direction.lower[i] = if self.lower[i] > 0.0 { self.aims.0[i] / below } else { 0.0 };
+            direction.upper[i] = if self.upper[i] > 0.0 { self.aims.1[i] / above } else { 0.0 };
+            direction.s[i] = if self.extra[i].is_finite() { -self.q[i] + direction.lower[i] - direction.upper[i] } else { 0.0 };
+        }
+        direction.y.copy_from_slice(&self.residual);
+        system.solve(problem, &mut direction.s, &mut direction.y);
+        for i in 0..s.len() {
+            if self.lower[i] > 0.0 {
+                direction.lower[i] -= self.lower[i] + self.lower[i] / (s[i] - problem.lower[i]) * direction.s[i];
+            }
+            if self.upper[i] > 0.0 {
+                direction.upper[i] += self.upper[i] / (problem.upper[i] - s[i]) * direction.s[i] - self.upper[i];
+            }
+        }
     }
 
     /// The mean of `z` times gap.
@@ -172,9 +296,10 @@ impl Interior {
     }
 
     fn measure_ahead(&self, problem: &Subproblem, s: &[f64], t: f64) -> f64 {
+        let direction = &self.direction;
         self.mean(|i| {
-            let s = s[i] + t * self.ds[i];
-            let (zl, zu) = (self.lower[i] + t * self.dlower[i], self.upper[i] + t * self.dupper[i]);
+            let s = s[i] + t * direction.s[i];
+            let (zl, zu) = (self.lower[i] + t * direction.lower[i], self.upper[i] + t * direction.upper[i]);
             (zl, s - problem.lower[i], zu, problem.upper[i] - s)
         })
     }
@@ -201,41 +326,16 @@ impl Interior {
         columns.map(|i| (self.q[i] - self.lower[i] + self.upper[i]).abs()).fold(0.0, f64::max)
     }
 
-    /// The step towards `z gap = aim`; the second one corrects for what the first one changes together.
-    fn direction(&mut self, problem: &Subproblem, system: &mut System, s: &[f64], aim: f64, corrects: bool) {
-        for i in 0..s.len() {
-            let (below, above) = (s[i] - problem.lower[i], problem.upper[i] - s[i]);
-            let (mut low, mut high) = (aim, aim);
-            if corrects {
-                low -= self.ds[i] * self.dlower[i];
-                high += self.ds[i] * self.dupper[i];
-            }
-            // What the multipliers become where the step is zero.
-            self.dlower[i] = if self.lower[i] > 0.0 { low / below } else { 0.0 };
-            self.dupper[i] = if self.upper[i] > 0.0 { high / above } else { 0.0 };
-            self.ds[i] = if self.extra[i].is_finite() { -self.q[i] + self.dlower[i] - self.dupper[i] } else { 0.0 };
-        }
-        self.dy.copy_from_slice(&self.residual);
-        system.solve(problem, &mut self.ds, &mut self.dy);
-        for i in 0..s.len() {
-            if self.lower[i] > 0.0 {
-                self.dlower[i] -= self.lower[i] + self.lower[i] / (s[i] - problem.lower[i]) * self.ds[i];
-            }
-            if self.upper[i] > 0.0 {
-                self.dupper[i] += self.upper[i] / (problem.upper[i] - s[i]) * self.ds[i] - self.upper[i];
-            }
-        }
-    }
-
     /// How much of the step keeps all gaps and multipliers positive.
     fn longest(&self, problem: &Subproblem, s: &[f64], fraction: f64) -> f64 {
+        let direction = &self.direction;
         let mut t = 1.0f64;
         for i in 0..s.len() {
             for (value, change) in [
-                (s[i] - problem.lower[i], self.ds[i]),
-                (problem.upper[i] - s[i], -self.ds[i]),
-                (self.lower[i], self.dlower[i]),
-                (self.upper[i], self.dupper[i]),
+                (s[i] - problem.lower[i], direction.s[i]),
+                (problem.upper[i] - s[i], -direction.s[i]),
+                (self.lower[i], direction.lower[i]),
+                (self.upper[i], direction.upper[i]),
             ] {
                 if change < 0.0 && value > 0.0 && value + t / fraction * change < 0.0 {
                     t = -fraction * value / change;
@@ -245,13 +345,15 @@ impl Interior {
         t
     }
 
-    /// Which bounds hold: those whose multiplier is larger than the distance, each relative to the largest of its kind.
+    /// Which bounds hold: those whose gap shrank by more than their multiplier in the last step. Units play no part in this.
     pub fn tell_sides(&self, problem: &Subproblem, s: &[f64], sides: &mut [Side]) {
-        let scale = largest(&self.lower).max(largest(&self.upper)) / largest(s).max(f64::MIN_POSITIVE);
+        let direction = &self.direction;
+        let holds = |z: f64, dz: f64, gap: f64, ds: f64| z > 0.0 && z * (gap - self.last * ds) > gap * (z - self.last * dz);
         for (i, side) in sides.iter_mut().enumerate() {
-            *side = if is_narrow(problem.lower[i], problem.upper[i]) || self.lower[i] > scale * (s[i] - problem.lower[i]) {
+            let (lower, upper) = (problem.lower[i], problem.upper[i]);
+            *side = if is_narrow(lower, upper) || holds(self.lower[i], direction.lower[i], s[i] - lower, direction.s[i]) {
                 Side::Lower
-            } else if self.upper[i] > scale * (problem.upper[i] - s[i]) {
+            } else if holds(self.upper[i], direction.upper[i], upper - s[i], -direction.s[i]) {
                 Side::Upper
             } else {
                 Side::Free
@@ -271,5 +373,38 @@ impl Interior {
 
     pub fn is_solved(&self) -> bool {
         self.solved
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::matrix::{Jacobian, Matrix};
+    use crate::kernel::subproblem::Block;
+
+    #[test]
+    fn a_gap_that_shrinks_and_a_multiplier_that_stays_mean_a_bound_that_holds() {
+        let jacobian = Jacobian { a: Matrix::dense(0, 3), slack_rows: [].into() };
+        let problem = Subproblem {
+            jacobian: &jacobian,
+            metric: &[1.0; 3],
+            block: Block::Diagonal,
+            gradient: None,
+            target: &[],
+            lower: &[0.0, 0.0, f64::NEG_INFINITY],
+            upper: &[f64::INFINITY, f64::INFINITY, 5.0],
+            softness: &[],
+        };
+        let mut interior = Interior::new(0, 3);
+        // Half of the direction was gone. Gaps: 1 to 0.1, 1 to 1, 1e6 to 1e3; multipliers: 1e-6 to 1e-6, 1 to 0.1, 1 to 0.5.
+        interior.last = 0.5;
+        (interior.lower, interior.upper) = (vec![1e-6, 0.1, 0.0], vec![0.0, 0.0, 0.5]);
+        let gone = 1e6 - 1e3;
+        interior.direction.s = vec![-1.8, 0.0, 2.0 * gone];
+        interior.direction.lower = vec![0.0, -1.8, 0.0];
+        interior.direction.upper = vec![0.0, 0.0, -1.0];
+        let mut sides = [Side::Upper; 3];
+        interior.tell_sides(&problem, &[0.1, 1.0, 5.0 - 1e3], &mut sides);
+        assert_eq!(sides, [Side::Lower, Side::Free, Side::Upper]);
     }
 }

@@ -8,7 +8,7 @@
 //! solution the first guess is right, and one system is all.
 
 use crate::kernel::cone;
-use crate::kernel::interior::Interior;
+use crate::kernel::interior::{Interior, Near};
 use crate::kernel::matrix::Jacobian;
 use crate::kernel::subproblem::{Block, Side, Subproblem};
 use crate::kernel::system::{Beside, System};
@@ -24,15 +24,27 @@ const MOST_PROXIMAL: f64 = 1e-5;
 /// So often all columns may change over although their number does not fall.
 const TRIES: u32 = 1;
 
-/// How many systems the search may take before columns are settled one by one.
-const PATIENCE: u32 = 12;
-
 /// So often one system may serve.
 const REFINEMENTS: u32 = 5;
 
-/// So many wrong columns are settled one by one, and with so many systems for each of them.
-const FEW: usize = 25;
+/// So many systems are allowed for each column that is settled by itself.
 const SYSTEMS_EACH: u32 = 3;
+
+/// More wrong columns than this must become half as many with every system.
+const MANY: usize = 50;
+
+/// How long the search goes on before the interior-point method takes over.
+#[derive(Clone, Copy, Debug)]
+struct Patience {
+    /// How many systems it may take.
+    systems: u32,
+    /// So many wrong columns are settled one by one.
+    few: usize,
+}
+
+/// While the interior-point method can still do better, and when it cannot.
+const SHORT: Patience = Patience { systems: 4, few: 6 };
+const LONG: Patience = Patience { systems: 12, few: 25 };
 
 /// How well a subproblem was solved.
 #[derive(Clone, Copy, Debug, Default)]
@@ -126,7 +138,7 @@ impl Projection {
         }
         self.guess(problem, y, s);
         self.start.copy_from_slice(y);
-        if self.search(problem, y, s, clock, &mut done) != Search::Done && !done.indefinite {
+        if self.search(problem, y, s, SHORT, clock, &mut done) != Search::Done && !done.indefinite {
             y.copy_from_slice(&self.start);
             self.go_inside(problem, y, s, clock, &mut done);
         }
@@ -182,15 +194,27 @@ impl Projection {
             return;
         }
         let Some(mut interior) = self.interior.take() else { return };
-        let steps = interior.solve(problem, &self.sizes, &mut self.system, y, s, clock);
-        done.iterations += steps;
-        done.interior += steps;
-        interior.tell_sides(problem, s, &mut self.sides);
-        interior.keep(s, y);
-        if self.search(problem, y, s, clock, done) != Search::Done {
-            // The point inside is near enough, or nothing is.
-            interior.give_back(s, y);
-            // Columns that are next to a bound are on it.
+        let mut found = Search::Unsettled;
+        (done.iterations, done.interior) = (done.iterations + 1, done.interior + 1);
+        if interior.start(problem, &self.sizes, &mut self.system, y, s) {
+            for near in [Near::Enough, Near::Solved] {
+                let steps = interior.approach(problem, &self.sizes, &mut self.system, near, y, s, clock);
+                (done.iterations, done.interior) = (done.iterations + steps, done.interior + steps);
+                interior.tell_sides(problem, s, &mut self.sides);
+                interior.keep(s, y);
+                let patience = if near == Near::Enough || interior.is_solved() { SHORT } else { LONG };
+                found = self.search(problem, y, s, patience, clock, done);
+                if found == Search::Done {
+                    break;
+                }
+                interior.give_back(s, y);
+                if done.indefinite {
+                    break;
+                }
+            }
+        }
+        if found != Search::Done {
+            // The point inside is near enough, or nothing is; columns that are next to a bound are on it.
             let near = 1e-9 * largest(s);
             for (i, s) in s.iter_mut().enumerate() {
                 let nearest = if *s - problem.lower[i] <= problem.upper[i] - *s { problem.lower[i] } else { problem.upper[i] };
@@ -236,7 +260,15 @@ impl Projection {
     }
 
     /// Searches for the active set from the guess in `sides`.
-    fn search(&mut self, problem: &Subproblem, y: &mut [f64], s: &mut [f64], clock: &Clock, done: &mut Projected) -> Search {
+    fn search(
+        &mut self,
+        problem: &Subproblem,
+        y: &mut [f64],
+        s: &mut [f64],
+        patience: Patience,
+        clock: &Clock,
+        done: &mut Projected,
+    ) -> Search {
         let mut proximal = PROXIMAL;
         self.set_proximal(problem, proximal);
         self.centre.copy_from_slice(y);
@@ -287,20 +319,23 @@ impl Projection {
             }
             stale = true;
             (best, least_left, refined) = (f64::INFINITY, f64::INFINITY, 0);
+            if wrong > MANY.max(fewest.min(s.len()) / 2) {
+                return Search::Unsettled;
+            }
             if wrong < fewest {
                 (fewest, tries) = (wrong, TRIES);
                 self.best.copy_from_slice(&self.sides);
             } else if tries > 0 {
                 tries -= 1;
-            } else if fewest > FEW {
+            } else if fewest > patience.few {
                 return Search::Unsettled;
             } else {
                 tries = u32::MAX;
             }
-            if tries == u32::MAX || done.iterations - first >= PATIENCE {
+            if tries == u32::MAX || done.iterations - first >= patience.systems {
                 self.sides.copy_from_slice(&self.best);
                 let most = done.iterations + SYSTEMS_EACH * fewest as u32 + 4;
-                if fewest > FEW || !self.settle(problem, y, s, most, clock, done) {
+                if fewest > patience.few || !self.settle(problem, y, s, most, clock, done) {
                     return Search::Unsettled;
                 }
                 (stale, fewest, tries) = (false, usize::MAX, TRIES);
