@@ -49,7 +49,7 @@ def residual(x, rows):
     """Of the Lagrangian's gradient on all members, with the best multipliers."""
     loss, c = fitting(x, rows)
     g = torch.autograd.grad(loss, x, retain_graph=True)[0]
-    active = [one for one, holds in ((c[0], True), (c[1], float(c[1].detach()) > 0.2 - 1e-4)) if holds]
+    active = [one for one, holds in ((c[0], True), (c[1], float(c[1].detach()) > 0.2 - 1e-2)) if holds]
     j = torch.stack([torch.autograd.grad(one, x, retain_graph=True)[0] for one in active])
     y = torch.linalg.lstsq(j.T, -g[:, None]).solution
     return float((g + (j.T @ y)[:, 0]).norm())
@@ -93,7 +93,7 @@ def test_passes_lead_far_below_the_noise_of_a_batch(recursion):
     rows, ends = members(), {}
     for passes in (False, True):
         x = parameter(0.3, -0.2, 0.5)
-        report = train(x, make(x, recursion=recursion), rows, 500, passes)
+        report = train(x, make(x, recursion=recursion), rows, 250, passes)
         ends[passes] = residual(x, rows)
         # A tenth of the samples at most, one pass beyond for the first.
         assert report.exact_passes * 60 <= 0.1 * report.samples + 60 if passes else report.exact_passes == 0
