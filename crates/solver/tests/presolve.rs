@@ -7,7 +7,7 @@ use tangor_solver::{Point, Report, Settings, Silent, Solver, solve};
 fn problem(meta: Meta, a: &'static [&'static [f64]]) -> impl Problem + use<> {
     let meta = Meta { linear_rows: vec![true; a.len()], ..meta };
     ClosureProblem::builder(meta)
-        .objective(|x| x.iter().enumerate().map(|(i, x)| (i + 1) as f64 * (x - 3.0) * (x - 3.0)).sum())
+        .objective(|x| x.iter().enumerate().map(|(i, x)| (i + 1) as f64 * (x - 3.0) * (x - 3.0)).sum::<f64>())
         .gradient(|x, g| g.iter_mut().zip(x).enumerate().for_each(|(i, (g, x))| *g = 2.0 * (i + 1) as f64 * (x - 3.0)))
         .constraints(move |x, c| {
             c.iter_mut().zip(a).for_each(|(c, row)| *c = row.iter().zip(x).map(|(a, x)| a * x).sum());
