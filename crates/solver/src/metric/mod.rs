@@ -173,7 +173,12 @@ impl CurrentMetric {
     /// Whether curvature is weighed by multipliers without the repair. A dense matrix outlives a step with huge multipliers, unless steps are short
     /// because of noise; of the last few steps alone, one such step is a large part, and second derivatives are made of the last multipliers.
     pub fn is_weighed_at_rest(&self) -> bool {
-        self.limited.is_some() || self.exact.is_some() || (self.noisy && self.quasi_newton.is_some())
+        self.limited.is_some() || self.exact.is_some() || (self.noisy && self.is_dense())
+    }
+
+    /// Whether it is a dense matrix.
+    pub fn is_dense(&self) -> bool {
+        self.quasi_newton.is_some()
     }
 
     /// The smallest eigenvalue, or a bound below it.

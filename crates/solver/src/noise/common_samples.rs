@@ -129,7 +129,9 @@ impl<S: SampledProblem> Solver<S> {
     pub(crate) fn soften_noisy_rows(&mut self) -> f64 {
         let error = self.oracle.estimates.jacobian.error();
         let (standard, n) = (&self.oracle.standard, self.state.current.n() as f64);
-        if self.noisy.is_none() || self.state.progress.lipschitz.are_given() {
+        // Of a large problem the noise of a row may be larger than the row itself: to give way by it would be to give the row up.
+        let known = self.state.metric.is_dense() || self.only_repairs();
+        if self.noisy.is_none() || self.state.progress.lipschitz.are_given() || !known {
             return 0.0;
         }
         // (H^-1)_ii is at least 1 / H_ii.
