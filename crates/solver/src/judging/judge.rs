@@ -128,7 +128,8 @@ impl<S: SampledProblem> Solver<S> {
             return Ok(None);
         }
         work.fresh = true;
-        work.drawn = [0, 1, 2].map(|k| if self.is_whole(Quantity::ALL[k], sizes[k]) { 0 } else { batches * sizes[k].div_ceil(batches) });
+        work.drawn =
+            [0, 1, 2].map(|k| if self.is_whole(Quantity::ALL[k], sizes[k]) { 0 } else { batches * sizes[k].div_ceil(batches) });
         let judged = &mut self.state.progress.judged;
         if work.exact {
             judged.exact += 1;

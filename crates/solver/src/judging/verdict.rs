@@ -75,7 +75,9 @@ impl Verdict {
     /// With what follows from its bounds: the tolerance that they certify, and what noise makes of it.
     pub(crate) fn summed_up(mut self) -> Self {
         let all = [self.stationarity, self.feasibility, self.complementarity];
-        let most = |part: fn(&Bounded) -> f64| all.iter().map(part).fold(0.0, |most: f64, one| if one.is_nan() || one > most { one } else { most });
+        let most = |part: fn(&Bounded) -> f64| {
+            all.iter().map(part).fold(0.0, |most: f64, one| if one.is_nan() || one > most { one } else { most })
+        };
         self.certified = Some(most(|one| one.upper)).filter(|upper| upper.is_finite() && !self.few_events);
         self.noise = Some(most(|one| one.upper - one.value)).filter(|noise| noise.is_finite()).unwrap_or(0.0);
         self

@@ -116,7 +116,17 @@ impl CurrentMetric {
         let limited = limited.then(|| LimitedMemory::new(n, memory));
         let moments = moments.then(|| AdaptiveDiagonal::new(n));
         let (diagonal, normal) = (vec![1.0; columns], vec![1.0; columns]);
-        CurrentMetric { settings: settings.clone(), scalar: 1.0, moments, diagonal, normal, quasi_newton, limited, noisy, exact: None }
+        CurrentMetric {
+            settings: settings.clone(),
+            scalar: 1.0,
+            moments,
+            diagonal,
+            normal,
+            quasi_newton,
+            limited,
+            noisy,
+            exact: None,
+        }
     }
 
     /// A multiple of the identity that learns nothing.

@@ -222,7 +222,8 @@ impl<S: SampledProblem> Solver<S> {
             }
             jacobian.add_transposed(&self.steps.tangent.lambda_at_rest, &mut dl[..n]);
         }
-        let weights = self.steps.tangent.lambda_at_rest.iter().zip(&standard.row_scale).map(|(lambda, scale)| (lambda * scale).powi(2));
+        let weights =
+            self.steps.tangent.lambda_at_rest.iter().zip(&standard.row_scale).map(|(lambda, scale)| (lambda * scale).powi(2));
         let noise = standard.objective_scale.powi(2) * estimates.gradient.noise_of_difference(length)
             + weights.sum::<f64>() * estimates.jacobian.noise_of_difference(length);
         self.state.metric.apply(dz, hz);

@@ -68,7 +68,11 @@ impl<S: SampledProblem> Solver<S> {
     pub(crate) fn repair_exact_rows(&mut self, eta: f64, unusual: &mut Unusual) -> Result<(), Stop> {
         let accesses = self.oracle.problem.accesses();
         let exact = accesses.constraints == Access::Exact && accesses.jacobian == Access::Exact;
-        if !exact || self.oracle.meta().m() == 0 || !self.settings.stepsize.correction || self.state.progress.lipschitz.are_given() {
+        if !exact
+            || self.oracle.meta().m() == 0
+            || !self.settings.stepsize.correction
+            || self.state.progress.lipschitz.are_given()
+        {
             return Ok(());
         }
         let done = self.oracle.exact_rows(&mut self.trial, self.settings.stepsize.slack_reset);
