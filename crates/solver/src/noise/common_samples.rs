@@ -9,6 +9,7 @@ use crate::kernel::vector::{dot, norm};
 use crate::metric::Curvature;
 use crate::noise::estimator::Estimates;
 use crate::solver::Solver;
+use crate::steps::tangent_step::TangentStep;
 
 /// The relative rounding error of a difference.
 const ROUNDING: f64 = 1e-12;
@@ -137,6 +138,12 @@ impl<S: SampledProblem> Solver<S> {
         // (H^-1)_ii is at least 1 / H_ii.
         let inverse: f64 = standard.units.iter().zip(&self.state.metric.diagonal).map(|(unit, h)| unit * unit / h).sum();
         self.steps.tangent.soften(error, n / inverse, &standard.row_scale);
+        // No row gives way by more than the noise of its own value, by the multipliers so far: a flat metric would let it.
+        let value = (self.oracle.estimates.constraints.error() / standard.rows.len().max(1) as f64).sqrt();
+        let TangentStep { softness, lambda, .. } = &mut self.steps.tangent;
+        for ((softness, lambda), scale) in softness.iter_mut().zip(&*lambda).zip(&standard.row_scale) {
+            *softness = softness.min(scale * value / lambda.abs());
+        }
         let mean = |values: &[f64]| values.iter().map(|value| value * value).sum::<f64>() / values.len().max(1) as f64;
         error / n * mean(&standard.row_scale) * mean(&standard.units)
     }
