@@ -116,7 +116,17 @@ impl CurrentMetric {
         let limited = limited.then(|| LimitedMemory::new(n, memory));
         let moments = moments.then(|| AdaptiveDiagonal::new(n));
         let (diagonal, normal) = (vec![1.0; columns], vec![1.0; columns]);
-        CurrentMetric { settings: settings.clone(), scalar: 1.0, moments, diagonal, normal, quasi_newton, limited, noisy, exact: None }
+        CurrentMetric {
+            settings: settings.clone(),
+            scalar: 1.0,
+            moments,
+            diagonal,
+            normal,
+            quasi_newton,
+            limited,
+            noisy,
+            exact: None,
+        }
     }
 
     /// A multiple of the identity that learns nothing.
@@ -173,7 +183,12 @@ impl CurrentMetric {
     /// Whether curvature is weighed by multipliers without the repair. A dense matrix outlives a step with huge multipliers, unless steps are short
     /// because of noise; of the last few steps alone, one such step is a large part, and second derivatives are made of the last multipliers.
     pub fn is_weighed_at_rest(&self) -> bool {
-        self.limited.is_some() || self.exact.is_some() || (self.noisy && self.quasi_newton.is_some())
+        self.limited.is_some() || self.exact.is_some() || (self.noisy && self.is_dense())
+    }
+
+    /// Whether it is a dense matrix.
+    pub fn is_dense(&self) -> bool {
+        self.quasi_newton.is_some()
     }
 
     /// The smallest eigenvalue, or a bound below it.

@@ -9,6 +9,7 @@ use crate::kernel::vector::{dot, norm};
 use crate::metric::Curvature;
 use crate::noise::estimator::Estimates;
 use crate::solver::Solver;
+use crate::steps::tangent_step::TangentStep;
 
 /// The relative rounding error of a difference.
 const ROUNDING: f64 = 1e-12;
@@ -129,12 +130,20 @@ impl<S: SampledProblem> Solver<S> {
     pub(crate) fn soften_noisy_rows(&mut self) -> f64 {
         let error = self.oracle.estimates.jacobian.error();
         let (standard, n) = (&self.oracle.standard, self.state.current.n() as f64);
-        if self.noisy.is_none() || self.state.progress.lipschitz.are_given() {
+        // Of a large problem the noise of a row may be larger than the row itself: to give way by it would be to give the row up.
+        let known = self.state.metric.is_dense() || self.only_repairs();
+        if self.noisy.is_none() || self.state.progress.lipschitz.are_given() || !known {
             return 0.0;
         }
         // (H^-1)_ii is at least 1 / H_ii.
         let inverse: f64 = standard.units.iter().zip(&self.state.metric.diagonal).map(|(unit, h)| unit * unit / h).sum();
         self.steps.tangent.soften(error, n / inverse, &standard.row_scale);
+        // No row gives way by more than the noise of its own value, by the multipliers so far: a flat metric would let it.
+        let value = (self.oracle.estimates.constraints.error() / standard.rows.len().max(1) as f64).sqrt();
+        let TangentStep { softness, lambda, .. } = &mut self.steps.tangent;
+        for ((softness, lambda), scale) in softness.iter_mut().zip(&*lambda).zip(&standard.row_scale) {
+            *softness = softness.min(scale * value / lambda.abs());
+        }
         let mean = |values: &[f64]| values.iter().map(|value| value * value).sum::<f64>() / values.len().max(1) as f64;
         error / n * mean(&standard.row_scale) * mean(&standard.units)
     }
