@@ -91,18 +91,19 @@ fn unrepeatable(report: &Report) -> Option<String> {
     (report.confirmed == Some(false)).then(|| told.to_string())
 }
 
-/// A tolerance that numbers of 16 digits cannot meet.
+/// A tolerance that numbers of 16 digits cannot meet: what is left is rounding, or less was asked for than one unit in the last place.
 fn rounding(report: &Report) -> Option<String> {
     let missed = above(report);
     let worst =
         missed.iter().fold(0.0, |most: f64, (_, value, _)| if value.is_nan() { f64::INFINITY } else { most.max(*value) });
+    let asked = missed.iter().fold(f64::INFINITY, |least: f64, (_, _, tolerance)| least.min(*tolerance));
     let numbers = [&report.x, &report.constraints, &report.row_multipliers, &report.bound_multipliers];
     let size = numbers.into_iter().flatten().fold(report.objective.abs().max(1.0), |most, value| most.max(value.abs()));
-    let is_rounding = report.verdict.is_none() && !missed.is_empty() && worst <= ROUNDING * size;
-    is_rounding.then(|| {
-        // Ten times what is left, as a power of ten.
-        let attainable = format!("1e{}", worst.log10().ceil() as i32 + 1);
-        format!("What is left is rounding: numbers of 16 digits do not tell less here. Ask for no less than --tolerance {attainable}.")
+    let is_hopeless = worst <= ROUNDING * size || asked < f64::EPSILON * size;
+    (report.verdict.is_none() && !missed.is_empty() && is_hopeless).then(|| {
+        // Ten times what is left, or what rounding may leave, as a power of ten.
+        let attainable = format!("1e{}", worst.min(ROUNDING * size).log10().ceil() as i32 + 1);
+        format!("Rounding is in the way: numbers of 16 digits do not tell less here. Ask for no less than --tolerance {attainable}.")
     })
 }
 

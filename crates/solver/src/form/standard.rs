@@ -119,24 +119,22 @@ impl Standard {
     /// Scales rows anew, given their derivatives in the present scale: none is larger than 100 then in the user's.
     pub fn scale_rows(&mut self, jacobian: &Matrix) {
         let largest = |row: usize| jacobian.row_values(row).iter().fold(0.0f64, |most, a| most.max(a.abs()));
-        let old = self.row_scale.clone();
-        self.set_row_scale(|row| factor(largest(row) / old[row]));
+        self.set_row_scale(|row, scale| factor(largest(row) / scale));
     }
 
     /// Multiplies the scale of each row by a weight.
     pub fn weigh_rows(&mut self, weight: impl Fn(usize) -> f64) {
-        let old = self.row_scale.clone();
-        self.set_row_scale(|row| old[row] * weight(row));
+        self.set_row_scale(|row, scale| scale * weight(row));
     }
 
     /// All rows in the user's unit from now on; iterates then need their values anew.
     pub fn unscale_rows(&mut self) {
-        self.set_row_scale(|_| 1.0);
+        self.set_row_scale(|_, _| 1.0);
     }
 
     /// Bounds of slacks come from the user's each time: a run that is resumed, whose scale is set once, has the same bits.
-    fn set_row_scale(&mut self, of: impl Fn(usize) -> f64) {
-        self.row_scale.iter_mut().enumerate().for_each(|(row, scale)| *scale = of(row));
+    fn set_row_scale(&mut self, of: impl Fn(usize, f64) -> f64) {
+        self.row_scale.iter_mut().enumerate().for_each(|(row, scale)| *scale = of(row, *scale));
         for (k, (&row, [lower, upper])) in self.slack_rows.iter().zip(&self.slack_bounds).enumerate() {
             let slack = self.columns.len() + k;
             self.lower[slack] = self.row_scale[row] * lower;
@@ -147,7 +145,7 @@ impl Standard {
     /// Sets the scale; only once, before the run, for units do not change after it.
     pub fn rescale(&mut self, objective: f64, rows: &[f64], units: &[f64]) {
         self.objective_scale = objective;
-        self.set_row_scale(|row| rows[row]);
+        self.set_row_scale(|row, _| rows[row]);
         self.units.copy_from_slice(units);
         for (i, unit) in units.iter().enumerate() {
             self.lower[i] /= unit;

@@ -187,7 +187,8 @@ impl<S: SampledProblem> Solver<S> {
         if std::mem::take(&mut self.state.progress.escapes.unscaled) {
             self.oracle.scale_rows(&mut self.trial);
         }
-        if from_start && attempt % 2 == WEIGHED {
+        // A noisy run would end at a point that is stationary by the weights alone: it does not notice that it moves no more.
+        if from_start && attempt % 2 == WEIGHED && self.noisy.is_none() {
             self.oracle.weigh_rows(&mut self.trial, |row| (SPREAD * uniform(seed.wrapping_add(OTHER), row as u64)).exp2());
             self.state.progress.escapes.unscaled = true;
         }
