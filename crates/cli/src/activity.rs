@@ -73,15 +73,16 @@ struct Bounds<'a> {
 
 impl Bounds<'_> {
     /// Active means at the bound, or within the tolerance of it and pushed by it; both are relative for large bounds. With the large tolerance
-    /// of a noisy run much is near its bound that is not held by it.
+    /// of a noisy run much is near its bound that is not held by it, and a multiplier that is nothing beside the others pushes nothing.
     fn active(&self, values: &[f64], multipliers: &[f64], tolerance: f64, name: impl Fn(usize) -> String) -> Vec<Active> {
         let within = |value: f64, bound: f64, tolerance: f64| {
             bound.abs() < INFINITE && (value - bound).abs() <= tolerance * bound.abs().max(1.0)
         };
+        let nothing = AT_BOUND * multipliers.iter().fold(0.0f64, |most, multiplier| most.max(multiplier.abs()));
         let bounds = self.lower.iter().zip(self.upper);
         let values = values.iter().zip(multipliers);
         let held = bounds.zip(values).enumerate().filter_map(|(i, ((&lower, &upper), (&value, &multiplier)))| {
-            let tolerance = if multiplier == 0.0 && lower < upper { tolerance.min(AT_BOUND) } else { tolerance };
+            let tolerance = if multiplier.abs() <= nothing && lower < upper { tolerance.min(AT_BOUND) } else { tolerance };
             let (side, bound) = match (within(value, lower, tolerance), within(value, upper, tolerance)) {
                 (true, _) | (_, true) if lower == upper => (Side::Equality, lower),
                 (true, _) => (Side::Lower, lower),
@@ -125,5 +126,7 @@ mod tests {
         let bounds = Bounds { lower: &[0.0; 3], upper: &[60.0; 3] };
         let active = bounds.active(&[36.6, 59.0, 60.0], &[0.0, 0.5, 0.0], 0.5, |i| i.to_string());
         assert_eq!(active.iter().map(|active| active.name.as_str()).collect::<Vec<_>>(), ["1", "2"]);
+        let active = bounds.active(&[36.6, 59.0, 60.0], &[3e-7, 0.5, 3e-7], 0.5, |i| i.to_string());
+        assert_eq!(active.len(), 2, "what is pushed by 3e-7 beside 0.5 is not held");
     }
 }

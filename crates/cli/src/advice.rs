@@ -103,7 +103,9 @@ fn rounding(report: &Report) -> Option<String> {
     (report.verdict.is_none() && !missed.is_empty() && is_hopeless).then(|| {
         // Ten times what is left, or what rounding may leave, as a power of ten.
         let attainable = format!("1e{}", worst.min(ROUNDING * size).log10().ceil() as i32 + 1);
-        format!("Rounding is in the way: numbers of 16 digits do not tell less here. Ask for no less than --tolerance {attainable}.")
+        format!(
+            "Rounding is in the way: numbers of 16 digits do not tell less here. Ask for no less than --tolerance {attainable}."
+        )
     })
 }
 

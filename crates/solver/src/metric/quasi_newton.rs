@@ -119,7 +119,8 @@ impl QuasiNewton {
         // long. Noise that cancels between both ends of a step hides nothing.
         let hidden = curvature.noise.sqrt() / norm(s);
         let most = (0..n).fold(0.0f64, |most, i| most.max(self.learnt.b[i * n + i]));
-        self.find_delta((hidden / most).max(FLATTEST).min(FLATTEST_UNDER_NOISE));
+        let flattest = (hidden / most).max(FLATTEST);
+        self.find_delta(flattest.min(FLATTEST_UNDER_NOISE));
     }
 
     /// Finds `delta`: the largest that a few trials give for which `B - delta I` is positive definite.

@@ -51,11 +51,12 @@ impl<S: SampledProblem> Solver<S> {
             let (current, steps) = (&self.state.current, &mut self.steps);
             current.jacobian.apply(&steps.tangent.s, &mut steps.softening.js);
             let left = current.h.iter().zip(&steps.softening.js).map(|(h, r)| (h + r) * (h + r)).sum::<f64>().sqrt();
-            if !(1.0 - left / h >= REMAINS * theta) {
+            let removed = 1.0 - left / h;
+            if removed.is_nan() || removed < REMAINS * theta {
                 self.take_back_tangent_step();
                 break;
             }
-            steps.normal.theta = 1.0 - left / h;
+            steps.normal.theta = removed;
             steps.normal.target.copy_from_slice(&steps.softening.js);
             unusual.insert(Event::RankDeficient);
             share *= NEXT;
