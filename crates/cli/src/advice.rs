@@ -100,7 +100,8 @@ fn rounding(report: &Report) -> Option<String> {
     let numbers = [&report.x, &report.constraints, &report.row_multipliers, &report.bound_multipliers];
     let size = numbers.into_iter().flatten().fold(report.objective.abs().max(1.0), |most, value| most.max(value.abs()));
     let is_hopeless = worst <= ROUNDING * size || asked < f64::EPSILON * size;
-    (report.verdict.is_none() && !missed.is_empty() && is_hopeless).then(|| {
+    let is_at_rest = report.verdict.is_none() && report.stop != Stop::Unbounded && !missed.is_empty();
+    (is_at_rest && is_hopeless).then(|| {
         // Ten times what is left, or what rounding may leave, as a power of ten.
         let attainable = format!("1e{}", worst.min(ROUNDING * size).log10().ceil() as i32 + 1);
         format!(

@@ -180,7 +180,6 @@ fn bounded_problems_are_not_called_unbounded() {
     }
 }
 
-/// After steps that are rejected at a kink or an edge, what is reported is what was evaluated at the reported point.
 /// `min x` with `x + y = 1` and `k (x + y) = 2 k`: far away along `x + y` rounding hides that both cannot hold.
 #[test]
 fn rows_that_contradict_each_other_are_not_called_unbounded() {

@@ -118,7 +118,12 @@ impl Kkt {
         norm(&self.violation)
     }
 
-    /// By how much each row is violated, with its sign, in the user's scale.
+    /// By how much each row was violated when it was last found, with its sign, in the user's scale.
+    pub fn violations(&self) -> &[f64] {
+        &self.violation
+    }
+
+    /// Finds by how much each row is violated, with its sign, in the user's scale.
     pub fn find_violation(&mut self, at: &Iterate, standard: &Standard) {
         self.violation.copy_from_slice(&at.h);
         for (k, &row) in standard.slack_rows.iter().enumerate() {

@@ -150,8 +150,12 @@ impl Matrix {
 
     /// The norm of `|A| |x|`: how large the terms of a linear map are, which may cancel.
     pub fn size_of_terms(&self, x: &[f64]) -> f64 {
-        let row = |i: usize| self.row_values(i).iter().enumerate().map(|(k, a)| (a * x[self.column(i, k)]).abs()).sum::<f64>();
-        (0..self.m).map(|i| row(i).powi(2)).sum::<f64>().sqrt()
+        (0..self.m).map(|i| self.size_of_terms_in_row(i, x).powi(2)).sum::<f64>().sqrt()
+    }
+
+    /// The sum of the absolute values of the terms of row `i`.
+    pub fn size_of_terms_in_row(&self, i: usize, x: &[f64]) -> f64 {
+        self.row_values(i).iter().enumerate().map(|(k, a)| (a * x[self.column(i, k)]).abs()).sum()
     }
 
     /// The column of value `k` of row `i`.

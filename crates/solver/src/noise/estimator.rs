@@ -292,17 +292,7 @@ mod tests {
         let mut problem = Noisy::new(Bowl(Meta::new("bowl", vec![1.0; 4])), Noise::level(0.1)).expect("a valid level");
         let sampling = Sampling::default();
         let mut estimates = Estimates::new(problem.meta(), problem.accesses(), &sampling);
-        let still = Learning {
-            iteration: 0,
-            objective: 1.0,
-            constraints: 1.0,
-            slope: 1.0,
-            moved: 0.0,
-            probe: false,
-            compare: false,
-            again: false,
-        };
-        estimates.refresh(&mut problem, &[1.0; 4], still).expect("defined");
+        estimates.refresh(&mut problem, &[1.0; 4], Learning::START).expect("defined");
         estimates.finish(&[1.0; 4]);
         // The first batch has 16 draws: 48 others make three quarters.
         let before = estimates.gradient.values().to_vec();

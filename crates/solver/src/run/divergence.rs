@@ -25,12 +25,15 @@ const STEADY: f64 = 0.95;
 impl<S: SampledProblem> Solver<S> {
     /// True where the objective was seen to fall without bound. The trial point is used up.
     pub(crate) fn diverges(&mut self) -> bool {
-        let (violation, tolerance) = (self.judging.kkt.residuals.feasibility, self.settings.tolerance.feasibility);
-        let feasible = self.feasible_up_to_rounding(&self.state.current.z);
+        if self.noisy.is_some() || !self.oracle.meta().has_objective {
+            return false;
+        }
+        let tolerance = self.settings.tolerance.feasibility;
+        self.judging.kkt.find_violation(&self.state.current, &self.oracle.standard);
         // So far away that rounding hides a violation, rows that contradict each other seem to hold: a point must have shown that they can.
-        self.state.progress.was_feasible |= violation <= tolerance && feasible <= 2.0 * tolerance;
-        let could_be = self.noisy.is_none() && self.oracle.meta().has_objective && self.state.progress.was_feasible;
-        if !could_be || violation > feasible {
+        let is_clear = (0..self.state.current.h.len()).all(|row| self.rounding_of_row(row, &self.state.current.z) <= tolerance);
+        self.state.progress.was_feasible |= is_clear && self.judging.kkt.violation() <= tolerance;
+        if !self.state.progress.was_feasible || !self.is_feasible_up_to_rounding(&self.state.current.z) {
             return false;
         }
         let (user, start) = (&self.state.current.user, &self.oracle.standard.start);
@@ -57,8 +60,8 @@ impl<S: SampledProblem> Solver<S> {
             }
             self.judging.kkt.find_violation(&self.trial, &self.oracle.standard);
             let next = self.trial.user.objective;
-            let is_feasible = self.judging.kkt.violation() <= self.feasible_up_to_rounding(&self.trial.z);
-            if !is_feasible || next >= f || f - next < STEADY * fall || self.clock.is_over() {
+            if !self.is_feasible_up_to_rounding(&self.trial.z) || next >= f || f - next < STEADY * fall || self.clock.is_over()
+            {
                 return false;
             }
             (f, fall) = (next, f - next);
@@ -66,9 +69,17 @@ impl<S: SampledProblem> Solver<S> {
         true
     }
 
-    /// The tolerance of feasibility, and what rounding makes of a row so far away.
-    fn feasible_up_to_rounding(&self, z: &[f64]) -> f64 {
-        self.settings.tolerance.feasibility + ROUNDING * self.state.current.jacobian.norm() * norm(z)
+    /// Whether each row holds, by the violation found last, but for the tolerance and what rounding makes of its own terms so far away.
+    fn is_feasible_up_to_rounding(&self, z: &[f64]) -> bool {
+        let tolerance = self.settings.tolerance.feasibility;
+        let mut rows = self.judging.kkt.violations().iter().enumerate();
+        rows.all(|(row, violation)| violation.abs() <= tolerance + self.rounding_of_row(row, z))
+    }
+
+    /// What rounding may make of a row, in the user's scale.
+    fn rounding_of_row(&self, row: usize, z: &[f64]) -> f64 {
+        let jacobian = &self.state.current.jacobian.a;
+        ROUNDING * jacobian.size_of_terms_in_row(row, z) / self.oracle.standard.row_scale[row]
     }
 
     /// `z + t s`; false where a bound is in the way.
@@ -82,5 +93,33 @@ impl<S: SampledProblem> Solver<S> {
             self.trial.z[i] = z;
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tangor_problem::{ClosureProblem, Meta};
+
+    use crate::{Settings, Solver};
+
+    /// `min -x^3` with `1000 x = w` and `atan x <= most`, far away: rounding excuses the first row, whose terms are 1e11, and nothing the second.
+    fn diverges_far_away(most: f64) -> bool {
+        let meta = Meta::new("runaway", vec![1e8, 1e11 + 1e-5]).equalities(&[0.0]).at_most(&[most]);
+        let problem = ClosureProblem::builder(meta)
+            .objective(|x| -x[0].powi(3))
+            .gradient(|x, g| g.copy_from_slice(&[-3.0 * x[0] * x[0], 0.0]))
+            .constraints(|x, c| c.copy_from_slice(&[1e3 * x[0] - x[1], x[0].atan()]))
+            .jacobian(|x, values| values.copy_from_slice(&[1e3, -1.0, 1.0 / (1.0 + x[0] * x[0]), 0.0]))
+            .build()
+            .expect("complete");
+        let mut solver = Solver::new(problem, Settings::default()).expect("valid");
+        solver.state.progress.was_feasible = true;
+        solver.diverges()
+    }
+
+    #[test]
+    fn a_violated_row_is_not_hidden_by_the_terms_of_another() {
+        assert!(diverges_far_away(2.0));
+        assert!(!diverges_far_away(1.0));
     }
 }
