@@ -21,6 +21,7 @@ pub fn of(report: &Report) -> String {
             let above: Vec<&str> = advice::above(report).into_iter().map(|(name, ..)| name).collect();
             match report.feasibility.is_nan() && report.stationarity.is_nan() {
                 true => "no point was found where all functions have values".to_string(),
+                false if report.samples.total() > 0 => "the point was not judged on fresh samples".to_string(),
                 false => missed(report.point, &above),
             }
         }

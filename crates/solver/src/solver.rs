@@ -160,7 +160,7 @@ impl<S: SampledProblem> Solver<S> {
         }
         // Until a point was judged, the latest one is kept, unjudged: a run may end at any moment.
         if self.outcome.best.verdict.is_none() {
-            self.outcome.best.offer(&self.state.current, &self.judging.kkt, &self.oracle, self.state.progress.rho, true);
+            self.outcome.best.keep_unjudged(&self.state.current, &self.judging.kkt, &self.oracle);
         }
         if self.settings.sampling.true_residuals {
             row.true_residuals = self.true_residuals();

@@ -365,6 +365,8 @@ fn a_run_that_is_ended_before_any_judgement_gives_its_last_point_back() {
     assert_eq!((report.stop, report.point), (Stop::User, Point::Nothing));
     assert!(report.verdict.is_none() && report.samples.total() < 1000, "nobody waited for fresh samples");
     assert_eq!(report.x, seen);
+    assert!(report.objective.is_nan(), "nobody evaluated it, and it is said to be {}", report.objective);
+    assert!(report.message.contains("not judged on fresh samples"), "{}", report.message);
 }
 
 /// A problem whose Jacobian takes its time.

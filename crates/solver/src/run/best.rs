@@ -41,6 +41,11 @@ pub struct Values {
     pub residuals: Residuals,
 }
 
+/// The objective where nobody has evaluated it: 0 where there is none.
+fn unknown_objective<S: SampledProblem>(oracle: &Oracle<S>) -> f64 {
+    if oracle.meta().has_objective { f64::NAN } else { 0.0 }
+}
+
 impl Best {
     pub fn new(standard: &Standard, meta: &Meta) -> Self {
         Best {
@@ -89,15 +94,17 @@ impl Best {
         }
     }
 
+    /// Keeps the latest point of a noisy run that no fresh samples have judged: nobody has evaluated its objective.
+    pub fn keep_unjudged<S: SampledProblem>(&mut self, at: &Iterate, kkt: &Kkt, oracle: &Oracle<S>) {
+        self.take(&at.user, kkt, oracle);
+        self.values = Some(Values { objective: unknown_objective(oracle), f: 0.0, h: 0.0, residuals: kkt.residuals });
+    }
+
     /// Keeps the latest point of a noisy run, which fresh samples judged better than the best so far, with the averages that the verdict
     /// rests on: those of the run would flatter it.
     pub fn keep_judged<S: SampledProblem>(&mut self, verdict: Verdict, judged: &Iterate, kkt: &Kkt, oracle: &Oracle<S>) {
         self.take(&judged.user, kkt, oracle);
-        let objective = match verdict.objective {
-            Some(averaged) => averaged.value,
-            None if oracle.meta().has_objective => f64::NAN,
-            None => 0.0,
-        };
+        let objective = verdict.objective.map_or_else(|| unknown_objective(oracle), |averaged| averaged.value);
         self.values = Some(Values { objective, f: 0.0, h: 0.0, residuals: verdict.values() });
         self.verdict = Some(verdict);
     }

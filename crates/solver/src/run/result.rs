@@ -78,7 +78,10 @@ impl<S: SampledProblem> Solver<S> {
         let (row_multipliers, bound_multipliers) = self.oracle.user_multipliers(&self.outcome.best.y, &self.outcome.best.mu);
         let failure = self.outcome.failure.clone().filter(|_| stop == Stop::EvaluationFailed || stop == Stop::StepTooSmall);
         let what = self.outcome.best.verdict.and_then(|verdict| verdict.missing_events(meta));
-        let what = what.unwrap_or_else(|| format!("the point is {point}"));
+        let what = what.unwrap_or_else(|| match self.noisy.is_some() && self.outcome.best.verdict.is_none() {
+            true => "the point was not judged on fresh samples".to_string(),
+            false => format!("the point is {point}"),
+        });
         let cause = failure.as_ref().map(|failure| format!(" ({})", failure.message)).unwrap_or_default();
         let presolved = self.oracle.presolve.as_ref().map(Presolve::summary).unwrap_or_default();
         Report {
