@@ -10,6 +10,8 @@ use crate::verdict::{self, Standing};
 const HUGE: f64 = 1e5;
 /// A residual that is this small beside the numbers that it is made of is rounding: a few thousand units in the last place.
 const ROUNDING: f64 = 4096.0 * f64::EPSILON;
+/// Where numbers are larger than this, rounding leaves no tolerance worth asking for.
+const LARGE: f64 = 1e9;
 /// More samples than this in one judgement nobody waits for.
 const MOST_SAMPLES: f64 = 1e7;
 /// What happens in one of so many iterations is worth a word.
@@ -99,7 +101,8 @@ fn rounding(report: &Report) -> Option<String> {
     let asked = missed.iter().fold(f64::INFINITY, |least: f64, (_, _, tolerance)| least.min(*tolerance));
     let numbers = [&report.x, &report.constraints, &report.row_multipliers, &report.bound_multipliers];
     let size = numbers.into_iter().flatten().fold(report.objective.abs().max(1.0), |most, value| most.max(value.abs()));
-    let is_hopeless = worst <= ROUNDING * size || asked < f64::EPSILON * size;
+    // At numbers that are larger still, rounding is not what is wrong.
+    let is_hopeless = size <= LARGE && (worst <= ROUNDING * size || asked < f64::EPSILON * size);
     let is_at_rest = report.verdict.is_none() && report.stop != Stop::Unbounded && !missed.is_empty();
     (is_at_rest && is_hopeless).then(|| {
         // Ten times what is left, or what rounding may leave, as a power of ten.
