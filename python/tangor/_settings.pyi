@@ -326,6 +326,12 @@ class Judge(Section):
     none.
     """
 
+    rarest: float
+    """The probability of the rarest event that matters to a constraint; in (0, 1]. A point is certified on so many samples that
+    it cannot be missing, about 25,000, where the limits allow them; the verdict says of which events the samples tell. Where
+    samples are dear, 0.01 asks for about 370. Default: 1.5e-4.
+    """
+
     patience: int
     """The run ends at its noise floor when so many judgements in a row were no better than the best by more than their
     standard errors; twice as many while the estimates still gain accuracy. 0: never. Default: 10.
@@ -338,6 +344,7 @@ class Judge(Section):
         batches: int = ...,
         confidence: float = ...,
         range: float | None = ...,
+        rarest: float = ...,
         patience: int = ...,
     ) -> None: ...
 

@@ -95,11 +95,22 @@ impl Identity {
         if let Ok(whole) = path.canonicalize() {
             return Identity::Path(whole);
         }
+        let path = &led_to(path);
         match (folder(path).canonicalize(), path.file_name()) {
             (Ok(folder), Some(name)) => Identity::Path(folder.join(name)),
             _ => Identity::Path(path.to_owned()),
         }
     }
+}
+
+/// Where a link leads that leads to nothing yet: to open it would make a file there. No system follows more links than these.
+fn led_to(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    for _ in 0..40 {
+        let Ok(next) = std::fs::read_link(&path) else { break };
+        path = folder(&path).join(next);
+    }
+    path
 }
 
 /// The file that standard output was sent to, if it is one.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tangor_process::Patience;
-use tangor_solver::{Checkpoint, Settings};
+use tangor_solver::{Checkpoint, EndedBy, Settings};
 
 use crate::error::Error;
 
@@ -48,6 +48,11 @@ impl Ending {
         let ending = Ending { patience: Patience::interrupted_by(Arc::clone(&flag)), flag, left };
         ending.restart();
         Ok(ending)
+    }
+
+    /// For the solver, which keeps the time itself.
+    pub fn by(&self) -> EndedBy {
+        EndedBy { flag: Some(Arc::clone(&self.flag)), agreement: None }
     }
 
     /// Lets the time run from now: the solver's own clock starts only when the problem is open.

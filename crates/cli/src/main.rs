@@ -5,6 +5,7 @@ mod activity;
 mod advice;
 mod ampl;
 mod commands;
+mod contradiction;
 mod draw_source;
 mod duration;
 mod error;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use serde::Serialize;
 use tangor_problem::Meta;
 use tangor_solver::Report;
 
@@ -13,6 +14,30 @@ pub fn name(text: &str) -> Cow<'_, str> {
 /// A message of several lines.
 pub fn lines(text: &str) -> Cow<'_, str> {
     replaced(text, steers)
+}
+
+/// A value as JSON on several lines. What would steer a terminal can only be within a string, where JSON has another way to write it.
+pub fn json(value: &impl Serialize) -> serde_json::Result<String> {
+    serde_json::to_string_pretty(value).map(escaped)
+}
+
+/// The same on one line.
+pub fn json_line(value: &impl Serialize) -> serde_json::Result<String> {
+    serde_json::to_string(value).map(escaped)
+}
+
+fn escaped(text: String) -> String {
+    if !text.contains(steers) {
+        return text;
+    }
+    let mut plain = String::with_capacity(text.len() + 8);
+    for letter in text.chars() {
+        match steers(letter) {
+            true => letter.encode_utf16(&mut [0; 2]).iter().for_each(|unit| plain.push_str(&format!("\\u{unit:04x}"))),
+            false => plain.push(letter),
+        }
+    }
+    plain
 }
 
 fn steers(letter: char) -> bool {
@@ -76,5 +101,16 @@ mod tests {
         (problem.variable_names, problem.row_names) = (vec![bad.clone()], vec![bad]);
         let plain = meta(&problem);
         assert_eq!([plain.name.clone(), plain.variable_name(0), plain.row_name(0)], ["a\\u{1b}b"; 3].map(String::from));
+    }
+
+    #[test]
+    fn json_says_the_same_without_steering() {
+        let text = "a\u{9b}31m \u{202e}b \u{1b}[2J \u{feff}\u{1f600}";
+        for written in [json(&text).expect("text"), json_line(&[text]).expect("texts")] {
+            assert!(!written.contains(steers), "{written:?}");
+            assert!(written.contains("\\u009b31m \\u202eb"), "{written}");
+            let read: serde_json::Value = serde_json::from_str(&written).expect("JSON");
+            assert_eq!(read.as_str().or(read[0].as_str()), Some(text));
+        }
     }
 }

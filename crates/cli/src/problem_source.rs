@@ -60,6 +60,17 @@ pub struct SifFile {
     pub options: Options,
 }
 
+/// How a problem is opened.
+#[derive(Default)]
+pub struct Opening {
+    /// How long a program that evaluates its functions is waited for.
+    pub patience: Patience,
+    /// Whether second derivatives are wanted.
+    pub hessian: bool,
+    /// Most memory; a share of the machine's if nothing is said.
+    pub memory: Option<u64>,
+}
+
 impl Opened {
     fn exactly(problem: impl Problem + 'static) -> Self {
         Opened { problem: Box::new(Exact(problem)), entry: None, sif: None, nl: None, multipliers: None }
@@ -75,20 +86,19 @@ impl Opened {
 impl ProblemArguments {
     /// Opens the problem.
     pub fn open(&self) -> Result<Opened, Error> {
-        self.open_with(&Patience::default(), false)
+        self.open_with(&Opening::default())
     }
 
-    /// Opens the problem, if wanted with second derivatives; a program that evaluates its functions is waited for only as long as the
-    /// patience lasts.
-    pub fn open_with(&self, patience: &Patience, hessian: bool) -> Result<Opened, Error> {
+    /// Opens the problem in this way.
+    pub fn open_with(&self, how: &Opening) -> Result<Opened, Error> {
         let opened = match &self.oracle {
-            Some(command) => self.open_oracle(command, patience)?,
-            None => self.open_named(hessian)?,
+            Some(command) => self.open_oracle(command, &how.patience)?,
+            None => self.open_named(how.hessian)?,
         };
         let meta = opened.problem.meta();
         let entries = meta.jacobian_len();
         let what = || format!("the Jacobian of {} with {}", meta.name, count_of(entries, "entry"));
-        MemoryLimit::of_this_machine().check(8 * entries as u128, what)?;
+        MemoryLimit::or_of_this_machine(how.memory).check(8 * entries as u128, what)?;
         Ok(opened)
     }
 

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde::Serialize;
-use tangor_problem::SampledProblem;
-use tangor_solver::{Checkpoint, Report, Settings, Solver};
+use tangor_problem::{SampledProblem, Samples};
+use tangor_solver::{Checkpoint, EndedBy, Report, Settings, Solver};
 
 use crate::error::Error;
 use crate::plot::Plot;
@@ -63,6 +63,8 @@ impl RecordArguments {
         let all = [&own[..], &[self.checkpoint.as_ref()]].concat();
         files::none_is_read(&all, inputs)?;
         files::all_different(&all)?;
+        // A wrong path is refused before anything is computed; a disk that is full then may have room later.
+        self.checkpoint.as_deref().map_or(Ok(()), files::check)?;
         let resumed_at = saved.map(Checkpoint::iteration);
         let trace = self.trace.as_deref().map(|path| Trace::create(path, resumed_at)).transpose()?;
         Ok((trace, self.plot.as_deref().map(Plot::create).transpose()?))
@@ -107,6 +109,13 @@ impl RecordArguments {
         Ok(checkpoint.write(path)?)
     }
 
+    /// A first state, before any iteration: a run that is killed early can go on, too. One that cannot be written costs a warning.
+    pub fn save_first<S: SampledProblem>(&self, solver: &Solver<S>, note: &impl Serialize) {
+        if let (Some(path), Err(error)) = (&self.checkpoint, self.save(solver, note)) {
+            files::warn(path, &error);
+        }
+    }
+
     /// Says where the files are, and how a run that did not reach its goal goes on: by this command.
     pub fn name_files(&self, out: &mut Listener, report: &Report, command: &str) -> Result<(), Error> {
         for (what, path) in [("trace", &self.trace), ("plot", &self.plot), ("state", &self.checkpoint)] {
@@ -123,13 +132,21 @@ impl RecordArguments {
     }
 }
 
-/// A new run, or one that goes on; with these settings.
-pub fn start<S: SampledProblem>(problem: S, saved: Option<Checkpoint>, settings: Settings) -> Result<Solver<S>, Error> {
+/// A new run, or one that goes on; with these settings, and with those who may end it.
+pub fn start<S: SampledProblem>(
+    problem: S,
+    saved: Option<Checkpoint>,
+    settings: Settings,
+    ended_by: EndedBy,
+) -> Result<Solver<S>, Error> {
     Ok(match saved {
-        None => Solver::sampled(problem, settings)?,
+        None => Solver::sampled_until(problem, settings, Samples::default(), ended_by)?,
         Some(mut checkpoint) => {
             checkpoint.settings = settings;
-            Solver::resume_sampled(problem, checkpoint)?
+            let mut solver = Solver::resume_sampled(problem, checkpoint)?;
+            ended_by.flag.into_iter().for_each(|flag| solver.interrupt(flag));
+            ended_by.agreement.into_iter().for_each(|agreement| solver.end_together(agreement));
+            solver
         }
     })
 }

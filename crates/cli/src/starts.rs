@@ -1,11 +1,10 @@
 //! Several starts of one problem, solved at the same time, and the distinct points they lead to.
 
 use std::io::{self, Write};
-use std::sync::Arc;
 
 use rayon::prelude::*;
 use serde::Serialize;
-use tangor_problem::{Draw, INFINITE, Meta, SampledProblem, Stream, count_of};
+use tangor_problem::{Draw, INFINITE, Meta, SampledProblem, Samples, Stream, count_of};
 use tangor_solver::{Point, Report, Settings, Silent, Solver, Stop};
 
 use crate::error::Error;
@@ -85,8 +84,7 @@ where
 {
     let run = |start: &Vec<f64>| {
         let problem = started_at(Box::new(open()?), start.clone());
-        let mut solver = Solver::sampled(problem, settings.clone())?;
-        solver.interrupt(Arc::clone(&ending.flag));
+        let mut solver = Solver::sampled_until(problem, settings.clone(), Samples::default(), ending.by())?;
         Ok(Run { start: start.clone(), report: solver.run(&mut Silent) })
     };
     starts.par_iter().map(run).collect()

@@ -112,6 +112,13 @@ impl Summary<'_> {
             let relative = tolerance.infeasible * report.feasibility.min(1.0);
             residuals.push(("slope of violation", report.infeasible_stationarity, relative));
         }
+        if report.samples.total() > 0 && !report.feasibility.is_nan() {
+            writeln!(
+                out,
+                "  {DIM}{}{DIM:#}",
+                width::wrapped("not judged on fresh samples; the run's own estimates, which flatter it:", 2)
+            )?;
+        }
         for (name, value, tolerance) in residuals {
             if value.is_nan() {
                 writeln!(out, "  {name:<18} unknown")?;

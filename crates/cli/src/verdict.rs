@@ -106,7 +106,14 @@ pub fn sentence(verdict: &Verdict, tolerance: &Tolerance) -> String {
     let (hidden, above) = (standing(verdict, tolerance, Standing::Hidden), standing(verdict, tolerance, Standing::Above));
     // Of a whole population nothing is assumed: its bounds are its residuals.
     let sampled = residuals(verdict, tolerance).iter().any(|one| one.residual.upper > one.residual.value);
-    let assumed = if sampled { " (if batches of samples are nearly Gaussian)" } else { "" };
+    let assumed = match verdict.rarest {
+        _ if !sampled => String::new(),
+        None => " (if batches of samples are nearly Gaussian)".to_string(),
+        Some(told) => format!(
+            " (if batches of samples are nearly Gaussian and no event of a constraint rarer than 1 in {:.0} samples matters)",
+            1.0 / told
+        ),
+    };
     let judged = format!("Judged on {samples}, with {confidence} confidence in each bound{assumed}:");
     if verdict.few_events {
         return format!(
@@ -170,6 +177,10 @@ mod tests {
             "Judged on 2000 fresh samples, with 95% confidence in each bound (if batches of samples are nearly Gaussian): ";
         let told = |verdict: &Verdict| sentence(verdict, &tolerance).strip_prefix(start).unwrap_or_default().to_string();
         assert_eq!(told(&verdict), "all three residuals are within their tolerances.");
+        verdict.rarest = Some(1.5e-3);
+        let rarer = "nearly Gaussian and no event of a constraint rarer than 1 in 667 samples matters):";
+        assert!(sentence(&verdict, &tolerance).contains(rarer), "{}", sentence(&verdict, &tolerance));
+        verdict.rarest = None;
         verdict.few_events = true;
         assert!(told(&verdict).starts_with("but an average of constraints rests on too few events"), "{}", told(&verdict));
         verdict.few_events = false;

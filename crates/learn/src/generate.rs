@@ -8,17 +8,23 @@ use crate::{Column, DataSet, Encoding, Error, Features, Grouping, Kind, Labels, 
 /// Data made up on the spot: normal features `x1, x2, ...`, labels that follow a logistic model, and two groups `a` and `b` in a column
 /// `group`, of which `b` has higher values of `x1` and more positive labels. The same seed gives the same data.
 pub fn generate(rows: usize, columns: usize, seed: u64) -> Result<DataSet, Error> {
-    generate_shared(rows, columns, seed, None)
+    generate_shared(rows, columns, seed, None, MemoryLimit::of_this_machine())
 }
 
-/// The same for several processes, if there are any: each keeps the features of its own rows.
-pub fn generate_shared(rows: usize, columns: usize, seed: u64, shared: Option<Arc<dyn Collective>>) -> Result<DataSet, Error> {
+/// The same within so much memory, and for several processes if there are any: each keeps the features of its own rows.
+pub fn generate_shared(
+    rows: usize,
+    columns: usize,
+    seed: u64,
+    shared: Option<Arc<dyn Collective>>,
+    memory: MemoryLimit,
+) -> Result<DataSet, Error> {
     if rows < 2 || columns == 0 {
         return Err(Error::Senseless(format!("data of {rows} rows and {columns} columns cannot be fitted")));
     }
     // Four bytes for each feature, and eight for the label and the group of a row.
     let needed = rows as u128 * (4 * columns as u128 + 8);
-    MemoryLimit::of_this_machine().check(needed, || format!("data of {rows} rows and {columns} columns"))?;
+    memory.check(needed, || format!("data of {rows} rows and {columns} columns"))?;
     let weights: Vec<f64> = (0..columns).map(|j| (1.0 + j as f64).cos() / (1.0 + j as f64).sqrt()).collect();
     let mut features = Features::new(columns, columns);
     let (mut positive, mut members) = (Vec::with_capacity(rows), Vec::with_capacity(rows));

@@ -2,8 +2,6 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use tangor_problem::MemoryLimit;
-
 use crate::cell::Decimal;
 use crate::features::Entry;
 use crate::{DataSet, Encoding, Error, Features, Labels, Reading, Source};
@@ -30,7 +28,7 @@ impl Reading {
         let what = || {
             format!("a model with a weight for each of {largest} features, the largest index in {}", source.path().display())
         };
-        MemoryLimit::of_this_machine().check(16 * 8 * u128::from(largest), what)?;
+        self.memory().check(16 * 8 * u128::from(largest), what)?;
         let labels = labels(source, &values, self.positive.as_deref())?;
         features.set_columns(largest as usize);
         features.shrink();
@@ -160,9 +158,12 @@ fn parse(row: &str, entries: &mut Vec<Entry>) -> Result<f64, (usize, String)> {
     let label = words.next().unwrap_or_default();
     let label = number(label).ok_or_else(|| (place(label), format!("the label {label:?} is not a number")))?;
     for word in words {
-        let pair = word.split_once(':').and_then(|(index, value)| Some((index.parse::<u32>().ok()?, number(value)? as f32)));
+        let pair = word.split_once(':').and_then(|(index, value)| Some((index.parse::<u128>().ok()?, number(value)? as f32)));
         let Some((index, value)) = pair.filter(|(index, value)| *index >= 1 && value.is_finite()) else {
             return Err((place(word), format!("{word:?} is not of the form index:value with an index from 1 on")));
+        };
+        let Ok(index) = u32::try_from(index) else {
+            return Err((place(word), format!("index {index} is larger than 4294967295, the largest that there may be")));
         };
         if entries.last().is_some_and(|last| last.column >= index - 1) {
             return Err((place(word), format!("index {index} comes after a larger or equal one")));

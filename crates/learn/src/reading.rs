@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use tangor_problem::{Collective, count_of, own_members};
+use tangor_problem::{Collective, MemoryLimit, count_of, own_members};
 
 use crate::cell::{Decimal, is_missing};
 use crate::scan::{Categories, Nature, Scan, Wish, too_many};
@@ -37,6 +37,8 @@ pub struct Reading {
     pub decimal: Decimal,
     /// The processes that share the rows out; each keeps the features of its own.
     pub shared: Option<Arc<dyn Collective>>,
+    /// Most memory that the data may take; three quarters of the machine's if nothing is said.
+    pub memory: Option<MemoryLimit>,
 }
 
 /// What the first readings of a table found.
@@ -73,6 +75,10 @@ impl Reading {
     }
 
     /// Which of so many rows are kept here.
+    pub(crate) fn memory(&self) -> MemoryLimit {
+        self.memory.unwrap_or_else(MemoryLimit::of_this_machine)
+    }
+
     pub(crate) fn own(&self, rows: usize) -> Range<usize> {
         self.shared.as_ref().map_or(0..rows, |shared| own_members(&**shared, rows))
     }

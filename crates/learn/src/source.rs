@@ -34,11 +34,11 @@ impl From<&PathBuf> for Source {
 }
 
 impl Source {
-    /// All that standard input gives, kept in memory because tables are read more than once.
-    pub fn standard_input() -> Result<Self, Error> {
+    /// All that standard input gives, as far as the limit goes, kept in memory because tables are read more than once.
+    pub fn standard_input(limit: MemoryLimit) -> Result<Self, Error> {
         let path = PathBuf::from("standard input");
         let unreadable = |cause| Error::Unreadable { file: path.clone(), cause };
-        let (mut kept, mut input, limit) = (Vec::new(), io::stdin().lock(), MemoryLimit::of_this_machine());
+        let (mut kept, mut input) = (Vec::new(), io::stdin().lock());
         while input.by_ref().take(CHUNK as u64).read_to_end(&mut kept).map_err(unreadable)? > 0 {
             limit.check(2 * kept.len() as u128, || "all that standard input gives".to_string())?;
         }

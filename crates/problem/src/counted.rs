@@ -100,6 +100,11 @@ impl<P> Counted<P> {
         self.samples = samples;
     }
 
+    /// The problem itself; what it evaluates is not counted.
+    pub fn get_mut(&mut self) -> &mut P {
+        &mut self.problem
+    }
+
     /// Gives the problem back.
     pub fn into_inner(self) -> P {
         self.problem

@@ -42,6 +42,7 @@ mod noisy;
 #[cfg(feature = "autodiff")]
 mod number;
 mod pattern;
+mod portions;
 mod problem;
 mod quantile;
 mod reduction;
@@ -68,6 +69,7 @@ pub use noisy::{Distribution, Noise, NoiseError, NoiseForm, Noisy};
 #[cfg(feature = "autodiff")]
 pub use number::Number;
 pub use pattern::Pattern;
+pub use portions::{EndWanted, Portions};
 pub use problem::{Problem, SecondOrder};
 pub use quantile::{two_sided, two_sided_student};
 pub use reduction::{Collective, Members, Reduction, Threads, gather, own_members};

@@ -19,6 +19,11 @@ impl MemoryLimit {
         MemoryLimit(machine.into_iter().chain(group).min().unwrap_or(USUAL) / 4 * 3)
     }
 
+    /// So many bytes, or those of this machine if nothing is said.
+    pub fn or_of_this_machine(bytes: Option<u64>) -> Self {
+        bytes.map_or_else(MemoryLimit::of_this_machine, MemoryLimit)
+    }
+
     /// Refuses what needs more than the limit; `what` names it when it is too large.
     pub fn check(self, needed: u128, what: impl FnOnce() -> String) -> Result<(), TooLarge> {
         match needed <= u128::from(self.0) {
@@ -36,7 +41,7 @@ fn total(text: &str) -> Option<u64> {
 
 /// Something that does not fit into memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what} would need {}, more than the limit of {} on memory", Bytes(*needed), Bytes(u128::from(*limit)))]
+#[error("{what} would need {}, more than the limit of {} on memory (--memory-limit, limits.memory)", Bytes(*needed), Bytes(u128::from(*limit)))]
 pub struct TooLarge {
     /// What it is.
     pub what: String,
@@ -79,7 +84,10 @@ mod tests {
         let limit = MemoryLimit(1 << 30);
         assert_eq!(limit.check(1 << 30, String::new), Ok(()));
         let error = limit.check(720_000_000_000, || "the Jacobian of X".to_string()).unwrap_err();
-        assert_eq!(error.to_string(), "the Jacobian of X would need 720 GB, more than the limit of 1.1 GB on memory");
+        assert_eq!(
+            error.to_string(),
+            "the Jacobian of X would need 720 GB, more than the limit of 1.1 GB on memory (--memory-limit, limits.memory)"
+        );
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub enum Error {
         source: MetaError,
     },
     /// The run would need too much memory.
-    #[error("{0} (limits.memory)")]
+    #[error("{0}")]
     Memory(#[from] TooLarge),
     /// A setting is out of range.
     #[error(transparent)]

@@ -24,10 +24,10 @@ mod solver;
 mod steps;
 
 pub use error::Error;
-pub use judging::judge_point::{Candidate, judge_before, judge_point};
+pub use judging::judge_point::{Candidate, judge_before, judge_point, judge_point_and_rows};
 pub use judging::verdict::{Averaged, Bounded, Verdict};
 pub use run::checkpoint::Checkpoint;
-pub use run::clock::{Agreement, Ending};
+pub use run::clock::{Agreement, EndedBy, Ending};
 pub use run::display::Silent;
 #[doc(hidden)]
 pub use run::display::largest;

@@ -74,6 +74,7 @@ impl<S: SampledProblem> Solver<S> {
     /// Ends the run with [`Stop::User`] as soon as the flag is true.
     pub fn interrupt(&mut self, flag: Arc<AtomicBool>) {
         self.clock.watch(flag);
+        self.watch_batches();
         // The functions at the start were evaluated before anybody watched: one that broke off then was told to.
         if self.outcome.stop == Some(Stop::EvaluationFailed) && self.clock.is_interrupted() {
             self.outcome.stop = Some(Stop::User);
@@ -83,6 +84,7 @@ impl<S: SampledProblem> Solver<S> {
     /// Ends the run together with other processes that run the same iterations.
     pub fn end_together(&mut self, agreement: Arc<dyn Agreement>) {
         self.clock.share(agreement);
+        self.watch_batches();
     }
 
     /// Runs to the end, one row per iteration to the observer.

@@ -91,7 +91,7 @@ impl Eval {
         let values = evaluated.map_err(|failed| Error::Evaluation { name: meta.name.clone(), cause: failed.failure })?;
         let mut out = self.color.screen();
         match self.json {
-            true => writeln!(out, "{}", serde_json::to_string(&values)?)?,
+            true => writeln!(out, "{}", plain::json_line(&values)?)?,
             false => {
                 draw_source::tell(&mut out, &draws)?;
                 print(&mut out, &plain::meta(&meta), &values)?;

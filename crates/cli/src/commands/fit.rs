@@ -5,8 +5,8 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::json;
 use tangor_learn::{Classes, DataSet, Model};
-use tangor_problem::count_of;
-use tangor_solver::{Checkpoint, Report, Settings};
+use tangor_problem::{MemoryLimit, count_of};
+use tangor_solver::{Checkpoint, EndedBy, Report, Settings};
 
 use crate::error::Error;
 use crate::fitting::data::DataArguments;
@@ -129,8 +129,9 @@ impl Fit {
             trade_off::check(&task.goal)?;
         }
         self.outputs().into_iter().flatten().try_for_each(|path| files::check(path))?;
-        let seed = record::settings(&self.settings, saved.as_ref(), defaults(true))?.sampling.seed;
-        let mut data = task.data.open(&task.goal, seed, ranks.collective())?;
+        let settings = record::settings(&self.settings, saved.as_ref(), defaults(true))?;
+        let memory = MemoryLimit::or_of_this_machine(settings.limits.memory);
+        let mut data = task.data.open(&task.goal, settings.sampling.seed, (memory, ranks.collective()))?;
         if saved.is_none() {
             task.exact = self.exact || (!self.sampling.asks_for_samples() && are_few(&data));
         }
@@ -141,7 +142,7 @@ impl Fit {
             data.name.clone_from(&saved.problem);
         }
         let test = self.test.as_deref().map(|path| {
-            let source = task.data.layout.source(path)?;
+            let source = task.data.layout.source(path, memory)?;
             Ok::<_, Error>(data.read_alike(&task.data.form(), source, task.data.layout.delimiter)?)
         });
         let (test, data) = (test.transpose()?, Arc::new(data));
@@ -184,13 +185,9 @@ impl Fit {
     fn fit(&self, ranks: &Ranks, ready: Ready) -> Result<u8, Error> {
         let Ready { saved, mut task, settings, data, test, left_out, mut watch } = ready;
         self.validate(&mut task, &data, &settings, &mut watch.listener)?;
-        let mut solver = record::start(task.problem(&data)?, saved, settings.clone())?;
-        solver.interrupt(interrupt::flag()?);
-        if let Some(agreement) = ranks.agreement() {
-            solver.end_together(agreement);
-        }
-        // A first state, before any iteration, shows at once whether the file can be written.
-        self.record.save(&solver, &task)?;
+        let ended_by = EndedBy { flag: Some(interrupt::flag()?), agreement: ranks.agreement() };
+        let mut solver = record::start(task.problem(&data)?, saved, settings.clone(), ended_by)?;
+        self.record.save_first(&solver, &task);
         data.remarks
             .iter()
             .chain(test.iter().flat_map(|test| &test.remarks))
@@ -268,7 +265,8 @@ impl Fit {
 
     fn watch(&self, settings: &Settings, task: &Task, saved: Option<&Checkpoint>, first: bool) -> Result<Watch, Error> {
         let detail = if self.verbose { Detail::Verbose } else { Detail::Quiet };
-        let files = self.record.open(&self.outputs(), &[task.data.file.as_ref(), self.test.as_ref()], saved)?;
+        let read = [task.data.file.as_ref(), self.test.as_ref(), self.settings.config.as_ref()];
+        let files = self.record.open(&self.outputs(), &read, saved)?;
         let functions = if task.exact { Functions::Exact } else { Functions::Sampled { truth: true } };
         let table = Table::new(detail, settings.tolerance.clone(), functions);
         let progress = (first && !self.verbose).then(|| Progress::new(settings));
@@ -307,7 +305,7 @@ impl Fit {
         match self.json {
             true => {
                 let all = json!({ "report": report, "judged": judged, "model": model, "test": tested });
-                writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
+                writeln!(out, "{}", plain::json(&all)?)?;
             }
             false => Fitted { model, report, judged, test: tested.as_ref() }.print(out)?,
         }

@@ -102,7 +102,7 @@ impl Info {
         let mut out = self.color.screen();
         let description = Description { nl, ..describe(problem.meta(), entry, sif.map(|file| file.info)) };
         match self.json {
-            true => writeln!(out, "{}", serde_json::to_string_pretty(&description)?)?,
+            true => writeln!(out, "{}", plain::json(&description)?)?,
             false => print(&mut out, &description)?,
         }
         Ok(exit::SOLVED)

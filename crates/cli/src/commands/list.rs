@@ -10,7 +10,7 @@ use crate::exit;
 use crate::number::readable;
 use crate::screen::Color;
 use crate::style::{DIM, TITLE, UNUSUAL};
-use crate::width;
+use crate::{plain, width};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,7 +54,7 @@ impl List {
         let lines: Vec<Line> = entries().iter().filter(|entry| self.wants(entry)).map(line).collect();
         let mut out = self.color.screen();
         if self.json {
-            writeln!(out, "{}", serde_json::to_string_pretty(&lines)?)?;
+            writeln!(out, "{}", plain::json(&lines)?)?;
             return Ok(exit::SOLVED);
         }
         let titles = ("name", "vars", "rows", "kind", "best known");

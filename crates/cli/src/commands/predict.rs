@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use clap::Args;
 use tangor_bench::no_formula;
 use tangor_learn::{Model, Prediction};
+use tangor_problem::MemoryLimit;
 
 use crate::error::Error;
-use crate::exit;
 use crate::fitting::data::LayoutArguments;
 use crate::screen::{Color, warn};
+use crate::{exit, plain};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,13 +49,13 @@ impl Predict {
     /// Predicts and prints.
     pub fn run(self) -> Result<u8, Error> {
         let model = Model::read(&self.model)?;
-        let (source, delimiter) = (self.layout.source(&self.file)?, self.layout.delimiter);
+        let (source, delimiter) = (self.layout.source(&self.file, MemoryLimit::of_this_machine())?, self.layout.delimiter);
         let mut out = BufWriter::new(Color::Never.screen());
         if self.evaluate {
             let data = model.read_data(source, delimiter)?;
             data.remarks.iter().for_each(|remark| warn(remark));
             let evaluation = model.evaluate(&data)?;
-            writeln!(out, "{}", serde_json::to_string_pretty(&evaluation)?)?;
+            writeln!(out, "{}", plain::json(&evaluation)?)?;
             out.flush()?;
             return Ok(exit::SOLVED);
         }

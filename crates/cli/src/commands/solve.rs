@@ -1,6 +1,5 @@
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::Args;
 use tangor_problem::{Meta, Noise, count_of};
@@ -8,7 +7,7 @@ use tangor_solver::{Checkpoint, MetricKind, Names, Report, Settings};
 
 use crate::error::Error;
 use crate::noise_source::{NoiseArguments, described, disturbed};
-use crate::problem_source::{Opened, ProblemArguments};
+use crate::problem_source::{Opened, Opening, ProblemArguments};
 use crate::progress::Progress;
 use crate::record::{self, RecordArguments};
 use crate::sampling_source::SamplingArguments;
@@ -107,8 +106,7 @@ impl Solve {
         if let Some(starts) = self.starts {
             return self.run_starts(starts, &settings, &source, &ending);
         }
-        let Opened { problem, entry, nl, multipliers: guess, .. } =
-            self.problem.open_with(&ending.patience, settings.metric.kind == MetricKind::Exact)?;
+        let Opened { problem, entry, nl, multipliers: guess, .. } = self.problem.open_with(&opening(&settings, &ending))?;
         let names = Names::all(problem.meta());
         let meta = plain::meta(problem.meta());
         let shown = Shown::new(&self.show, &meta)?;
@@ -127,14 +125,12 @@ impl Solve {
         let functions = if problem.accesses().are_exact() { Functions::Exact } else { Functions::Sampled { truth } };
         let mut watch = self.watch(&settings, functions, saved.as_ref())?;
         ending.restart();
-        let mut solver = record::start(problem, saved, settings.clone())?;
+        let mut solver = record::start(problem, saved, settings.clone(), ending.by())?;
         ending.restart();
-        solver.interrupt(Arc::clone(&ending.flag));
         if multipliers.is_some_and(|multipliers| !solver.begin_with(&multipliers)) {
             return Err(Error::Setting("the multipliers in the result are not all numbers".to_string()));
         }
-        // A first state, before any iteration, shows at once whether the file can be written.
-        self.record.save(&solver, &source)?;
+        self.record.save_first(&solver, &source);
         if !self.json {
             let warnings = nl.map_or_else(Vec::new, |nl| nl.warnings);
             self.title(&mut watch.listener, &meta, &source, &warnings)?;
@@ -145,7 +141,7 @@ impl Solve {
         watch.finish(&mut solver, &report)?;
         if self.json {
             let outcome = Outcome { report: &report, source: &source, starts: None };
-            writeln!(watch.listener, "{}", serde_json::to_string_pretty(&outcome)?)?;
+            writeln!(watch.listener, "{}", plain::json(&outcome)?)?;
         } else {
             let longest_list = if self.verbose { 100 } else { 10 };
             let known = entry.map(|entry| entry.known);
@@ -159,7 +155,7 @@ impl Solve {
 
     /// Solves from several starts and tells of all, of the best one as of a single run.
     fn run_starts(&self, count: u32, settings: &Settings, source: &Source, ending: &interrupt::Ending) -> Result<u8, Error> {
-        let first = self.problem.open_with(&ending.patience, settings.metric.kind == MetricKind::Exact)?;
+        let first = self.problem.open_with(&opening(settings, ending))?;
         let meta = first.problem.meta().clone();
         let shown = Shown::new(&self.show, &plain::meta(&meta))?;
         let x0 = self.at.as_deref().map(|path| point_source::read(path, &meta)).transpose()?;
@@ -167,7 +163,7 @@ impl Solve {
         drop(first.problem);
         ending.restart();
         let runs = starts::solve(&starts, settings, ending, || {
-            let problem = self.problem.open_with(&ending.patience, settings.metric.kind == MetricKind::Exact)?.problem;
+            let problem = self.problem.open_with(&opening(settings, ending))?.problem;
             disturbed(problem, source.noise)
         })?;
         let best = starts::best(&meta, &runs);
@@ -176,7 +172,7 @@ impl Solve {
             let starts = Some(runs.iter().map(starts::Told::of).collect());
             let report = Report { names: Names::all(&meta), ..best.report.clone() };
             let outcome = Outcome { report: &report, source, starts };
-            writeln!(out, "{}", serde_json::to_string_pretty(&outcome)?)?;
+            writeln!(out, "{}", plain::json(&outcome)?)?;
         } else {
             let (meta, report) = (plain::meta(&meta), plain::report(&best.report));
             let warnings = first.nl.map_or_else(Vec::new, |nl| nl.warnings);
@@ -205,7 +201,9 @@ impl Solve {
 
     /// Opens all outputs, so that a wrong path is refused before the first iteration.
     fn watch(&self, settings: &Settings, functions: Functions, saved: Option<&Checkpoint>) -> Result<Watch, Error> {
-        let files = self.record.open(&[], &[self.settings.config.as_ref(), self.problem.path().as_ref()], saved)?;
+        let problem = self.problem.path();
+        let read = [self.settings.config.as_ref(), problem.as_ref(), self.at.as_ref(), self.start_from.as_ref()];
+        let files = self.record.open(&[], &read, saved)?;
         let silent = self.quiet || self.json;
         let detail = match (silent, self.verbose) {
             (true, _) => Detail::Quiet,
@@ -230,4 +228,10 @@ impl Solve {
         }
         Ok(())
     }
+}
+
+/// How the problem of a run with these settings is opened.
+fn opening(settings: &Settings, ending: &interrupt::Ending) -> Opening {
+    let hessian = settings.metric.kind == MetricKind::Exact;
+    Opening { patience: ending.patience.clone(), hessian, memory: settings.limits.memory }
 }

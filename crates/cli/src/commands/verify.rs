@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Deserialize;
 use tangor_problem::{MemoryLimit, Meta, Noise, Problem, SampledProblem, count_of};
-use tangor_solver::{Candidate, Point, Report, Sampling, Verdict, judge_point};
+use tangor_solver::{Candidate, Point, Report, Sampling, judge_point_and_rows};
 
+use crate::contradiction::{ROUNDING, contradictions, differs, near, wrong_objective, wrong_row};
 use crate::error::Error;
 use crate::idle::Idle;
 use crate::noise_source::{described, disturbed};
 use crate::number::{scientific, short};
-use crate::problem_source::ProblemArguments;
+use crate::problem_source::{Opening, ProblemArguments};
 use crate::screen::{Color, Screen};
 use crate::source::Source;
 use crate::style::{BAD, GOOD, TITLE, UNUSUAL};
@@ -23,9 +24,6 @@ Examples:
   tangor solve HS71 --noise 1e-2 --tolerance 1e-2 --json > noisy.json
   tangor verify noisy.json --samples 100000 --confidence 0.99
   tangor verify model.nl model.sol                the answer of any solver";
-
-/// How far a number in a result may be from the one computed again, relative to its size: rounding, not more.
-const ROUNDING: f64 = 1e-9;
 
 /// Judge a finished result: does its point hold what it claims?
 ///
@@ -47,7 +45,7 @@ pub struct Verify {
     #[arg(long, value_name = "EPS", requires = "answer")]
     tolerance: Option<f64>,
 
-    /// Fresh samples of each function; if nothing is said, at least as many as the last judgement of the run took
+    /// Fresh samples of each function, one in each batch at least; if nothing is said, at least as many as the last judgement took
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     samples: Option<u64>,
 
@@ -89,10 +87,17 @@ impl Verify {
             return ampl::verify(&mut self.color.screen(), &self.result, answer, self.tolerance);
         }
         let (report, source) = read(&self.result)?;
-        let mut opened = self.permitted(source.problem)?.open()?;
+        let mut opened =
+            self.permitted(source.problem)?.open_with(&Opening { memory: self.memory_limit, ..Opening::default() })?;
         let meta = plain::meta(opened.problem.meta());
         fits(&report, &meta).map_err(|message| self.unusable(message))?;
         let sampling = self.sampling(&report);
+        if let Some(samples) = self.samples.filter(|samples| *samples < sampling.judge.batches as u64) {
+            let batches = sampling.judge.batches;
+            return Err(Error::Setting(format!(
+                "--samples {samples} is fewer than the {batches} batches that a point is judged in"
+            )));
+        }
         self.fits_into_memory(&meta, &sampling)?;
         let out = &mut self.color.screen();
         let report = plain::report(&report);
@@ -139,7 +144,7 @@ impl Verify {
 
     /// The numbers in a result may be anybody's: what they ask for is computed before it is allocated.
     fn fits_into_memory(&self, meta: &Meta, sampling: &Sampling) -> Result<(), Error> {
-        let limit = self.memory_limit.map_or_else(MemoryLimit::of_this_machine, MemoryLimit);
+        let limit = MemoryLimit::or_of_this_machine(self.memory_limit);
         let judge = &sampling.judge;
         let drawn = judge.samples.div_ceil(judge.batches.max(1)) as u128;
         let (n, m, entries) = (meta.n() as u128, meta.m() as u128, meta.jacobian_len() as u128);
@@ -148,7 +153,7 @@ impl Verify {
             true => format!("{} fresh samples in {} batches", judge.samples, judge.batches),
             false => format!("a Jacobian of {}", count_of(entries, "entry")),
         };
-        limit.check(needed, what).map_err(|error| self.unusable(format!("{error} (--memory-limit)")))
+        limit.check(needed, what).map_err(|error| self.unusable(error.to_string()))
     }
 
     fn unusable(&self, message: String) -> Error {
@@ -202,7 +207,9 @@ fn judge_on_samples(
 ) -> Result<Answer, Error> {
     let Report { x, row_multipliers, bound_multipliers, .. } = report;
     let candidate = Candidate { x, row_multipliers, bound_multipliers };
-    let fresh = judge_point(disturbed(problem, noise)?, candidate, sampling)?;
+    let problem = disturbed(problem, noise)?;
+    let names: Vec<String> = (0..problem.meta().m()).map(|i| plain::name(&problem.meta().row_name(i)).into_owned()).collect();
+    let (fresh, rows) = judge_point_and_rows(problem, candidate, sampling)?;
     let tolerance = &report.settings.tolerance;
     let what = noise.as_ref().map_or_else(|| "its functions are sampled".to_string(), described);
     writeln!(out, "{TITLE}{}{TITLE:#}: {what}\n", report.problem)?;
@@ -219,7 +226,14 @@ fn judge_on_samples(
         answer.needed = answer.needed.max(FOR_EVENTS * answer.samples as f64);
     }
     match &report.verdict {
-        Some(claimed) => answer.wrong.extend(contradictions(report, claimed, &fresh)),
+        Some(claimed) => {
+            answer.wrong.extend(contradictions(report, claimed, &fresh));
+            answer.wrong.extend(wrong_objective(report, claimed, &fresh));
+            answer.wrong.extend(
+                wrong_row(report, claimed, &rows)
+                    .map(|(i, value)| differs(&format!("constraint {}", names[i]), report.constraints[i], value)),
+            );
+        }
         None => answer.wrong.push("the result has no verdict on its point".to_string()),
     }
     Ok(answer)
@@ -327,36 +341,4 @@ fn judge_exactly(out: &mut Screen, problem: &mut dyn Problem, report: &Report) -
         }
     }
     Ok(Answer { wrong: complaints, ..Answer::default() })
-}
-
-/// False for NaN, too.
-fn near(claimed: f64, value: f64, allowance: f64) -> bool {
-    (claimed - value).abs() <= allowance
-}
-
-fn differs(name: &str, claimed: f64, value: f64) -> String {
-    format!("the result says that its {name} is {}, but it is {}", scientific(claimed, 6), scientific(value, 6))
-}
-
-/// Where the numbers of a noisy result contradict each other, or the fresh samples.
-fn contradictions(report: &Report, claimed: &Verdict, fresh: &Verdict) -> Vec<String> {
-    let residuals = [
-        ("stationarity", report.stationarity, claimed.stationarity, fresh.stationarity),
-        ("feasibility", report.feasibility, claimed.feasibility, fresh.feasibility),
-        ("complementarity", report.complementarity, claimed.complementarity, fresh.complementarity),
-    ];
-    let mut found = Vec::new();
-    for (name, residual, claimed, fresh) in residuals {
-        if residual != claimed.value {
-            let (one, other) = (scientific(residual, 6), scientific(claimed.value, 6));
-            found.push(format!("the result says that its {name} is {one}, but its verdict says {other}"));
-        }
-        let least = fresh.lower;
-        let agrees = claimed.upper + ROUNDING >= least;
-        if !agrees {
-            let (claim, least) = (scientific(claimed.upper, 2), scientific(least, 2));
-            found.push(format!("the result says that its {name} is at most {claim}, but fresh samples say at least {least}"));
-        }
-    }
-    found
 }

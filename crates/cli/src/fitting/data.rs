@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 use tangor_learn::{DataSet, Decimal, FileForm, Format, Goal, Reading, Source, generate_shared};
-use tangor_problem::Collective;
+use tangor_problem::{Collective, MemoryLimit};
 
 use crate::error::Error;
 use crate::files;
@@ -102,18 +102,21 @@ pub enum Letters {
     Latin1,
 }
 
+/// The processes that rows are shared out among, if there are several.
+type Sharing = Option<Arc<dyn Collective>>;
+
 impl LayoutArguments {
-    /// A file, or standard input for `-`.
-    pub fn source(&self, file: &Path) -> Result<Source, Error> {
-        let source = if file == Path::new("-") { Source::standard_input()? } else { Source::from(file) };
+    /// A file, or standard input for `-`, which must fit into memory.
+    pub fn source(&self, file: &Path, memory: MemoryLimit) -> Result<Source, Error> {
+        let source = if file == Path::new("-") { Source::standard_input(memory)? } else { Source::from(file) };
         Ok(source.latin1(self.encoding == Letters::Latin1))
     }
 }
 
 impl DataArguments {
-    /// Reads or generates the data, with the groups that the goal needs.
-    pub fn open(&self, goal: &Goal, seed: u64, shared: Option<Arc<dyn Collective>>) -> Result<DataSet, Error> {
-        let Some(file) = &self.file else { return Ok(generate_shared(self.rows, self.columns, seed, shared)?) };
+    /// Reads or generates the data, with the groups that the goal needs; within so much memory, and for several processes if there are any.
+    pub fn open(&self, goal: &Goal, seed: u64, (memory, shared): (MemoryLimit, Sharing)) -> Result<DataSet, Error> {
+        let Some(file) = &self.file else { return Ok(generate_shared(self.rows, self.columns, seed, shared, memory)?) };
         let mut groups: Vec<String> =
             goal.constraints.iter().filter_map(|constraint| constraint.column()).map(Into::into).collect();
         groups.sort();
@@ -130,8 +133,9 @@ impl DataArguments {
             format: Format { delimiter: self.layout.delimiter, header: self.header.map(|header| header == YesNo::Yes) },
             decimal: self.decimal(),
             shared,
+            memory: Some(memory),
         };
-        let source = self.layout.source(file)?;
+        let source = self.layout.source(file, memory)?;
         Ok(if is_libsvm(&source.unpacked_path()) { reading.libsvm(source)? } else { reading.csv(source)? })
     }
 

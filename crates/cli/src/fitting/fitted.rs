@@ -141,7 +141,8 @@ pub fn weights_csv(model: &Model) -> Result<Vec<u8>, csv::Error> {
     out.write_record(["feature", "weight", "per_unit"])?;
     let (names, units) = (model.encoding.names(), model.encoding.per_unit());
     for ((name, weight), unit) in names.iter().zip(&model.weights).zip(units) {
-        let name = tangor_bench::no_formula(name);
+        let name = plain::name(name);
+        let name = tangor_bench::no_formula(&name);
         out.write_record([&*name, &weight.to_string(), &(weight * unit).to_string()])?;
     }
     out.into_inner().map_err(|error| error.into_error().into())

@@ -120,3 +120,27 @@ fn lists_may_be_cut_off() {
         assert_eq!(code(&output), 0, "{arguments:?}");
     }
 }
+
+/// One batch that would take minutes, at the start or in a judgement, ends with the time and with Ctrl-C.
+#[cfg(unix)]
+#[test]
+fn a_huge_batch_ends_with_the_time_and_with_an_interrupt() {
+    let noisy = ["solve", "HS71", "--noise", "1e-2", "--json", "--memory-limit", "20GB"];
+    let huge = [&["--set", "sampling.gradient.first_batch=200000000"][..], &["--set", "sampling.judge.samples=4000000000"]];
+    for setting in huge {
+        let started = std::time::Instant::now();
+        let (report, exit) = run_json(&[&noisy[..], setting, &["--time-limit", "1s"]].concat());
+        assert_eq!((report["stop"].as_str(), exit), (Some("wall_time"), 3), "{setting:?}");
+        assert!(report["failure"].is_null(), "{}", report["failure"]);
+        assert!(started.elapsed().as_secs() < 20, "{setting:?}: {:?}", started.elapsed());
+
+        let child = tangor(&[&noisy[..], setting, &["--time-limit", "60s"]].concat()).stdout(Stdio::piped()).spawn();
+        let child = child.expect("the program can be started");
+        std::thread::sleep(std::time::Duration::from_millis(1500));
+        let asked = std::time::Instant::now();
+        interrupt(&child);
+        let output = child.wait_with_output().expect("the program ends");
+        assert!(asked.elapsed().as_secs() < 20, "{setting:?}: {:?}", asked.elapsed());
+        assert_eq!(code(&output), 4, "{setting:?}");
+    }
+}

@@ -210,7 +210,24 @@ fn one_file_is_not_two_outputs_by_any_name() {
     let script = format!("\"$0\" solve HS71 --json --trace '{0}' > '{0}'", one.display());
     let output = Command::new("sh").args(["-c", &script, env!("CARGO_BIN_EXE_tangor")]).output().expect("a shell");
     assert!(stderr(&output).contains("is named twice as an output"), "{}", stderr(&output));
+    // A link that leads to nothing yet leads to what will be there.
+    let (state, link) = (folder.path().join("later.json"), folder.path().join("dangling.json"));
+    std::os::unix::fs::symlink("later.json", &link).expect("a link");
+    assert!(solve(&link, &state).contains("is named twice as an output"));
     // Neither may an input be overwritten.
+    let start = folder.path().join("start.json");
+    fs::write(&start, "[1, 5, 5, 1]").expect("a point");
+    for option in ["--trace", "--checkpoint"] {
+        let message = refusal(&["solve", "HS71", "--at", text(&start), option, text(&start)]);
+        assert!(message.contains("is read and cannot be an output as well"), "{message}");
+        let message = refusal(&["solve", "HS71", "--start-from", text(&start), option, text(&start)]);
+        assert!(message.contains("start.json"), "{message}");
+    }
+    assert_eq!(fs::read_to_string(&start).expect("a point"), "[1, 5, 5, 1]");
+    let config = folder.path().join("config.json");
+    fs::write(&config, "").expect("settings");
+    let message = refusal(&["fit", "--rows", "100", "--config", text(&config), "--model", text(&config)]);
+    assert!(message.contains("is read and cannot be an output as well"), "{message}");
     let data = folder.path().join("data.csv");
     fs::write(&data, "x,y\n1,0\n2,1\n").expect("data");
     let message = refusal(&["fit", text(&data), "--trace", text(&data)]);

@@ -25,7 +25,10 @@ fn samples_beyond_all_memory_are_refused() {
     assert!(set("sampling.judge.samples=9000000000000000000").contains("must be between 1 and 1e12"));
     assert!(set("sampling.judge.batches=9000000000000000000").contains("must be between 10 and 1e6"));
     let message = refusal(&[&noisy[..], &["--set", "sampling.judge.samples=1000000000", "--memory-limit", "100MB"]].concat());
-    assert!(message.contains("would need 8.0 GB, more than the limit of 100 MB on memory (limits.memory)"), "{message}");
+    assert!(
+        message.contains("would need 8.0 GB, more than the limit of 100 MB on memory (--memory-limit, limits.memory)"),
+        "{message}"
+    );
     assert!(refusal(&["solve", "HS71", "--memory-limit", "much"]).contains("write for example 500MB or 4GB"));
 
     let folder = tempfile::tempdir().expect("a folder");
@@ -37,7 +40,7 @@ fn samples_beyond_all_memory_are_refused() {
     assert!(message.contains("100000000000000 fresh samples in 20 batches would need 40.0 TB"), "{message}");
     result["verdict"]["samples"] = json!(u64::MAX);
     fs::write(&file, result.to_string()).expect("a file");
-    assert!(refusal(&["verify", path]).contains("(--memory-limit)"));
+    assert!(refusal(&["verify", path]).contains("(--memory-limit, limits.memory)"));
     result["verdict"]["samples"] = json!(10);
     result["settings"]["sampling"]["judge"]["batches"] = json!(u64::MAX >> 2);
     fs::write(&file, result.to_string()).expect("a file");

@@ -98,6 +98,15 @@ fn forged_noisy_results_are_caught() {
             ),
             (|result| result["row_multipliers"][0] = json!(-0.6), "the result says that its stationarity is at most "),
             (|result| result["verdict"] = Value::Null, "the result has no verdict on its point"),
+            (
+                |result| result["objective"] = json!(16.0),
+                "the result says that its objective is 1.600000e+01, but its verdict says 1.7",
+            ),
+            (
+                |result| (result["objective"], result["verdict"]["objective"]["value"]) = (json!(16.0), json!(16.0)),
+                "the result says that its objective is 1.600000e+01, but it is 1.7",
+            ),
+            (|result| result["constraints"][0] = json!(26.0), "the result says that its constraint product is 2.600000e+01"),
         ],
     );
 }

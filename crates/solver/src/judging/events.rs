@@ -5,16 +5,18 @@
 /// make 4.1. Of rows with Gaussian noise one in 2,000 has fewer by chance, so that a hundred of them can be judged.
 const FEWEST: f64 = 2.6;
 
-/// The rarest event that a sample must not miss, to tell that a row which never varies has no noise.
-const RAREST: f64 = 1.5e-4;
-
 /// Deviations smaller than this, relative to the mean, are rounding.
 const CONSTANT: f64 = 1e-13;
 
-/// So many samples in which a row never varies tell that it has no noise: the rarest event that matters is missing among them with no more
-/// than this risk, `(1 - p)^N <= exp(-p N) = risk`.
-pub fn telling(risk: f64) -> usize {
-    ((1.0 / risk).ln() / RAREST).ceil() as usize
+/// So many samples tell of an event of this probability: it is missing among them with no more than this risk,
+/// `(1 - p)^N <= exp(-p N) = risk`.
+pub fn telling(risk: f64, rarest: f64) -> usize {
+    ((1.0 / risk).ln() / rarest).ceil() as usize
+}
+
+/// The rarest event that so many samples tell of, with this risk.
+pub fn rarest_told(risk: f64, samples: usize) -> f64 {
+    ((1.0 / risk).ln() / samples as f64).min(1.0)
 }
 
 /// The risk that a look at a run takes with rows that never vary. The last look, for which samples are laid by, has half of all; the others,
@@ -25,12 +27,14 @@ pub fn risk_of_events(confidence: f64, look: u64, last: bool) -> f64 {
 }
 
 /// What the batches lack.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Lacking {
     /// Some row rests on so few events that another sample may show quite another average.
     pub events: bool,
     /// The first row that never varied, in too few samples to tell that it has no noise.
     pub silent: Option<usize>,
+    /// The least probability of an event that cannot be missing, where there is a row that nobody declares exact.
+    pub rarest: Option<f64>,
 }
 
 /// Central moments of batches, row by row.
@@ -85,14 +89,19 @@ impl Events {
     }
 
     /// What is missing to rely on the averages of so many `samples`. A row that never varied is one without noise, or its event is rare: only
-    /// who declares it exact, or enough samples for this `risk`, tell. One that is declared exact and varies all the same is noisy.
-    pub fn lacking(&self, samples: usize, exact_rows: &[bool], risk: f64) -> Lacking {
-        let enough = samples >= telling(risk);
+    /// who declares it exact, or samples that tell of the `rarest` event with this `risk`, tell. One that is declared exact and varies all the
+    /// same is noisy.
+    pub fn lacking(&self, samples: usize, exact_rows: &[bool], (risk, rarest): (f64, f64)) -> Lacking {
+        let enough = samples >= telling(risk, rarest);
         let mut lacking = Lacking::default();
         for row in 0..self.mean.len() {
-            let is_exact = exact_rows.get(row).is_some_and(|exact| *exact);
-            match self.is_constant(row) {
-                true if !(enough || is_exact) => lacking.silent = lacking.silent.or(Some(row)),
+            let (is_exact, is_constant) = (exact_rows.get(row).is_some_and(|exact| *exact), self.is_constant(row));
+            if is_exact && is_constant {
+                continue;
+            }
+            lacking.rarest = Some(rarest_told(risk, samples));
+            match is_constant {
+                true if !enough => lacking.silent = lacking.silent.or(Some(row)),
                 true => {}
                 false => lacking.events |= self.effective(row) < FEWEST,
             }
@@ -126,8 +135,10 @@ mod tests {
     #[test]
     fn samples_that_tell_by_hand() {
         // exp(-1.5e-4 N) = exp(-3) at N = 20,000.
-        assert_eq!(telling((-3.0f64).exp()), 20_000);
-        let missing = |risk: f64| (1.0 - RAREST).powi(telling(risk) as i32);
+        assert_eq!(telling((-3.0f64).exp(), 1.5e-4), 20_000);
+        assert!((rarest_told((-3.0f64).exp(), 20_000) - 1.5e-4).abs() < 1e-18);
+        assert_eq!(rarest_told(0.01, 2), 1.0, "no event is more than certain");
+        let missing = |risk: f64| (1.0 - 1.5e-4f64).powi(telling(risk, 1.5e-4) as i32);
         assert!([0.05, 1e-3].into_iter().all(|risk| missing(risk) <= risk && missing(risk) > 0.99 * risk));
     }
 
@@ -142,19 +153,32 @@ mod tests {
     fn a_row_that_never_varies_needs_many_samples_or_a_word() {
         let mut events = Events::new(2);
         (0..20).for_each(|k| events.add(&[f64::from(k % 2), 3.0 + 1e-15 * f64::from(k % 2)]));
-        let (risk, nothing) = (0.05, Lacking::default());
-        let silent = Lacking { events: true, silent: Some(1) };
-        assert_eq!(events.lacking(telling(risk) - 1, &[], risk), silent);
-        assert_eq!(events.lacking(telling(risk) - 1, &[true, false], risk), silent);
-        assert_eq!(events.lacking(telling(risk) - 1, &[false, true], risk), nothing);
-        assert_eq!(events.lacking(telling(risk), &[], risk), nothing);
+        let risk = (0.05, 1.5e-4);
+        let enough = telling(risk.0, risk.1);
+        let lacking = |samples: usize, exact_rows: &[bool]| events.lacking(samples, exact_rows, risk);
+        let silent = |lacking: Lacking| (lacking.events, lacking.silent);
+        assert_eq!(silent(lacking(enough - 1, &[])), (true, Some(1)));
+        assert_eq!(silent(lacking(enough - 1, &[true, false])), (true, Some(1)));
+        assert_eq!(silent(lacking(enough - 1, &[false, true])), (false, None));
+        assert_eq!(silent(lacking(enough, &[])), (false, None));
+        // Beside other noise a rare event can be missing as well, whatever is said of the row: what the samples tell of is told.
+        let told = [&[][..], &[true, true]].map(|exact_rows| lacking(enough, exact_rows).rarest.expect("a noisy row"));
+        assert!(told.into_iter().all(|rarest| rarest <= 1.5e-4 && rarest > 1.49e-4), "{told:?}");
+    }
+
+    #[test]
+    fn of_exact_rows_no_event_is_missing() {
+        let mut events = Events::new(1);
+        (0..20).for_each(|_| events.add(&[3.0]));
+        assert_eq!(events.lacking(100, &[true], (0.05, 1.5e-4)), Lacking::default());
     }
 
     #[test]
     fn a_row_that_is_declared_exact_and_has_a_rare_event_is_not_believed() {
         let mut events = Events::new(1);
         (0..20).for_each(|k| events.add(&[if k == 7 { 1.0 } else { 0.0 }]));
-        assert_eq!(events.lacking(100, &[true], 0.05), Lacking { events: true, silent: None });
+        let lacking = events.lacking(100, &[true], (0.05, 1.5e-4));
+        assert_eq!((lacking.events, lacking.silent), (true, None));
     }
 
     #[test]

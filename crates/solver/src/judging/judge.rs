@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use tangor_problem::{Access, Counted, Draw, Outputs, Problem, SampledProblem, Wanted};
+use tangor_problem::{Access, Counted, Draw, Failure, Outputs, Problem, SampledProblem, Wanted};
 
 use crate::form::iterate::Iterate;
 use crate::form::oracle::{Trouble, check, trouble};
@@ -140,8 +140,10 @@ impl<S: SampledProblem> Solver<S> {
         let risk_of_missing = risk_of_events(settings.confidence, judged.looks, last);
         let factor = Factors::new(risk, batches - first);
         let rare = work.noise_of_constraints(settings.range, risk);
-        let [_, values, jacobian] = &work.means;
-        let noise = |factor: f64| rare.unwrap_or(factor * values.standard_error());
+        let jacobian = &work.means[2];
+        // The spread is that of all batches: an event in the first half alone must not be forgotten.
+        let error_of_values = work.all[1].standard_error() * (batches as f64 / (batches - first) as f64).sqrt();
+        let noise = |factor: f64| rare.unwrap_or(factor * error_of_values);
         let (above, below, both) = (noise(factor.above), noise(factor.around), noise(factor.both));
         let jacobian_noise = factor.both * jacobian.standard_error();
         let scale = self.oracle.standard.objective_scale;
@@ -157,7 +159,7 @@ impl<S: SampledProblem> Solver<S> {
             self.oracle.standard.slack_rows.iter().map(|&row| self.judging.kkt.y[row].powi(2)).sum::<f64>().sqrt();
         let error = work.errors.standard_error() / scale;
         let lacking = match sampled_constraints {
-            true => work.events.lacking(sizes[1], self.oracle.problem.exact_rows(), risk_of_missing),
+            true => work.events.lacking(sizes[1], self.oracle.problem.exact_rows(), (risk_of_missing, settings.rarest)),
             false => Lacking::default(),
         };
         let infeasible = slope_noise(slope, residuals.feasibility, both, jacobian_noise);
@@ -172,6 +174,7 @@ impl<S: SampledProblem> Solver<S> {
             confidence: settings.confidence,
             few_events: lacking.events,
             silent_row: lacking.silent,
+            rarest: lacking.rarest,
             samples: self.oracle.samples().total() - before,
             iteration: self.state.progress.iteration,
             ..Verdict::default()
@@ -255,6 +258,9 @@ impl<S: SampledProblem> Solver<S> {
         let (problem, function) = (&mut self.oracle.problem, Quantity::Constraints.function());
         work.batch[1].fill(0.0);
         for draw in &work.draws {
+            if self.clock.is_over() {
+                return Err(trouble(function, Failure::broken("the run is to end, in the middle of a judgement")));
+            }
             let done = problem.constraints(&work.judged.user.x, std::slice::from_ref(draw), &mut work.single);
             done.map_err(|failure| trouble(function, failure))?;
             check(problem.meta(), function, &work.single)?;

@@ -1,10 +1,12 @@
 //! Judging a point with multipliers that come from elsewhere, such as a report that was read from a file.
 
-use tangor_problem::{Access, Accesses, Counted, Draw, KktPoint, KktResiduals, Meta, MetaError, SampledProblem, Samples};
+use tangor_problem::{
+    Access, Accesses, Counted, Draw, KktPoint, KktResiduals, Meta, MetaError, Portions, SampledProblem, Samples,
+};
 
 use crate::form::oracle::{check, trouble};
 use crate::form::quantity::Quantity;
-use crate::judging::confidence::{Factors, slope_noise};
+use crate::judging::confidence::{self, Factors, slope_noise};
 use crate::judging::events::{Events, Lacking};
 use crate::judging::sample_mean::SampleMean;
 use crate::kernel::vector::norm;
@@ -30,7 +32,17 @@ pub struct Candidate<'a> {
 /// with no more members than that is judged as a whole. Where all functions are exact, or judged as a whole, so is the verdict: each
 /// bound is its residual.
 pub fn judge_point<S: SampledProblem>(problem: S, candidate: Candidate, sampling: &Sampling) -> Result<Verdict, Error> {
-    Ok(judge_on(FRESH, problem, candidate, sampling)?.0)
+    Ok(judge_on(FRESH, problem, candidate, sampling)?.verdict)
+}
+
+/// The same with the average of each constraint; the error is that of all of them at once, with the confidence of the verdict.
+pub fn judge_point_and_rows<S: SampledProblem>(
+    problem: S,
+    candidate: Candidate,
+    sampling: &Sampling,
+) -> Result<(Verdict, Vec<Averaged>), Error> {
+    let judged = judge_on(FRESH, problem, candidate, sampling)?;
+    Ok((judged.verdict, judged.rows))
 }
 
 /// The same before a run, to learn how large the noise is: on samples that neither the run nor a later [`judge_point`] sees. With the
@@ -40,7 +52,15 @@ pub fn judge_before<S: SampledProblem>(
     candidate: Candidate,
     sampling: &Sampling,
 ) -> Result<(Verdict, Samples), Error> {
-    judge_on(PILOT, problem, candidate, sampling)
+    let judged = judge_on(PILOT, problem, candidate, sampling)?;
+    Ok((judged.verdict, judged.samples))
+}
+
+/// What fresh samples say of a point.
+struct JudgedPoint {
+    verdict: Verdict,
+    rows: Vec<Averaged>,
+    samples: Samples,
 }
 
 fn judge_on<S: SampledProblem>(
@@ -48,7 +68,7 @@ fn judge_on<S: SampledProblem>(
     problem: S,
     candidate: Candidate,
     sampling: &Sampling,
-) -> Result<(Verdict, Samples), Error> {
+) -> Result<JudgedPoint, Error> {
     sampling.validate()?;
     let meta = problem.meta().clone();
     meta.validate().map_err(|source| Error::Problem { name: meta.name.clone(), source })?;
@@ -75,10 +95,13 @@ fn judge_on<S: SampledProblem>(
     let risk = 1.0 - sampling.judge.confidence;
     let factor = Factors::new(risk, batches);
     let lacking = match meta.m() > 0 && sampler.is_noisy(1) {
-        true => events.lacking(size * batches, sampler.problem.exact_rows(), risk),
+        true => events.lacking(size * batches, sampler.problem.exact_rows(), (risk, sampling.judge.rarest)),
         false => Lacking::default(),
     };
     let (error, noise) = (errors.standard_error(), values.standard_error());
+    let of_rows = confidence::factor(risk / meta.m().max(1) as f64, batches);
+    let row = |i: usize| Averaged { value: values.mean[i], error: of_rows * values.standard_error_of(i) };
+    let rows = (0..meta.m()).map(row).collect();
     let means = [gradient.mean, values.mean, jacobian.mean.clone()];
     let residuals = KktResiduals::new(&meta, candidate.with(&means)).map_err(wrong)?;
     let is_inequality = |i: &usize| meta.c_lower[*i] < meta.c_upper[*i];
@@ -98,11 +121,12 @@ fn judge_on<S: SampledProblem>(
         confidence: sampling.judge.confidence,
         few_events: lacking.events,
         silent_row: lacking.silent,
+        rarest: lacking.rarest,
         samples: samples.total(),
         iteration: 0,
         ..Verdict::default()
     };
-    Ok((verdict.summed_up(), samples))
+    Ok(JudgedPoint { verdict: verdict.summed_up(), rows, samples })
 }
 
 impl Candidate<'_> {
@@ -132,7 +156,7 @@ impl Candidate<'_> {
 
 /// Batches of all three functions.
 struct Sampler<S> {
-    problem: Counted<S>,
+    problem: Counted<Portions<S>>,
     streams: [Stream; 3],
     /// How each function is had; a whole population is as good as exact.
     accesses: [Access; 3],
@@ -153,7 +177,8 @@ impl<S: SampledProblem> Sampler<S> {
             Access::Finite(members) if members <= sampling.judge.samples as u64 => Some(members),
             _ => None,
         });
-        Sampler { problem: Counted::new(problem), streams, accesses, whole, draws: Vec::new(), batch, objective: None }
+        let problem = Counted::new(Portions::new(problem));
+        Sampler { problem, streams, accesses, whole, draws: Vec::new(), batch, objective: None }
     }
 
     /// Whether a function differs from batch to batch.

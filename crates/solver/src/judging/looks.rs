@@ -37,8 +37,9 @@ impl<S: SampledProblem> Solver<S> {
         self.beginning.keep(&self.outcome.best);
         let verdict = match self.judge_until_events_tell(sizes, last, unusual) {
             Ok(Some(verdict)) => verdict,
-            // The step that comes next ends the run.
+            // The step that comes next ends the run; a function that was broken off for that did not fail.
             Ok(None) => return None,
+            Err(_) if self.clock.is_over() => return None,
             Err(trouble) => {
                 return Some(self.fail(trouble));
             }
@@ -84,8 +85,9 @@ impl<S: SampledProblem> Solver<S> {
         (patience > 0 && self.state.progress.judged.stale >= patience).then_some(Stop::NoiseFloor)
     }
 
-    /// Judges the point, and once more on as many samples of the constraints as tell of events, where nothing else is missing and the
-    /// limits allow it. Where they are missing in a run with limits, samples are laid by for the last judgement.
+    /// Judges the point, and once more on as many samples of the constraints as tell of rare events, where nothing else is missing and the
+    /// limits allow it; where they do not, a row that varies is taken for what it shows, and the verdict says what may be missing. Where
+    /// nothing can be said at all in a run with limits, samples are laid by for the last judgement.
     fn judge_until_events_tell(
         &mut self,
         sizes: [usize; 3],
@@ -93,17 +95,20 @@ impl<S: SampledProblem> Solver<S> {
         unusual: &mut Unusual,
     ) -> Result<Option<Verdict>, Trouble> {
         let Some(verdict) = self.judge(sizes, last, unusual)? else { return Ok(None) };
-        if !verdict.few_events || sizes[1] == 0 {
+        let rarest = self.settings.sampling.judge.rarest;
+        if sizes[1] == 0 || !(verdict.few_events || verdict.lacks_only_events(&self.settings.tolerance, rarest)) {
             return Ok(Some(verdict));
         }
         let mut larger = sizes;
         larger[1] = self.of_population(Quantity::Constraints, self.samples_that_tell(last));
         let more = larger.map(|size| size as u64);
         let affords = if last { self.is_within_limits(more, |_, _| 0) } else { self.affords(more) };
-        if larger[1] > sizes[1] && affords && verdict.lacks_only_events(&self.settings.tolerance) {
+        if larger[1] > sizes[1] && affords && verdict.lacks_only_events(&self.settings.tolerance, rarest) {
             return Ok(self.judge(larger, last, unusual)?.or(Some(verdict)));
         }
-        self.lay_by();
+        if verdict.few_events {
+            self.lay_by();
+        }
         Ok(Some(verdict))
     }
 
@@ -121,7 +126,7 @@ impl<S: SampledProblem> Solver<S> {
     fn samples_that_tell(&self, last: bool) -> usize {
         let judge = &self.settings.sampling.judge;
         let look = self.state.progress.judged.looks + 1;
-        telling(risk_of_events(judge.confidence, look, last)).next_multiple_of(judge.batches)
+        telling(risk_of_events(judge.confidence, look, last), judge.rarest).next_multiple_of(judge.batches)
     }
 
     /// No more than there are: the whole population is exact.

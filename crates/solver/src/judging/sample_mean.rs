@@ -37,6 +37,11 @@ impl SampleMean {
         self.squares[entry]
     }
 
+    /// The standard error of the mean of an entry.
+    pub fn standard_error_of(&self, entry: usize) -> f64 {
+        (self.squares[entry] / (self.count - 1.0) / self.count).sqrt()
+    }
+
     /// The standard error of the mean: root of the sum over all entries.
     pub fn standard_error(&self) -> f64 {
         (self.squares.iter().sum::<f64>() / (self.count - 1.0) / self.count).sqrt()

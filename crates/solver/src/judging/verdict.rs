@@ -40,9 +40,9 @@ pub struct Averaged {
 
 /// A point judged on fresh samples.
 ///
-/// A bound rests on the spread of batches: it assumes that these are nearly Gaussian, as averages over many samples are. Where a rare event
-/// makes an average, a sample may not contain one; what the batches show of that is `few_events`. A range of the samples
-/// (`sampling.judge.range`) makes do without the assumption, and a whole population is exact.
+/// A bound rests on the spread of batches: it assumes that these are nearly Gaussian, as averages over many samples are, and that no event
+/// which matters is missing among the samples: those that are less likely than `rarest` may be. What the batches show of few events is
+/// `few_events`. A range of the samples (`sampling.judge.range`) makes do without both assumptions, and a whole population is exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// `|g + J^T y - mu|`
@@ -67,6 +67,10 @@ pub struct Verdict {
     /// The first constraint that never varied, in too few samples to tell that it has no noise.
     #[serde(default)]
     pub silent_row: Option<usize>,
+    /// An event of a constraint that is at least this likely is not missing among the samples, with the confidence; of rarer ones nothing
+    /// is known. None where there is nothing to miss: exact constraints, a whole population, samples of a known range.
+    #[serde(default)]
+    pub rarest: Option<f64>,
     /// The least tolerance, the same for all three residuals, that their upper bounds keep: to that the point is certified, whatever was asked for.
     /// None where few events, or a residual that is no number, leave nothing certain.
     #[serde(default)]
@@ -97,19 +101,20 @@ impl Verdict {
         !self.few_events && tolerance.is_kkt(&self.upper())
     }
 
-    /// Whether all three bounds are within the tolerances, and nothing but events is missing.
-    pub(crate) fn lacks_only_events(&self, tolerance: &Tolerance) -> bool {
-        self.few_events && tolerance.is_kkt(&self.upper())
+    /// Whether all three bounds are within the tolerances, but more samples of the constraints could show events that are missing.
+    pub(crate) fn lacks_only_events(&self, tolerance: &Tolerance, rarest: f64) -> bool {
+        let may_miss = self.few_events || self.rarest.is_some_and(|told| told > rarest);
+        may_miss && tolerance.is_kkt(&self.upper())
     }
 
     /// Why nothing is said of a point whose constraints rest on too few events.
-    pub(crate) fn missing_events(&self, meta: &Meta) -> Option<String> {
+    pub(crate) fn missing_events(&self, meta: &Meta, rarest: f64) -> Option<String> {
         let why = match self.silent_row {
             Some(row) => format!(
                 "constraint {} did not vary in the fresh samples: it has no noise, or waits for a rare event. Who knows that it has none \
                  may declare it exact (exact_rows); otherwise about {} samples in one judgement tell",
                 meta.row_name(row),
-                telling(risk_of_events(self.confidence, 1, true))
+                telling(risk_of_events(self.confidence, 1, true), rarest)
             ),
             None => "in the fresh samples a constraint rests on too few events".to_string(),
         };

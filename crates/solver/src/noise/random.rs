@@ -21,6 +21,7 @@ impl Stream {
     /// Fills the list with `count` draws.
     pub fn draw(&mut self, access: Access, count: usize, draws: &mut Vec<Draw>) {
         draws.clear();
+        draws.reserve_exact(count);
         for _ in 0..count {
             draws.push(Draw(match access {
                 Access::Finite(size) if !self.replacement && size > 0 => {

@@ -9,7 +9,7 @@ use crate::kernel::vector::norm;
 use crate::noise::common_samples::CommonSamples;
 use crate::noise::estimator::Learning;
 use crate::solver::Solver;
-use crate::{Error, Event, Settings, Stop, Unusual};
+use crate::{EndedBy, Error, Event, Settings, Stop, Unusual};
 
 /// Attempts at a step that descends; after that it is as short as matters.
 const MOST_ATTEMPTS: u32 = 12;
@@ -83,7 +83,15 @@ impl<S: SampledProblem> Solver<S> {
     /// The same after samples that were taken for it, as by [`judge_before`](crate::judge_before): they are part of its counts, and
     /// limits hold for all together.
     pub fn sampled_after(problem: S, settings: Settings, before: Samples) -> Result<Self, Error> {
+        Solver::sampled_until(problem, settings, before, EndedBy::default())
+    }
+
+    /// The same with somebody who may end it, from the first samples on.
+    pub fn sampled_until(problem: S, settings: Settings, before: Samples, ended_by: EndedBy) -> Result<Self, Error> {
         let mut solver = Solver::unstarted(problem, settings, None)?;
+        ended_by.flag.into_iter().for_each(|flag| solver.clock.watch(flag));
+        ended_by.agreement.into_iter().for_each(|agreement| solver.clock.share(agreement));
+        solver.watch_batches();
         solver.prepare_sampling();
         solver.oracle.problem.set_counts(solver.oracle.counts(), before);
         if let Err(trouble) = solver.evaluate_start() {

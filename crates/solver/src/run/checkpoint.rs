@@ -269,6 +269,7 @@ impl<S: SampledProblem> Solver<S> {
         }
         self.oracle.problem.set_counts(saved.counts, saved.samples);
         self.clock = Clock::new(self.settings.limits.seconds, saved.seconds);
+        self.watch_batches();
         self.steps.normal.y.copy_from_slice(&saved.normal_multipliers);
         self.steps.tangent.lambda.copy_from_slice(&saved.tangent_multipliers);
         self.steps.tangent.lambda_at_rest.copy_from_slice(&saved.multipliers_at_rest);

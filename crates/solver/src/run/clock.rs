@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use tangor_problem::EndWanted;
+
 /// Several processes that run the same iterations end them together: their clocks differ, so one decides for all.
 pub trait Agreement: Send + Sync + fmt::Debug {
     /// What the deciding process says, given what this one would say: whether the time is used up, and whether the user asked for the end.
@@ -19,6 +21,15 @@ pub struct Ending {
     pub late: bool,
     /// The user asked for the end.
     pub interrupted: bool,
+}
+
+/// Who may end a run from outside, from its first evaluation on.
+#[derive(Clone, Debug, Default)]
+pub struct EndedBy {
+    /// The run ends when it becomes true, as with [`Solver::interrupt`](crate::Solver::interrupt).
+    pub flag: Option<Arc<AtomicBool>>,
+    /// Other processes that it ends together with, as with [`Solver::end_together`](crate::Solver::end_together).
+    pub agreement: Option<Arc<dyn Agreement>>,
 }
 
 /// When the run began, when it must end, and whether somebody asked for its end.
@@ -49,6 +60,13 @@ impl Clock {
     /// From now on the end is decided together, whenever [`Clock::agree`] is called.
     pub fn share(&mut self, agreement: Arc<dyn Agreement>) {
         self.agreement = Some((agreement, Ending::default()));
+    }
+
+    /// Tells at any time whether this run is to end, for those who evaluate long batches of samples. None: that is decided together, at
+    /// iterations only.
+    pub fn end_wanted(&self) -> Option<EndWanted> {
+        let own = self.clone();
+        self.agreement.is_none().then(|| -> EndWanted { Arc::new(move || own.is_over()) })
     }
 
     /// At each iteration: decides together with the other processes, if there are any, whether to end.

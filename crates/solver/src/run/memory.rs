@@ -10,12 +10,15 @@ const NUMBER: u128 = 8;
 /// Vectors of the length of the variables and rows: iterates, steps, multipliers, the kernel's work, what is best.
 const VECTORS: u128 = 40;
 
+/// Lists of draws as long as the largest batch: one for each function.
+const LISTS: u128 = 3;
+
 /// Jacobians: current, trial, judged, the user's form and its estimates.
 const JACOBIANS: u128 = 4;
 
 /// Refuses a run whose data do not fit into memory. What the run needs at least is counted, so that nothing is refused that would fit.
 pub fn check(meta: &Meta, settings: &Settings) -> Result<(), TooLarge> {
-    let limit = settings.limits.memory.map_or_else(MemoryLimit::of_this_machine, MemoryLimit);
+    let limit = MemoryLimit::or_of_this_machine(settings.limits.memory);
     let (n, m) = (meta.n() as u128, meta.m() as u128);
     let entries = meta.jacobian_len() as u128;
     let per_entry = if matches!(meta.jacobian, Pattern::Dense) { NUMBER } else { 3 * NUMBER };
@@ -45,7 +48,7 @@ pub fn check(meta: &Meta, settings: &Settings) -> Result<(), TooLarge> {
             Batch::Paper { largest } => largest,
         };
         for size in [largest, estimation.first_batch.unwrap_or(0)] {
-            limit.check(jacobian + NUMBER * size as u128, || format!("a batch of {size} samples"))?;
+            limit.check(jacobian + LISTS * NUMBER * size as u128, || format!("a batch of {size} samples"))?;
         }
     }
     Ok(())
@@ -68,7 +71,7 @@ mod tests {
         assert_eq!(
             refused(&meta, &settings),
             "problem large with 3000 variables, 2000 constraints and 6000000 entries of its Jacobian would need 194 MB, more than the \
-             limit of 100 MB on memory"
+             limit of 100 MB on memory (--memory-limit, limits.memory)"
         );
         settings.limits.memory = Some(200_000_000);
         assert_eq!(check(&meta, &settings), Ok(()));
@@ -79,12 +82,12 @@ mod tests {
         assert!(refused(&meta, &settings).starts_with("sampling.judge.samples=100000000 would need 994 MB"));
         settings.sampling.judge.samples = 1000;
         settings.sampling.gradient.batch = Batch::Constant { size: 1 << 40 };
-        assert!(refused(&meta, &settings).starts_with("a batch of 1099511627776 samples would need 8.8 TB"));
+        assert!(refused(&meta, &settings).starts_with("a batch of 1099511627776 samples would need 26.4 TB"));
         settings.sampling.gradient.batch = Batch::Constant { size: 1 };
         settings.sampling.jacobian.first_batch = Some(1 << 40);
-        assert!(refused(&meta, &settings).starts_with("a batch of 1099511627776 samples would need 8.8 TB"));
+        assert!(refused(&meta, &settings).starts_with("a batch of 1099511627776 samples would need 26.4 TB"));
         settings.sampling.jacobian.first_batch = None;
         settings.sampling.constraints.batch = Batch::Geometric { size: 1, growth: 2.0, largest: 1 << 40 };
-        assert!(refused(&meta, &settings).starts_with("a batch of 1099511627776 samples would need 8.8 TB"));
+        assert!(refused(&meta, &settings).starts_with("a batch of 1099511627776 samples would need 26.4 TB"));
     }
 }

@@ -77,7 +77,8 @@ impl<S: SampledProblem> Solver<S> {
         let stop = self.outcome.stop.unwrap_or(Stop::User);
         let (row_multipliers, bound_multipliers) = self.oracle.user_multipliers(&self.outcome.best.y, &self.outcome.best.mu);
         let failure = self.outcome.failure.clone().filter(|_| stop == Stop::EvaluationFailed || stop == Stop::StepTooSmall);
-        let what = self.outcome.best.verdict.and_then(|verdict| verdict.missing_events(meta));
+        let rarest = self.settings.sampling.judge.rarest;
+        let what = self.outcome.best.verdict.and_then(|verdict| verdict.missing_events(meta, rarest));
         let what = what.unwrap_or_else(|| match self.noisy.is_some() && self.outcome.best.verdict.is_none() {
             true => "the point was not judged on fresh samples".to_string(),
             false => format!("the point is {point}"),

@@ -21,7 +21,7 @@ pub enum Step {
 /// Puts bytes into a file: a failure or a kill at any moment leaves the old content or the new one. What is written first goes by the
 /// same name with `.part` at its end, which a failure takes away again and only a kill can leave behind, until the next time.
 ///
-/// The permissions of a file that is there are kept; a link is replaced and never followed; what is no file at all is refused, and so is a
+/// Owner and permissions of a file that is there are kept; a link is replaced and never followed; what is no file at all is refused, and so is a
 /// link to such a thing, as `/dev/stdout` is one.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_in_steps(path, bytes, &mut |_| Ok(()))
@@ -33,9 +33,9 @@ fn write_in_steps(path: &Path, bytes: &[u8], before: &mut dyn FnMut(Step) -> io:
     if !is_ordinary(existing.as_ref()) || (is_link && !is_ordinary(fs::metadata(path).ok().as_ref())) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not an ordinary file"));
     }
-    let permissions = existing.filter(fs::Metadata::is_file).map(|data| data.permissions());
+    let existing = existing.filter(fs::Metadata::is_file);
     let part = part(path);
-    let written = fill(&part, bytes, permissions, before).and_then(|()| {
+    let written = fill(&part, bytes, existing.as_ref(), before).and_then(|()| {
         before(Step::Rename)?;
         fs::rename(&part, path)
     });
@@ -59,14 +59,15 @@ fn part(path: &Path) -> PathBuf {
 fn fill(
     part: &Path,
     bytes: &[u8],
-    permissions: Option<fs::Permissions>,
+    existing: Option<&fs::Metadata>,
     before: &mut dyn FnMut(Step) -> io::Result<()>,
 ) -> io::Result<()> {
     before(Step::Create)?;
     let mut file = create(part)?;
-    if let Some(permissions) = permissions {
+    if let Some(existing) = existing {
         before(Step::Permissions)?;
-        file.set_permissions(permissions)?;
+        keep_owner(&file, existing);
+        file.set_permissions(existing.permissions())?;
     }
     for chunk in bytes.chunks(CHUNK) {
         before(Step::Write)?;
@@ -75,6 +76,17 @@ fn fill(
     before(Step::Sync)?;
     file.sync_all()
 }
+
+/// Gives the file to who had the one that it takes the place of. Only the system's administrator can: for others the file is theirs already,
+/// or the folder lets them replace it.
+#[cfg(unix)]
+fn keep_owner(file: &File, existing: &fs::Metadata) {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let _ = fchown(file, Some(existing.uid()), Some(existing.gid()));
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &File, _: &fs::Metadata) {}
 
 /// A new file, never one that somebody else put there: a link could lead anywhere.
 fn create(part: &Path) -> io::Result<File> {

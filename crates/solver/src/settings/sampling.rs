@@ -94,13 +94,14 @@ impl Sampling {
             in_range(path, value, value > 0.0 && value.is_finite(), "positive and finite")?;
         }
         in_range("sampling.schedule.gamma", gamma, gamma > 0.0 && gamma < 1.0, "between 0 and 1")?;
-        let Judge { samples, batches, confidence, .. } = self.judge;
+        let Judge { samples, batches, confidence, rarest, .. } = self.judge;
         let most = 1_000_000_000_000;
         in_range("sampling.judge.samples", samples as f64, (1..=most).contains(&samples), "between 1 and 1e12")?;
         in_range("sampling.judge.batches", batches as f64, (10..=1_000_000).contains(&batches), "between 10 and 1e6")?;
         if let Some(range) = self.judge.range {
             in_range("sampling.judge.range", range, range >= 0.0 && range.is_finite(), "at least 0 and finite")?;
         }
+        in_range("sampling.judge.rarest", rarest, rarest > 0.0 && rarest <= 1.0, "above 0 and at most 1")?;
         in_range("sampling.judge.confidence", confidence, confidence > 0.5 && confidence < 1.0, "between 0.5 and 1")?;
         self.gradient.validate("sampling.gradient.batch", "sampling.gradient.momentum")?;
         self.constraints.validate("sampling.constraints.batch", "sampling.constraints.momentum")?;
@@ -262,6 +263,10 @@ pub struct Judge {
     /// The length of an interval that holds the values of a constraint for every sample, if it is known: then bounds on the constraints
     /// hold however rare the events are that make them. Each sample is evaluated on its own for that. Default: none.
     pub range: Option<f64>,
+    /// The probability of the rarest event that matters to a constraint; in (0, 1]. A point is certified on so many samples that it cannot be
+    /// missing, about 25,000, where the limits allow them; the verdict says of which events the samples tell. Where samples are dear,
+    /// 0.01 asks for about 370. Default: 1.5e-4.
+    pub rarest: f64,
     /// The run ends at its noise floor when so many judgements in a row were no better than the best by more than their standard
     /// errors; twice as many while the estimates still gain accuracy. 0: never. Default: 10.
     pub patience: u64,
@@ -269,6 +274,6 @@ pub struct Judge {
 
 impl Default for Judge {
     fn default() -> Self {
-        Judge { every: 100, samples: 2000, batches: 20, confidence: 0.95, range: None, patience: 10 }
+        Judge { every: 100, samples: 2000, batches: 20, confidence: 0.95, range: None, rarest: 1.5e-4, patience: 10 }
     }
 }

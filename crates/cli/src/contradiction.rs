@@ -1,0 +1,100 @@
+//! Where the numbers of a result contradict each other, or what was found again.
+
+use tangor_solver::{Averaged, Report, Verdict};
+
+use crate::number::scientific;
+
+/// How far a number in a result may be from the one computed again, relative to its size: rounding, not more.
+pub const ROUNDING: f64 = 1e-9;
+
+/// Whether a number is the same up to an allowance; false for NaN, too.
+pub fn near(claimed: f64, value: f64, allowance: f64) -> bool {
+    (claimed - value).abs() <= allowance
+}
+
+/// The words for a number that is another one.
+pub fn differs(name: &str, claimed: f64, value: f64) -> String {
+    format!("the result says that its {name} is {}, but it is {}", scientific(claimed, 6), scientific(value, 6))
+}
+
+/// Where the numbers of a noisy result contradict each other, or the fresh samples.
+pub fn contradictions(report: &Report, claimed: &Verdict, fresh: &Verdict) -> Vec<String> {
+    let residuals = [
+        ("stationarity", report.stationarity, claimed.stationarity, fresh.stationarity),
+        ("feasibility", report.feasibility, claimed.feasibility, fresh.feasibility),
+        ("complementarity", report.complementarity, claimed.complementarity, fresh.complementarity),
+    ];
+    let mut found = Vec::new();
+    for (name, residual, claimed, fresh) in residuals {
+        if residual != claimed.value {
+            let (one, other) = (scientific(residual, 6), scientific(claimed.value, 6));
+            found.push(format!("the result says that its {name} is {one}, but its verdict says {other}"));
+        }
+        let least = fresh.lower;
+        let agrees = claimed.upper + ROUNDING >= least;
+        if !agrees {
+            let (claim, least) = (scientific(claimed.upper, 2), scientific(least, 2));
+            found.push(format!("the result says that its {name} is at most {claim}, but fresh samples say at least {least}"));
+        }
+    }
+    found
+}
+
+/// Where the objective of a noisy result contradicts its verdict, or the fresh samples by more than the noise of both.
+pub fn wrong_objective(report: &Report, claimed: &Verdict, fresh: &Verdict) -> Option<String> {
+    let (claimed, fresh) = (claimed.objective?, fresh.objective?);
+    if report.objective != claimed.value {
+        let (one, other) = (scientific(report.objective, 6), scientific(claimed.value, 6));
+        return Some(format!("the result says that its objective is {one}, but its verdict says {other}"));
+    }
+    let allowance = claimed.error + fresh.error + ROUNDING * (1.0 + fresh.value.abs());
+    (!near(claimed.value, fresh.value, allowance)).then(|| differs("objective", claimed.value, fresh.value))
+}
+
+/// The first constraint of a noisy result that differs from the fresh samples by more than the noise of both, and what they say. That of the
+/// result is in the bound on its violation, from one tail and for all rows together: twice that covers a row on both sides.
+pub fn wrong_row(report: &Report, claimed: &Verdict, rows: &[Averaged]) -> Option<(usize, f64)> {
+    let own = 2.0 * (claimed.feasibility.upper - claimed.feasibility.value);
+    let differs = |(i, row): (usize, &Averaged)| {
+        let allowance = own + row.error + ROUNDING * (1.0 + row.value.abs());
+        (!near(report.constraints[i], row.value, allowance)).then_some((i, row.value))
+    };
+    rows.iter().enumerate().find_map(differs)
+}
+
+#[cfg(test)]
+mod tests {
+    use tangor_problem::{ClosureProblem, Meta};
+    use tangor_solver::{Bounded, Settings, solve};
+
+    use super::*;
+
+    /// A result with one constraint of the value 3 and the objective 2.
+    fn report() -> Report {
+        let meta = Meta::new("line", vec![0.0]).at_most(&[4.0]);
+        let line = ClosureProblem::builder(meta).objective(|x| x[0]).gradient(|_, g| g[0] = 1.0);
+        let line = line.constraints(|x, c| c[0] = x[0]).jacobian(|_, v| v[0] = 1.0).build().expect("whole");
+        let mut report = solve(line, Settings::default()).expect("valid");
+        (report.objective, report.constraints) = (2.0, vec![3.0]);
+        report
+    }
+
+    #[test]
+    fn an_objective_may_differ_by_the_noise_of_both_sides() {
+        let verdict = |value, error| Verdict { objective: Some(Averaged { value, error }), ..Verdict::default() };
+        let wrong = |claimed: &Verdict, fresh: &Verdict| wrong_objective(&report(), claimed, fresh).is_some();
+        assert!(!wrong(&verdict(2.0, 0.25), &verdict(2.5, 0.25)));
+        assert!(wrong(&verdict(2.0, 0.25), &verdict(2.5, 0.24)));
+        assert!(wrong(&verdict(2.1, 9.0), &verdict(2.0, 9.0)), "the report says 2");
+        assert!(!wrong(&verdict(2.1, 9.0), &Verdict::default()), "nothing to compare with");
+    }
+
+    #[test]
+    fn a_constraint_may_differ_by_its_noise_and_twice_that_of_the_violation() {
+        let claimed = Verdict { feasibility: Bounded { value: 0.1, lower: 0.0, upper: 0.2 }, ..Verdict::default() };
+        let found = |value, error| wrong_row(&report(), &claimed, &[Averaged { value, error }]);
+        assert_eq!(found(3.29, 0.1), None);
+        assert_eq!(found(3.31, 0.1), Some((0, 3.31)));
+        assert_eq!(found(f64::NAN, 0.1).map(|(i, _)| i), Some(0));
+    }
+}
