@@ -78,7 +78,9 @@ impl RecordArguments {
         watch: &mut Watch,
         note: &impl Serialize,
     ) -> Result<(), Error> {
-        let (mut saved, mut warned) = (Instant::now(), false);
+        let mut saved = Instant::now();
+        // A first state, before any iteration: a run that is killed early can go on, too.
+        let mut warned = self.save(solver, note).inspect_err(|error| self.warn(error)).is_err();
         loop {
             watch.prepare(solver);
             let ended = solver.advance(watch).is_some();
@@ -88,11 +90,11 @@ impl RecordArguments {
             }
             // The trace must reach the state, or a run that goes on from it after a kill would leave a gap.
             watch.trace.iter_mut().for_each(Trace::flush);
-            match (self.save(solver, note), &self.checkpoint) {
-                (Ok(()), _) => warned = false,
-                (Err(error), _) if ended => watch.regret(error),
-                (Err(error), Some(path)) if !std::mem::replace(&mut warned, true) => files::warn(path, &error),
-                (Err(_), _) => {}
+            match self.save(solver, note) {
+                Ok(()) => warned = false,
+                Err(error) if ended => watch.regret(error),
+                Err(error) if !std::mem::replace(&mut warned, true) => self.warn(&error),
+                Err(_) => {}
             }
             if ended {
                 return Ok(());
@@ -109,11 +111,9 @@ impl RecordArguments {
         Ok(checkpoint.write(path)?)
     }
 
-    /// A first state, before any iteration: a run that is killed early can go on, too. One that cannot be written costs a warning.
-    pub fn save_first<S: SampledProblem>(&self, solver: &Solver<S>, note: &impl Serialize) {
-        if let (Some(path), Err(error)) = (&self.checkpoint, self.save(solver, note)) {
-            files::warn(path, &error);
-        }
+    /// Says that the state cannot be saved.
+    fn warn(&self, error: &Error) {
+        self.checkpoint.iter().for_each(|path| files::warn(path, error));
     }
 
     /// Says where the files are, and how a run that did not reach its goal goes on: by this command.

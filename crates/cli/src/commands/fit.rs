@@ -187,7 +187,6 @@ impl Fit {
         self.validate(&mut task, &data, &settings, &mut watch.listener)?;
         let ended_by = EndedBy { flag: Some(interrupt::flag()?), agreement: ranks.agreement() };
         let mut solver = record::start(task.problem(&data)?, saved, settings.clone(), ended_by)?;
-        self.record.save_first(&solver, &task);
         data.remarks
             .iter()
             .chain(test.iter().flat_map(|test| &test.remarks))

@@ -130,7 +130,6 @@ impl Solve {
         if multipliers.is_some_and(|multipliers| !solver.begin_with(&multipliers)) {
             return Err(Error::Setting("the multipliers in the result are not all numbers".to_string()));
         }
-        self.record.save_first(&solver, &source);
         if !self.json {
             let warnings = nl.map_or_else(Vec::new, |nl| nl.warnings);
             self.title(&mut watch.listener, &meta, &source, &warnings)?;

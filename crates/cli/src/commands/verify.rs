@@ -92,12 +92,6 @@ impl Verify {
         let meta = plain::meta(opened.problem.meta());
         fits(&report, &meta).map_err(|message| self.unusable(message))?;
         let sampling = self.sampling(&report);
-        if let Some(samples) = self.samples.filter(|samples| *samples < sampling.judge.batches as u64) {
-            let batches = sampling.judge.batches;
-            return Err(Error::Setting(format!(
-                "--samples {samples} is fewer than the {batches} batches that a point is judged in"
-            )));
-        }
         self.fits_into_memory(&meta, &sampling)?;
         let out = &mut self.color.screen();
         let report = plain::report(&report);
@@ -110,6 +104,12 @@ impl Verify {
         ];
         idle.add(exact, format!("the functions of {} are exact", meta.name), &given);
         idle.tell();
+        if let Some(samples) = self.samples.filter(|samples| !exact && *samples < sampling.judge.batches as u64) {
+            let batches = sampling.judge.batches;
+            return Err(Error::Setting(format!(
+                "--samples {samples} is fewer than the {batches} batches that a point is judged in"
+            )));
+        }
         let answer = match exact {
             true => judge_exactly(out, opened.exact()?, &report)?,
             false => judge_on_samples(out, opened.problem, source.noise, &report, &sampling)?,

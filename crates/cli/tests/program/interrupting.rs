@@ -125,8 +125,8 @@ fn lists_may_be_cut_off() {
 #[cfg(unix)]
 #[test]
 fn a_huge_batch_ends_with_the_time_and_with_an_interrupt() {
-    let noisy = ["solve", "HS71", "--noise", "1e-2", "--json", "--memory-limit", "20GB"];
-    let huge = [&["--set", "sampling.gradient.first_batch=200000000"][..], &["--set", "sampling.judge.samples=4000000000"]];
+    let noisy = ["solve", "HS71", "--noise", "1e-2", "--json", "--memory-limit", "8GB"];
+    let huge = [&["--set", "sampling.gradient.first_batch=60000000"][..], &["--set", "sampling.judge.samples=400000000"]];
     for setting in huge {
         let started = std::time::Instant::now();
         let (report, exit) = run_json(&[&noisy[..], setting, &["--time-limit", "1s"]].concat());

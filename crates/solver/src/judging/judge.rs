@@ -1,7 +1,8 @@
 //! Judging a noisy run: residuals computed from the running estimates flatter it, so a verdict uses fresh samples.
 //!
 //! The first half of the batches, with the estimates of the run, fits multipliers with the right signs; the second half, independent of
-//! them, gives the mean and the spread of `g + J^T y - mu` and of `c` at these multipliers, and with them a confidence bound on each residual.
+//! them, gives the mean and the spread of `g + J^T y - mu` at these multipliers, all batches give those of `c`, and with them a confidence
+//! bound on each residual.
 
 use std::ops::Range;
 
@@ -116,6 +117,7 @@ impl<S: SampledProblem> Solver<S> {
         work.objective.clear();
         work.can_tell = self.oracle.meta().has_objective;
         work.events.clear();
+        work.singles.clear();
         work.all.iter_mut().for_each(SampleMean::clear);
         if !self.average(work, (0..first, batches), sizes)? {
             return Ok(None);
@@ -138,20 +140,20 @@ impl<S: SampledProblem> Solver<S> {
         }
         let risk = confidence::risk_of_look(settings.confidence, judged.looks, last);
         let risk_of_missing = risk_of_events(settings.confidence, judged.looks, last);
-        let factor = Factors::new(risk, batches - first);
+        let (factor, of_values) = (Factors::new(risk, batches - first), Factors::new(risk, batches));
         let rare = work.noise_of_constraints(settings.range, risk);
         let jacobian = &work.means[2];
-        // The spread is that of all batches: an event in the first half alone must not be forgotten.
-        let error_of_values = work.all[1].standard_error() * (batches as f64 / (batches - first) as f64).sqrt();
-        let noise = |factor: f64| rare.unwrap_or(factor * error_of_values);
-        let (above, below, both) = (noise(factor.above), noise(factor.around), noise(factor.both));
+        let noise = |factor: f64| rare.unwrap_or(factor * work.all[1].standard_error());
+        let (above, around, both) = (noise(of_values.above), noise(of_values.around), noise(of_values.both));
         let jacobian_noise = factor.both * jacobian.standard_error();
         let scale = self.oracle.standard.objective_scale;
         let stationarity = norm(&work.errors.mean) / scale;
         let slope = norm(&jacobian.mean);
         let sampled_constraints =
             self.oracle.meta().m() > 0 && !self.is_whole(Quantity::Constraints, sizes[1]) && rare.is_none();
-        self.load_means(work);
+        // Values need not be independent of the multipliers, so that all batches tell of them.
+        self.oracle.load_derivatives(&work.means[0].mean, &work.means[2].mean, &mut work.judged);
+        self.oracle.load_values(&work.all[1].mean, &mut work.judged, true);
         self.judging.kkt.judge(&work.judged, &self.judging.fit.tangent, &self.oracle.standard);
         self.judging.kkt.judge_infeasibility(&work.judged, &self.oracle.standard, &mut self.state.row_sizes);
         let residuals = self.judging.kkt.residuals;
@@ -166,8 +168,9 @@ impl<S: SampledProblem> Solver<S> {
         let spread = confidence::factor(risk, batches) * work.objective.standard_error();
         let verdict = Verdict {
             stationarity: Bounded::new(stationarity, factor.above * error, factor.around * error),
-            feasibility: Bounded::new(residuals.feasibility, above, below),
-            complementarity: Bounded::new(residuals.complementarity, inequalities * above, inequalities * below),
+            feasibility: Bounded::new(residuals.feasibility, above, around),
+            // The multipliers were fitted to a part of these values: an error in whatever direction counts.
+            complementarity: Bounded::new(residuals.complementarity, inequalities * around, inequalities * around),
             infeasible: Bounded::new(residuals.infeasible, infeasible, infeasible),
             relative_infeasible: residuals.relative_infeasible,
             objective: work.can_tell.then(|| Averaged { value: work.objective.mean[0], error: spread }),
@@ -187,7 +190,6 @@ impl<S: SampledProblem> Solver<S> {
     fn average(&mut self, work: &mut Judge, (some, all): (Range<usize>, usize), sizes: [usize; 3]) -> Result<bool, Trouble> {
         work.means.iter_mut().for_each(SampleMean::clear);
         work.errors.clear();
-        work.singles.clear();
         for batch in some {
             if self.clock.is_over() {
                 return Ok(false);

@@ -96,14 +96,14 @@ impl<S: SampledProblem> Solver<S> {
     ) -> Result<Option<Verdict>, Trouble> {
         let Some(verdict) = self.judge(sizes, last, unusual)? else { return Ok(None) };
         let rarest = self.settings.sampling.judge.rarest;
-        if sizes[1] == 0 || !(verdict.few_events || verdict.lacks_only_events(&self.settings.tolerance, rarest)) {
+        if sizes[1] == 0 || !(verdict.few_events || verdict.lacks_only_events(&self.settings.tolerance, rarest, last)) {
             return Ok(Some(verdict));
         }
         let mut larger = sizes;
         larger[1] = self.of_population(Quantity::Constraints, self.samples_that_tell(last));
         let more = larger.map(|size| size as u64);
         let affords = if last { self.is_within_limits(more, |_, _| 0) } else { self.affords(more) };
-        if larger[1] > sizes[1] && affords && verdict.lacks_only_events(&self.settings.tolerance, rarest) {
+        if larger[1] > sizes[1] && affords && verdict.lacks_only_events(&self.settings.tolerance, rarest, last) {
             return Ok(self.judge(larger, last, unusual)?.or(Some(verdict)));
         }
         if verdict.few_events {

@@ -101,29 +101,46 @@ impl Verdict {
         !self.few_events && tolerance.is_kkt(&self.upper())
     }
 
-    /// Whether all three bounds are within the tolerances, but more samples of the constraints could show events that are missing.
-    pub(crate) fn lacks_only_events(&self, tolerance: &Tolerance, rarest: f64) -> bool {
-        let may_miss = self.few_events || self.rarest.is_some_and(|told| told > rarest);
-        may_miss && tolerance.is_kkt(&self.upper())
+    /// Whether all three bounds are within their tolerances, or at the end that of the constraints alone, but more samples of the
+    /// constraints could show events that are missing.
+    pub(crate) fn lacks_only_events(&self, tolerance: &Tolerance, rarest: f64, last: bool) -> bool {
+        let feasible = last && self.feasibility.upper <= tolerance.feasibility;
+        (self.few_events || self.may_miss(rarest)) && (feasible || tolerance.is_kkt(&self.upper()))
     }
 
-    /// Why nothing is said of a point whose constraints rest on too few events.
-    pub(crate) fn missing_events(&self, meta: &Meta, rarest: f64) -> Option<String> {
+    /// Whether an event of this probability may be missing among the samples.
+    fn may_miss(&self, rarest: f64) -> bool {
+        self.rarest.is_some_and(|told| told > rarest)
+    }
+
+    /// Why nothing is said of a point whose constraints rest on too few events, or seem to hold in samples that may miss one.
+    pub(crate) fn missing_events(&self, meta: &Meta, tolerance: &Tolerance, rarest: f64) -> Option<String> {
+        let enough = telling(risk_of_events(self.confidence, 1, true), rarest);
         let why = match self.silent_row {
             Some(row) => format!(
                 "constraint {} did not vary in the fresh samples: it has no noise, or waits for a rare event. Who knows that it has none \
-                 may declare it exact (exact_rows); otherwise about {} samples in one judgement tell",
+                 may declare it exact (exact_rows); otherwise about {enough} samples in one judgement tell",
                 meta.row_name(row),
-                telling(risk_of_events(self.confidence, 1, true), rarest)
             ),
-            None => "in the fresh samples a constraint rests on too few events".to_string(),
+            None if self.few_events => "in the fresh samples a constraint rests on too few events".to_string(),
+            None if self.holds(tolerance) || !self.seems_feasible(tolerance) || !self.may_miss(rarest) => return None,
+            None => format!(
+                "an event of a constraint rarer than 1 in {:.0} samples may be missing among the fresh ones; about {enough} in one \
+                 judgement tell. Who knows that no such event matters may say so (sampling.judge.rarest)",
+                1.0 / self.rarest.unwrap_or(1.0)
+            ),
         };
-        self.few_events.then(|| format!("what the point is cannot be told, since {why}"))
+        Some(format!("what the point is cannot be told, since {why}"))
     }
 
-    /// Whether the constraints hold within their tolerance.
-    pub(crate) fn is_feasible(&self, tolerance: &Tolerance) -> bool {
+    fn seems_feasible(&self, tolerance: &Tolerance) -> bool {
         !self.few_events && self.feasibility.upper <= tolerance.feasibility
+    }
+
+    /// Whether the constraints hold within their tolerance. Nobody stops there, so that of many looks a lucky one may be left: samples must
+    /// tell of events as well.
+    pub(crate) fn is_feasible(&self, tolerance: &Tolerance, rarest: f64) -> bool {
+        self.seems_feasible(tolerance) && !self.may_miss(rarest)
     }
 
     /// The residuals of the averages.

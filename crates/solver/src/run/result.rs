@@ -26,12 +26,12 @@ impl Tolerance {
     }
 
     /// A noisy point is what its confidence bounds allow to say.
-    fn classify_verdict(&self, verdict: &Verdict) -> Point {
+    fn classify_verdict(&self, verdict: &Verdict, rarest: f64) -> Point {
         if verdict.holds(self) {
             Point::EpsKkt
         } else if verdict.is_infeasible_stationary(self) {
             Point::EpsInfeasibleStationary
-        } else if verdict.is_feasible(self) {
+        } else if verdict.is_feasible(self, rarest) {
             Point::Feasible
         } else {
             Point::Nothing
@@ -70,7 +70,7 @@ impl<S: SampledProblem> Solver<S> {
         let point = match (self.noisy.is_some(), self.outcome.best.verdict) {
             _ if self.outcome.stop == Some(Stop::Unbounded) => Point::Unbounded,
             (false, _) => tolerance.classify(&residuals),
-            (true, Some(verdict)) => tolerance.classify_verdict(&verdict),
+            (true, Some(verdict)) => tolerance.classify_verdict(&verdict, self.settings.sampling.judge.rarest),
             (true, None) => Point::Nothing,
         };
         // A run that was not yet told to stop is one that the caller left.
@@ -78,7 +78,7 @@ impl<S: SampledProblem> Solver<S> {
         let (row_multipliers, bound_multipliers) = self.oracle.user_multipliers(&self.outcome.best.y, &self.outcome.best.mu);
         let failure = self.outcome.failure.clone().filter(|_| stop == Stop::EvaluationFailed || stop == Stop::StepTooSmall);
         let rarest = self.settings.sampling.judge.rarest;
-        let what = self.outcome.best.verdict.and_then(|verdict| verdict.missing_events(meta, rarest));
+        let what = self.outcome.best.verdict.and_then(|verdict| verdict.missing_events(meta, tolerance, rarest));
         let what = what.unwrap_or_else(|| match self.noisy.is_some() && self.outcome.best.verdict.is_none() {
             true => "the point was not judged on fresh samples".to_string(),
             false => format!("the point is {point}"),
