@@ -153,7 +153,8 @@ impl Projection {
         done
     }
 
-    /// The same, and what the kernel could not solve is handed to Clarabel, if the settings allow it. All of this is recorded.
+    /// The same, and what the kernel could not solve is handed to Clarabel, if the settings allow it. All of this is recorded. What may be
+    /// indefinite somewhere is not handed on: whoever asks should make it more positive.
     pub fn solve_or_hand_over(
         &mut self,
         problem: &Subproblem,
@@ -166,6 +167,7 @@ impl Projection {
         if done.dependent {
             unusual.insert(Event::RankDeficient);
         }
+        done.indefinite |= !done.converged && problem.may_be_indefinite() && !clock.is_over();
         if !done.converged && !done.indefinite && !clock.is_over() {
             done.converged = self.settings.fallback && cone::quadratic(problem, s, y, clock);
             unusual.insert(if done.converged { Event::Fallback } else { Event::Inexact });
