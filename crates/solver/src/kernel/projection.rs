@@ -33,6 +33,9 @@ const SYSTEMS_EACH: u32 = 3;
 /// More wrong columns than this must become half as many with every system.
 const MANY: usize = 50;
 
+/// What rows make of multipliers is the same, but for rounding and the proximal term.
+const SAME: f64 = 1e-6;
+
 /// How long the search goes on before the interior-point method takes over.
 #[derive(Clone, Copy, Debug)]
 struct Patience {
@@ -175,19 +178,43 @@ impl Projection {
         done
     }
 
-    /// The multipliers of the same subproblem with `r = 0` and the bounds that hold now, by the system that was factorised last, from `y`.
+    /// The multipliers of the same subproblem with `r = 0` and the bounds that hold now, by the system that was factorised last, from `y`. Where rows
+    /// depend on each other in the free columns, a part of `y` remains that the rows make nothing of; then those from zero are the better ones.
     pub fn find_multipliers_at_rest(&mut self, problem: &Subproblem, y: &[f64], out: &mut [f64]) {
+        self.dy.fill(0.0);
+        self.solve_at_rest(problem);
+        out.copy_from_slice(&self.dy);
+        self.dy.copy_from_slice(y);
+        self.solve_at_rest(problem);
+        // What the rows make of the difference, and of the multipliers themselves.
+        out.iter_mut().zip(&self.dy).for_each(|(out, dy)| *out -= dy);
+        let difference = self.size_in_free_columns(problem, out);
+        out.iter_mut().zip(&self.dy).for_each(|(out, dy)| *out += dy);
+        if difference > SAME * self.size_in_free_columns(problem, out) {
+            out.copy_from_slice(&self.dy);
+        }
+    }
+
+    /// Adds to `dy` what makes it the multipliers for `r = 0`.
+    fn solve_at_rest(&mut self, problem: &Subproblem) {
         match problem.gradient {
             Some(g) => self.ds.copy_from_slice(g),
             None => self.ds.fill(0.0),
         }
-        problem.jacobian.add_transposed(y, &mut self.ds);
+        problem.jacobian.add_transposed(&self.dy, &mut self.ds);
         for (ds, extra) in self.ds.iter_mut().zip(&self.extra) {
             *ds = if *extra == 0.0 { -*ds } else { 0.0 };
         }
-        out.fill(0.0);
-        self.system.solve(problem, &mut self.ds, out);
-        add(1.0, y, out);
+        self.residual.fill(0.0);
+        self.system.solve(problem, &mut self.ds, &mut self.residual);
+        add(1.0, &self.residual, &mut self.dy);
+    }
+
+    /// `|J^T y|` in the columns that no bound holds.
+    fn size_in_free_columns(&mut self, problem: &Subproblem, y: &[f64]) -> f64 {
+        self.ds.fill(0.0);
+        problem.jacobian.add_transposed(y, &mut self.ds);
+        self.ds.iter().zip(&self.extra).filter(|(_, extra)| **extra == 0.0).map(|(ds, _)| ds * ds).sum::<f64>().sqrt()
     }
 
     /// The interior-point method, and the active set from where it ends.

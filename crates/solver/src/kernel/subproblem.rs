@@ -212,4 +212,28 @@ mod tests {
         let (indefinite, unusual) = after_one_system(4.5);
         assert!(!indefinite && !unusual.contains(Event::Inexact), "{unusual}");
     }
+
+    #[test]
+    fn multipliers_at_rest_have_no_part_that_rows_make_nothing_of() {
+        // Rows (1, 1) and (1, 2), and s1 = 0 is held: in s0 they are the same. g = (1, 0) asks for y0 + y1 = -1, at its smallest (-1/2, -1/2).
+        let jacobian = Jacobian {
+            a: Matrix { values: vec![1.0, 1.0, 1.0, 2.0], ..Matrix::dense(2, 2) },
+            slack_rows: std::sync::Arc::from([]),
+        };
+        let problem = Subproblem {
+            jacobian: &jacobian,
+            metric: &[1.0, 1.0],
+            block: Block::Diagonal,
+            gradient: Some(&[1.0, 0.0]),
+            target: &[0.0; 2],
+            lower: &[-1.0, 0.0],
+            upper: &[1.0, 0.0],
+            softness: &[0.0; 2],
+        };
+        let mut projection = Projection::new(&jacobian, &Kernel::default());
+        let (mut y, mut s, mut out) = ([0.0; 2], [0.0; 2], [0.0; 2]);
+        assert!(projection.solve(&problem, &mut y, &mut s, &Clock::new(None, 0.0)).converged);
+        projection.find_multipliers_at_rest(&problem, &[1000.0, -1001.0], &mut out);
+        assert!(out.iter().all(|y| (y + 0.5).abs() < 1e-6), "{out:?}");
+    }
 }
