@@ -302,7 +302,7 @@ impl Projection {
         self.set_proximal(problem, proximal);
         self.centre.copy_from_slice(y);
         let (mut fewest, mut tries, mut stale) = (usize::MAX, TRIES, true);
-        let (mut best, mut least_left, mut refined, first) = (f64::INFINITY, f64::INFINITY, 0, done.iterations);
+        let (mut best, mut refined, first) = (f64::INFINITY, 0, done.iterations);
         loop {
             if stale && !self.factorise(problem, clock, done) {
                 if done.indefinite || proximal > MOST_PROXIMAL || done.iterations >= self.settings.iterations || clock.is_over()
@@ -321,18 +321,14 @@ impl Projection {
             }
             if wrong == 0 {
                 let allowed = self.allowed(problem, y, s);
-                let left = self.left_of_gradient();
-                let is_stationary = left <= 1e-10 * self.size_of_terms(problem, y) + self.settings.floor;
-                let halves = done.residual <= 0.5 * best || done.residual <= allowed && left <= 0.5 * least_left;
-                let refines = halves && refined < REFINEMENTS;
-                least_left = left;
-                if done.residual <= allowed && (is_stationary || !refines) || !refines && best <= 1e3 * allowed {
+                let refines = done.residual <= 0.5 * best && refined < REFINEMENTS;
+                if done.residual <= allowed || !refines && best <= 1e3 * allowed {
                     done.converged = true;
                     return Search::Done;
                 }
                 // Far from holding after a step, the rows need a smaller proximal term; else the same system serves again.
                 refined += 1;
-                stale = !refines || done.residual > 0.1 * best && done.residual > allowed;
+                stale = !refines || done.residual > 0.1 * best;
                 if stale && proximal <= LEAST_PROXIMAL {
                     return Search::Stuck;
                 }
@@ -347,7 +343,7 @@ impl Projection {
                 continue;
             }
             stale = true;
-            (best, least_left, refined) = (f64::INFINITY, f64::INFINITY, 0);
+            (best, refined) = (f64::INFINITY, 0);
             if wrong > MANY.max(fewest.min(s.len()) / 2) {
                 return Search::Unsettled;
             }
@@ -426,12 +422,6 @@ impl Projection {
     fn size_of_terms(&self, problem: &Subproblem, y: &[f64]) -> f64 {
         let g = problem.gradient.map_or(0.0, largest);
         g + problem.jacobian.norm() * norm(y)
-    }
-
-    /// What is left of `H s + g + J^T y` in the free columns.
-    fn left_of_gradient(&self) -> f64 {
-        let free = self.q.iter().zip(&self.sides).filter(|(_, side)| **side == Side::Free);
-        free.map(|(q, _)| q * q).sum::<f64>().sqrt()
     }
 
     /// How far `s` may be beyond a bound, and a multiplier beyond zero, by rounding.

@@ -215,7 +215,8 @@ mod tests {
 
     #[test]
     fn multipliers_at_rest_have_no_part_that_rows_make_nothing_of() {
-        // Rows (1, 1) and (1, 2), and s1 = 0 is held: in s0 they are the same. g = (1, 0) asks for y0 + y1 = -1, at its smallest (-1/2, -1/2).
+        // Rows (1, 1) and (1, 2), and s1 = 0 is held: in s0 they are the same. g = (1, 0) asks for y0 + y1 = -1. The proximal term is relative to
+        // the sizes of the rows, 2 and 5: 2 y0^2 + 5 y1^2 is least at (-5/7, -2/7).
         let jacobian = Jacobian {
             a: Matrix { values: vec![1.0, 1.0, 1.0, 2.0], ..Matrix::dense(2, 2) },
             slack_rows: std::sync::Arc::from([]),
@@ -234,6 +235,6 @@ mod tests {
         let (mut y, mut s, mut out) = ([0.0; 2], [0.0; 2], [0.0; 2]);
         assert!(projection.solve(&problem, &mut y, &mut s, &Clock::new(None, 0.0)).converged);
         projection.find_multipliers_at_rest(&problem, &[1000.0, -1001.0], &mut out);
-        assert!(out.iter().all(|y| (y + 0.5).abs() < 1e-6), "{out:?}");
+        assert!((out[0] + 5.0 / 7.0).abs() < 1e-6 && (out[1] + 2.0 / 7.0).abs() < 1e-6, "{out:?}");
     }
 }
