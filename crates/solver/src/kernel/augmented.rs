@@ -96,19 +96,18 @@ impl Augmented {
                 }
             }
         }
-        let shift = match hessian {
-            Hessian::Diagonal(_) => 0.0,
-            Hessian::Sparse(hessian) => {
-                for ((&(i, j), value), &place) in hessian.places.iter().zip(&hessian.values).zip(&self.hessian) {
-                    if is_free(i) && is_free(j) {
-                        self.values[place] += value;
-                    }
+        if let Hessian::Sparse(hessian) = hessian {
+            for ((&(i, j), value), &place) in hessian.places.iter().zip(&hessian.values).zip(&self.hessian) {
+                if is_free(i) && is_free(j) {
+                    self.values[place] += value;
                 }
-                hessian.shift
             }
-        };
+        }
         for (i, &place) in self.diagonal[..self.n].iter().enumerate() {
-            let own = if let Hessian::Diagonal(h) = hessian { h[i] } else { shift };
+            let own = match hessian {
+                Hessian::Diagonal(h) => h[i],
+                Hessian::Sparse(hessian) => hessian.shift * hessian.weights[i] + hessian.damping,
+            };
             self.values[place] = if is_free(i) { self.values[place] + own + extra[i] } else { 1.0 };
         }
         for (&place, softness) in self.diagonal[self.n..].iter().zip(softness) {

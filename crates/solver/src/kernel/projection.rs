@@ -33,6 +33,9 @@ const SYSTEMS_EACH: u32 = 3;
 /// More wrong columns than this must become half as many with every system.
 const MANY: usize = 50;
 
+/// What rows make of multipliers is the same, but for rounding and the proximal term.
+const SAME: f64 = 1e-6;
+
 /// How long the search goes on before the interior-point method takes over.
 #[derive(Clone, Copy, Debug)]
 struct Patience {
@@ -153,7 +156,8 @@ impl Projection {
         done
     }
 
-    /// The same, and what the kernel could not solve is handed to Clarabel, if the settings allow it. All of this is recorded.
+    /// The same, and what the kernel could not solve is handed to Clarabel, if the settings allow it. All of this is recorded. What may be
+    /// indefinite somewhere is not handed on: whoever asks should make it more positive.
     pub fn solve_or_hand_over(
         &mut self,
         problem: &Subproblem,
@@ -166,6 +170,7 @@ impl Projection {
         if done.dependent {
             unusual.insert(Event::RankDeficient);
         }
+        done.indefinite |= !done.converged && problem.may_be_indefinite() && !clock.is_over();
         if !done.converged && !done.indefinite && !clock.is_over() {
             done.converged = self.settings.fallback && cone::quadratic(problem, s, y, clock);
             unusual.insert(if done.converged { Event::Fallback } else { Event::Inexact });
@@ -173,19 +178,43 @@ impl Projection {
         done
     }
 
-    /// The multipliers of the same subproblem with `r = 0` and the bounds that hold now, by the system that was factorised last, from `y`.
+    /// The multipliers of the same subproblem with `r = 0` and the bounds that hold now, by the system that was factorised last, from `y`. Where rows
+    /// depend on each other in the free columns, a part of `y` remains that the rows make nothing of; then those from zero are the better ones.
     pub fn find_multipliers_at_rest(&mut self, problem: &Subproblem, y: &[f64], out: &mut [f64]) {
+        self.dy.fill(0.0);
+        self.solve_at_rest(problem);
+        out.copy_from_slice(&self.dy);
+        self.dy.copy_from_slice(y);
+        self.solve_at_rest(problem);
+        // What the rows make of the difference, and of the multipliers themselves.
+        out.iter_mut().zip(&self.dy).for_each(|(out, dy)| *out -= dy);
+        let difference = self.size_in_free_columns(problem, out);
+        out.iter_mut().zip(&self.dy).for_each(|(out, dy)| *out += dy);
+        if difference > SAME * self.size_in_free_columns(problem, out) {
+            out.copy_from_slice(&self.dy);
+        }
+    }
+
+    /// Adds to `dy` what makes it the multipliers for `r = 0`.
+    fn solve_at_rest(&mut self, problem: &Subproblem) {
         match problem.gradient {
             Some(g) => self.ds.copy_from_slice(g),
             None => self.ds.fill(0.0),
         }
-        problem.jacobian.add_transposed(y, &mut self.ds);
+        problem.jacobian.add_transposed(&self.dy, &mut self.ds);
         for (ds, extra) in self.ds.iter_mut().zip(&self.extra) {
             *ds = if *extra == 0.0 { -*ds } else { 0.0 };
         }
-        out.fill(0.0);
-        self.system.solve(problem, &mut self.ds, out);
-        add(1.0, y, out);
+        self.residual.fill(0.0);
+        self.system.solve(problem, &mut self.ds, &mut self.residual);
+        add(1.0, &self.residual, &mut self.dy);
+    }
+
+    /// `|J^T y|` in the columns that no bound holds.
+    fn size_in_free_columns(&mut self, problem: &Subproblem, y: &[f64]) -> f64 {
+        self.ds.fill(0.0);
+        problem.jacobian.add_transposed(y, &mut self.ds);
+        self.ds.iter().zip(&self.extra).filter(|(_, extra)| **extra == 0.0).map(|(ds, _)| ds * ds).sum::<f64>().sqrt()
     }
 
     /// The interior-point method, and the active set from where it ends.
@@ -273,7 +302,7 @@ impl Projection {
         self.set_proximal(problem, proximal);
         self.centre.copy_from_slice(y);
         let (mut fewest, mut tries, mut stale) = (usize::MAX, TRIES, true);
-        let (mut best, mut least_left, mut refined, first) = (f64::INFINITY, f64::INFINITY, 0, done.iterations);
+        let (mut best, mut refined, first) = (f64::INFINITY, 0, done.iterations);
         loop {
             if stale && !self.factorise(problem, clock, done) {
                 if done.indefinite || proximal > MOST_PROXIMAL || done.iterations >= self.settings.iterations || clock.is_over()
@@ -292,18 +321,14 @@ impl Projection {
             }
             if wrong == 0 {
                 let allowed = self.allowed(problem, y, s);
-                let left = self.left_of_gradient();
-                let is_stationary = left <= 1e-10 * self.size_of_terms(problem, y) + self.settings.floor;
-                let halves = done.residual <= 0.5 * best || done.residual <= allowed && left <= 0.5 * least_left;
-                let refines = halves && refined < REFINEMENTS;
-                least_left = left;
-                if done.residual <= allowed && (is_stationary || !refines) || !refines && best <= 1e3 * allowed {
+                let refines = done.residual <= 0.5 * best && refined < REFINEMENTS;
+                if done.residual <= allowed || !refines && best <= 1e3 * allowed {
                     done.converged = true;
                     return Search::Done;
                 }
                 // Far from holding after a step, the rows need a smaller proximal term; else the same system serves again.
                 refined += 1;
-                stale = !refines || done.residual > 0.1 * best && done.residual > allowed;
+                stale = !refines || done.residual > 0.1 * best;
                 if stale && proximal <= LEAST_PROXIMAL {
                     return Search::Stuck;
                 }
@@ -318,7 +343,7 @@ impl Projection {
                 continue;
             }
             stale = true;
-            (best, least_left, refined) = (f64::INFINITY, f64::INFINITY, 0);
+            (best, refined) = (f64::INFINITY, 0);
             if wrong > MANY.max(fewest.min(s.len()) / 2) {
                 return Search::Unsettled;
             }
@@ -397,12 +422,6 @@ impl Projection {
     fn size_of_terms(&self, problem: &Subproblem, y: &[f64]) -> f64 {
         let g = problem.gradient.map_or(0.0, largest);
         g + problem.jacobian.norm() * norm(y)
-    }
-
-    /// What is left of `H s + g + J^T y` in the free columns.
-    fn left_of_gradient(&self) -> f64 {
-        let free = self.q.iter().zip(&self.sides).filter(|(_, side)| **side == Side::Free);
-        free.map(|(q, _)| q * q).sum::<f64>().sqrt()
     }
 
     /// How far `s` may be beyond a bound, and a multiplier beyond zero, by rounding.

@@ -104,6 +104,11 @@ pub enum Side {
 }
 
 impl Subproblem<'_> {
+    /// Whether `H` may be indefinite. Between the bounds that hold at the solution it need not be so.
+    pub fn may_be_indefinite(&self) -> bool {
+        matches!(self.block, Block::Sparse(matrix) if !matrix.is_dominant())
+    }
+
     /// `out = H s`
     pub fn apply_hessian(&self, s: &[f64], out: &mut [f64]) {
         let n = self.jacobian.a.n;
@@ -163,5 +168,73 @@ impl Subproblem<'_> {
     /// `|kappa y|`
     pub fn softened(&self, y: &[f64]) -> f64 {
         self.softness.iter().zip(y).map(|(kappa, y)| (kappa * y).powi(2)).sum::<f64>().sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::matrix::Matrix;
+    use crate::kernel::projection::Projection;
+    use crate::kernel::system::Beside;
+    use crate::run::clock::Clock;
+    use crate::{Event, Kernel, Unusual};
+
+    /// `min -10 s0 + s^T H s / 2` with `H = [1 2; 2 1]` and a shift, `|s_i| <= 1`, with one system only. The first guess holds `s0 = 1`, and finds
+    /// `s1 = -2`, which is beyond its bound.
+    fn after_one_system(shift: f64) -> (bool, Unusual) {
+        let jacobian = Jacobian { a: Matrix::dense(1, 2), slack_rows: std::sync::Arc::from([]) };
+        let mut h = SparseSymmetric::new(2, vec![(0, 0), (1, 0), (1, 1)]);
+        h.values = vec![1.0, 2.0, 1.0];
+        h.shift = shift;
+        let problem = Subproblem {
+            jacobian: &jacobian,
+            metric: &[1.0, 1.0],
+            block: Block::Sparse(&h),
+            gradient: Some(&[-10.0, 0.0]),
+            target: &[0.0],
+            lower: &[-1.0; 2],
+            upper: &[1.0; 2],
+            softness: &[1.0],
+        };
+        let kernel = Kernel { iterations: 1, ..Kernel::default() };
+        let mut projection = Projection::with(&jacobian, &kernel, Beside::Sparse(&h));
+        let mut unusual = Unusual::default();
+        let done = projection.solve_or_hand_over(&problem, &mut [0.0], &mut [0.0; 2], &Clock::new(None, 0.0), &mut unusual);
+        (done.indefinite, unusual)
+    }
+
+    #[test]
+    fn what_may_be_indefinite_is_not_handed_on() {
+        let (indefinite, unusual) = after_one_system(0.0);
+        assert!(indefinite && unusual.is_empty(), "{unusual}");
+        // With 5 on the diagonal it cannot be indefinite; s1 = -2/6 would do, but one system does not tell.
+        let (indefinite, unusual) = after_one_system(4.5);
+        assert!(!indefinite && !unusual.contains(Event::Inexact), "{unusual}");
+    }
+
+    #[test]
+    fn multipliers_at_rest_have_no_part_that_rows_make_nothing_of() {
+        // Rows (1, 1) and (1, 2), and s1 = 0 is held: in s0 they are the same. g = (1, 0) asks for y0 + y1 = -1. The proximal term is relative to
+        // the sizes of the rows, 2 and 5: 2 y0^2 + 5 y1^2 is least at (-5/7, -2/7).
+        let jacobian = Jacobian {
+            a: Matrix { values: vec![1.0, 1.0, 1.0, 2.0], ..Matrix::dense(2, 2) },
+            slack_rows: std::sync::Arc::from([]),
+        };
+        let problem = Subproblem {
+            jacobian: &jacobian,
+            metric: &[1.0, 1.0],
+            block: Block::Diagonal,
+            gradient: Some(&[1.0, 0.0]),
+            target: &[0.0; 2],
+            lower: &[-1.0, 0.0],
+            upper: &[1.0, 0.0],
+            softness: &[0.0; 2],
+        };
+        let mut projection = Projection::new(&jacobian, &Kernel::default());
+        let (mut y, mut s, mut out) = ([0.0; 2], [0.0; 2], [0.0; 2]);
+        assert!(projection.solve(&problem, &mut y, &mut s, &Clock::new(None, 0.0)).converged);
+        projection.find_multipliers_at_rest(&problem, &[1000.0, -1001.0], &mut out);
+        assert!((out[0] + 5.0 / 7.0).abs() < 1e-6 && (out[1] + 2.0 / 7.0).abs() < 1e-6, "{out:?}");
     }
 }

@@ -1,20 +1,28 @@
 //! A sparse symmetric matrix, of which the lower triangle is kept.
 
-/// `values` at `places`, and the same multiple of the identity besides.
+/// `values` at `places`, and multiples of two diagonals besides.
 #[derive(Clone, Debug)]
 pub struct SparseSymmetric {
     pub n: usize,
     /// Row and column of each value, `row >= column`, each place once.
     pub places: Vec<(usize, usize)>,
     pub values: Vec<f64>,
-    /// What is added to every entry of the diagonal.
+    /// So much of these weights is added to the diagonal.
     pub shift: f64,
+    pub weights: Vec<f64>,
+    /// And so much of the identity.
+    pub damping: f64,
 }
 
 impl SparseSymmetric {
     /// Zero, with these places.
     pub fn new(n: usize, places: Vec<(usize, usize)>) -> Self {
-        SparseSymmetric { n, values: vec![0.0; places.len()], places, shift: 0.0 }
+        SparseSymmetric { n, values: vec![0.0; places.len()], places, shift: 0.0, weights: vec![1.0; n], damping: 0.0 }
+    }
+
+    /// What is added to the diagonal, variable by variable.
+    pub fn added(&self) -> impl Iterator<Item = f64> + '_ {
+        self.weights.iter().map(|weight| self.shift * weight + self.damping)
     }
 
     /// Adds its product with `s` to `out`.
@@ -25,7 +33,9 @@ impl SparseSymmetric {
                 out[j] += value * s[i];
             }
         }
-        out[..self.n].iter_mut().zip(s).for_each(|(out, s)| *out += self.shift * s);
+        for ((out, s), added) in out.iter_mut().zip(s).zip(self.added()) {
+            *out += added * s;
+        }
     }
 
     /// `s^T ... s`
@@ -33,12 +43,12 @@ impl SparseSymmetric {
         let entries = self.places.iter().zip(&self.values);
         let sum: f64 =
             entries.map(|(&(i, j), value)| if i == j { value * s[i] * s[i] } else { 2.0 * value * s[i] * s[j] }).sum();
-        sum + self.shift * s[..self.n].iter().map(|s| s * s).sum::<f64>()
+        sum + s.iter().zip(self.added()).map(|(s, added)| added * s * s).sum::<f64>()
     }
 
     /// Writes its diagonal.
     pub fn write_diagonal(&self, out: &mut [f64]) {
-        out[..self.n].fill(self.shift);
+        out.iter_mut().zip(self.added()).for_each(|(out, added)| *out = added);
         for (&(i, j), value) in self.places.iter().zip(&self.values) {
             if i == j {
                 out[i] += value;
@@ -46,10 +56,28 @@ impl SparseSymmetric {
         }
     }
 
+    /// Weighs each variable by the largest value in its row, relative to the largest of all, and by no less than `least`. The unit of a variable
+    /// then does not tell how much it is held back, as Marquardt has it.
+    pub fn weigh_by_rows(&mut self, least: f64) {
+        let size = self.size();
+        self.weights.fill(least * size);
+        for (&(i, j), value) in self.places.iter().zip(&self.values) {
+            self.weights[i] = self.weights[i].max(value.abs());
+            self.weights[j] = self.weights[j].max(value.abs());
+        }
+        self.weights.iter_mut().for_each(|weight| *weight = if size > 0.0 { *weight / size } else { 1.0 });
+    }
+
+    /// Whether what is added outweighs all that the values can make of a row, if the rows weigh the variables: then the matrix is positive
+    /// definite.
+    pub fn is_dominant(&self) -> bool {
+        self.shift.max(self.damping) > self.n as f64 * self.size()
+    }
+
     /// The whole matrix, row after row.
     pub fn full(&self) -> Vec<f64> {
         let mut full = vec![0.0; self.n * self.n];
-        (0..self.n).for_each(|i| full[i * self.n + i] = self.shift);
+        self.added().enumerate().for_each(|(i, added)| full[i * self.n + i] = added);
         for (&(i, j), value) in self.places.iter().zip(&self.values) {
             full[i * self.n + j] += value;
             if i != j {
@@ -74,7 +102,7 @@ mod tests {
         // [2 3; 3 5] + 1
         let mut matrix = SparseSymmetric::new(2, vec![(0, 0), (1, 0), (1, 1)]);
         matrix.values = vec![2.0, 3.0, 5.0];
-        matrix.shift = 1.0;
+        (matrix.shift, matrix.damping) = (0.25, 0.75);
         let mut out = [10.0, 0.0];
         matrix.add_product(&[1.0, -1.0], &mut out);
         assert_eq!(out, [10.0, -3.0]);
@@ -82,5 +110,32 @@ mod tests {
         matrix.write_diagonal(&mut out);
         assert_eq!((out, matrix.size()), ([3.0, 6.0], 5.0));
         assert_eq!(matrix.full(), [3.0, 3.0, 3.0, 6.0]);
+    }
+
+    #[test]
+    fn variables_weigh_what_their_rows_do() {
+        // [0 8; 8 1] and a variable that is not in it: the rows have 8, 8 and nothing, of 8.
+        let mut matrix = SparseSymmetric::new(3, vec![(1, 0), (1, 1)]);
+        matrix.values = vec![8.0, 1.0];
+        matrix.weigh_by_rows(0.25);
+        assert_eq!(matrix.weights, [1.0, 1.0, 0.25]);
+        matrix.shift = 4.0;
+        let mut out = [0.0; 3];
+        matrix.add_product(&[1.0, 1.0, 1.0], &mut out);
+        assert_eq!(out, [12.0, 13.0, 1.0]);
+        assert_eq!(matrix.square(&[1.0, 1.0, 1.0]), 26.0);
+        matrix.write_diagonal(&mut out);
+        assert_eq!(out, [4.0, 5.0, 1.0]);
+        assert_eq!(matrix.full(), [4.0, 8.0, 0.0, 8.0, 5.0, 0.0, 0.0, 0.0, 1.0]);
+        // 24 is what three entries of 8 can make.
+        assert!(!matrix.is_dominant());
+        matrix.shift = 25.0;
+        assert!(matrix.is_dominant());
+        (matrix.shift, matrix.damping) = (0.0, 25.0);
+        assert!(matrix.is_dominant());
+        // Where nothing is known, all variables are the same.
+        matrix.values.fill(0.0);
+        matrix.weigh_by_rows(0.25);
+        assert_eq!(matrix.weights, [1.0; 3]);
     }
 }

@@ -1,5 +1,9 @@
 //! The Hessian of the Lagrangian itself, where the problem has second derivatives, made positive definite along the constraints by a
-//! multiple of the identity.
+//! shift, a multiple of a diagonal.
+//!
+//! The diagonal weighs each variable by the largest entry of its row. A multiple of the identity that outweighs the negative curvature of some
+//! variables would hold back all others, in which there may be next to none. The identity comes in where steps turn out to be too long, and says
+//! how far the Hessian can be trusted: the damping.
 
 use serde::{Deserialize, Serialize};
 use tangor_problem::{Function, Meta, Pattern, SampledProblem};
@@ -11,7 +15,10 @@ use crate::kernel::symmetric::SparseSymmetric;
 /// An entry that belongs to a fixed variable.
 const NOWHERE: usize = usize::MAX;
 
-/// The first multiple of the identity that is tried, relative to the largest entry; what is tried next is so many times as large.
+/// The least weight of a variable, relative to the heaviest.
+const LIGHTEST: f64 = 1e-8;
+
+/// The first shift that is tried, relative to the largest entry; what is tried next is so many times as large.
 const FIRST: f64 = 1e-11;
 const NEXT: f64 = 8.0;
 
@@ -21,21 +28,21 @@ const UNKNOWN: f64 = 1e-5;
 /// What was enough the last time is tried again at this share of it.
 const LESS: f64 = 1.0 / 3.0;
 
-/// The least multiple falls and rises by these factors after full and after short steps; what is smaller than the last is nothing.
+/// The damping falls and rises by these factors after full and after short steps; what is smaller than the last is nothing.
 const FULL: f64 = 0.9;
 const SHORT: f64 = 0.25;
 const FALL: f64 = 0.1;
 const RISE: f64 = 10.0;
 const FORGOTTEN: f64 = 1e-12;
 
-/// The least multiple after a short step, relative to the largest entry.
+/// The least damping after a short step, relative to the largest entry.
 const SOFT: f64 = 1e-6;
 
-/// After a step that was too small: the least multiple, and the most, relative to the largest entry.
+/// After a step that was too small: the least damping, and the most, relative to the largest entry.
 const STIFF: f64 = 1e-3;
 const STIFFEST: f64 = 1e10;
 
-/// So often the multiple may grow before the Hessian is given up.
+/// So often the shift may grow before the Hessian is given up.
 const MOST: u32 = 24;
 
 /// The Hessian in the internal form.
@@ -50,12 +57,12 @@ pub struct ExactHessian {
     raised: u32,
 }
 
-/// Multiples of the identity that are remembered from one iteration to the next.
+/// What is remembered from one iteration to the next.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Shifts {
-    /// The one that was enough the last time the Hessian needed one.
+    /// The shift that was enough the last time the Hessian needed one.
     enough: f64,
-    /// The least one: steps that had to be shortened make it grow, full ones let it fall, as Levenberg and Marquardt have it.
+    /// The damping: steps that had to be shortened make it grow, full ones let it fall, as Levenberg and Marquardt have it.
     least: f64,
 }
 
@@ -101,7 +108,7 @@ impl ExactHessian {
             self.y[i] = scale * lambda;
         }
         let factor = standard.objective_factor();
-        (self.matrix.shift, self.raised) = (self.shifts.least, 0);
+        (self.matrix.shift, self.matrix.damping, self.raised) = (0.0, self.shifts.least, 0);
         match oracle.problem.hessian(x, factor, &self.y, &mut self.values) {
             None => return Ok(()),
             Some(done) => done.map_err(|failure| trouble(Function::Hessian, failure))?,
@@ -113,10 +120,11 @@ impl ExactHessian {
             let (i, j) = self.matrix.places[place];
             self.matrix.values[place] += units[i] * units[j] * value;
         }
+        self.matrix.weigh_by_rows(LIGHTEST);
         Ok(())
     }
 
-    /// Adds more of the identity: the Hessian was not positive definite where it has to be. False: it never will be.
+    /// Shifts it by more: the Hessian was not positive definite where it has to be. False: it never will be.
     pub fn raise(&mut self) -> bool {
         self.raised += 1;
         let known = if self.raised == 1 { LESS * self.shifts.enough } else { 0.0 };
@@ -139,7 +147,7 @@ impl ExactHessian {
         if eta >= FULL {
             *least *= FALL;
         } else if eta < SHORT {
-            *least = (RISE * self.matrix.shift).max(SOFT * self.matrix.size());
+            *least = (RISE * self.matrix.damping.max(self.matrix.shift)).max(SOFT * self.matrix.size());
             factor = f64::INFINITY;
         }
         if *least < FORGOTTEN * self.matrix.size() {
@@ -148,10 +156,10 @@ impl ExactHessian {
         factor
     }
 
-    /// No step was accepted: much more of the identity. False: there is so much of it already that the Hessian does not count.
+    /// No step was accepted: much more damping. False: there is so much of it already that the Hessian does not count.
     pub fn stiffen(&mut self) -> bool {
         let size = self.size();
-        self.shifts.least = (RISE * RISE * self.matrix.shift).max(STIFF * size);
+        self.shifts.least = (RISE * RISE * self.matrix.damping.max(self.matrix.shift)).max(STIFF * size);
         self.shifts.least < STIFFEST * size
     }
 }

@@ -23,6 +23,9 @@ const FALL: f64 = 0.2;
 /// The least that counts of a Hessian along a step, relative to its largest entry.
 const SMALLEST: f64 = 1e-8;
 
+/// The least curvature along a step that is demanded of a Hessian, relative to its largest entry: what rounding leaves of none.
+const FLATTEST: f64 = 1e-15;
+
 /// The metric with its memory.
 pub struct CurrentMetric {
     settings: Metric,
@@ -99,7 +102,7 @@ pub struct SavedMetric {
     moments: Option<AdaptiveDiagonal>,
     quasi_newton: Option<Learnt>,
     limited: Option<Pairs>,
-    /// The multiples of the identity that the Hessian had.
+    /// How the Hessian was shifted and damped.
     shifts: Option<Shifts>,
 }
 
@@ -252,7 +255,7 @@ impl CurrentMetric {
             let n = exact.matrix.n;
             let slacks: f64 = self.diagonal[n..].iter().zip(&s[n..]).map(|(h, s)| h * s * s).sum();
             // Across the constraints it may be negative, where the merit parameter sees to the descent.
-            let least = SMALLEST * exact.matrix.size().max(1.0) * dot(&s[..n], &s[..n]);
+            let least = FLATTEST * exact.matrix.size() * dot(&s[..n], &s[..n]);
             return slacks + exact.matrix.square(s).max(least);
         }
         let first = self.quasi_newton.as_ref().map_or(0, QuasiNewton::size);

@@ -28,25 +28,36 @@ impl<S: SampledProblem> Solver<S> {
         if self.noisy.is_some() || !self.oracle.meta().has_objective {
             return false;
         }
-        let tolerance = self.settings.tolerance.feasibility;
-        self.judging.kkt.find_violation(&self.state.current, &self.oracle.standard);
-        // So far away that rounding hides a violation, rows that contradict each other seem to hold: a point must have shown that they can.
-        let is_clear = (0..self.state.current.h.len()).all(|row| self.rounding_of_row(row, &self.state.current.z) <= tolerance);
-        self.state.progress.was_feasible |= is_clear && self.judging.kkt.violation() <= tolerance;
-        if !self.state.progress.was_feasible || !self.is_feasible_up_to_rounding(&self.state.current.z) {
+        self.look_for_a_feasible_point();
+        let (user, start) = (&self.state.current.user, &self.oracle.standard.start);
+        let distance = user.x.iter().zip(start).map(|(x, start)| (x - start) * (x - start)).sum::<f64>().sqrt();
+        let progress = &self.state.progress;
+        let is_deep = user.objective < BOTTOM;
+        let is_far = distance > FAR * (1.0 + norm(start)) && distance > AGAIN * progress.looked_at;
+        if !progress.was_feasible || !(is_deep || is_far) {
             return false;
         }
-        let (user, start) = (&self.state.current.user, &self.oracle.standard.start);
-        if user.objective < BOTTOM {
+        self.judging.kkt.find_violation(&self.state.current, &self.oracle.standard);
+        if !self.is_feasible_up_to_rounding(&self.state.current.z) {
+            return false;
+        }
+        if is_deep {
             return true;
         }
-        let distance = user.x.iter().zip(start).map(|(x, start)| (x - start) * (x - start)).sum::<f64>().sqrt();
-        let progress = &mut self.state.progress;
-        if distance <= FAR * (1.0 + norm(start)) || distance <= AGAIN * progress.looked_at {
-            return false;
-        }
-        progress.looked_at = distance;
+        self.state.progress.looked_at = distance;
         self.falls_along_the_ray(distance)
+    }
+
+    /// So far away that rounding hides a violation, rows that contradict each other seem to hold: a point must have shown that they can.
+    fn look_for_a_feasible_point(&mut self) {
+        if self.state.progress.was_feasible {
+            return;
+        }
+        let tolerance = self.settings.tolerance.feasibility;
+        self.judging.kkt.find_violation(&self.state.current, &self.oracle.standard);
+        let is_clear = |row| self.rounding_of_row(row, &self.state.current.z) <= tolerance;
+        let holds = self.judging.kkt.violation() <= tolerance && (0..self.state.current.h.len()).all(is_clear);
+        self.state.progress.was_feasible = holds;
     }
 
     /// Looks along the step from the current point, at first as far as the start is away.

@@ -132,7 +132,7 @@ impl<S: SampledProblem> Solver<S> {
         }
     }
 
-    /// The tangent step; a Hessian that is indefinite along the constraints gets more of the identity until it is not.
+    /// The tangent step; a Hessian that is indefinite along the constraints is shifted by more until it is not.
     fn find_tangent_step(&mut self, unusual: &mut Unusual) -> u32 {
         let mut iterations = 0;
         loop {
