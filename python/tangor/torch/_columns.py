@@ -13,12 +13,17 @@ from ._limited_memory import LimitedMemory, Part
 from ._metric import Diagonal, Uniform
 from ._products import dots, pieces, products, wide
 
-__all__ = ["Columns", "Steps"]
+__all__ = ["Columns", "Steps", "rounding_of"]
 
 # So many columns at a time go to double precision where parameters have bounds.
 BOUNDED = 8_192
 # What products of rows in single precision are off by, relative to the rows' norms: a row that others explain up to this depends on them.
 SINGLE_ROUNDING = 1e-8
+
+
+def rounding_of(dtype: torch.dtype) -> float:
+    """Of products of rows of this kind."""
+    return ROUNDING if dtype == torch.float64 else SINGLE_ROUNDING
 
 
 @dataclass
@@ -52,7 +57,7 @@ class Columns:
         self.memory = memory
         self.part: Part | None = None
         # Of products of rows, in the precision of the parameters.
-        self.rounding = ROUNDING if derivatives.dtype == torch.float64 else SINGLE_ROUNDING
+        self.rounding = rounding_of(derivatives.dtype)
 
     def _room(self, piece: slice, kind: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
         """How far the parameters may go down and up."""

@@ -11,8 +11,8 @@ import torch
 
 from . import _checkpoint
 from ._batch import Batch, Evaluator
-from ._columns import Columns
-from ._directions import Direction, Warm, find
+from ._columns import Columns, rounding_of
+from ._directions import Direction, Warm, correction_of, find
 from ._estimates import Change, Estimates, Left
 from ._exact_pass import evaluate_all, pays, size_of
 from ._flat import Flat
@@ -35,6 +35,8 @@ PROBE = 10
 COARSE = 4.0
 
 
+# How long a correction may be, relative to the step: beyond that two terms of a series say nothing.
+LONGEST_CORRECTION = 0.75
 RECURSIONS = ("rows", "lagrangian")
 
 
@@ -135,11 +137,17 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         return share
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None, samples: int | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+    def step(
+        self,
+        closure: Callable[[], Any] | None = None,
+        samples: int | None = None,
+        exact_constraints: Callable[[], Any] | None = None,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """One iteration on the batch of the closure, which returns `(loss, c)` and is called two or three times.
 
-        `samples` is the size of the batch, for reports, and where sizes differ for the averages. Gives loss and constraints of the batch
-        before the step. A batch with a NaN or an infinity is skipped, and counted.
+        `samples` is the size of the batch, for reports, and where sizes differ for the averages. `exact_constraints` gives the constraints alone, where
+        they do not depend on the batch: then each step ends with a correction that brings it back to them. Gives loss and constraints of the
+        batch before the step. A batch with a NaN or an infinity is skipped, and counted.
         """
         if closure is None:
             raise ValueError("Tangor needs a closure that returns (loss, c): optimizer.step(closure)")
@@ -166,7 +174,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         if along is not None:
             if past is not None:
                 self._estimates.compare(there, past, direction.multipliers)
-            self._move(evaluate, random, there, along, direction, share)
+            self._move(evaluate, random, there, along, direction, share, exact_constraints)
         else:
             self._skip()
         return there.told
@@ -272,6 +280,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         along: np.ndarray,
         direction: Direction,
         share: float,
+        exact_constraints: Callable[[], Any] | None,
     ) -> None:
         """The parameters move; less far where a function has no value, or where the merit function of the batch does not descend."""
         progress, y = self._progress, direction.multipliers
@@ -279,6 +288,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         weight, h = float(direction.signed @ direction.signed), float(np.linalg.norm(direction.h))
         far = longest(self._estimates.worths_of_step(), weight, direction.stationarity, h)
         eta = min(progress.stepsize(), far / max(direction.length, 1e-300)) * share
+        correction = None if exact_constraints is None else self._correct(exact_constraints, direction, eta)
         left = self._estimates.leave(there, y, along, self._lagrangian, self._is_probe(progress.iteration + 1))
         # Its rows are long: they go before the next ones come.
         there.parts.clear()
@@ -288,6 +298,8 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
                 eta = 0.0
                 progress.skipped += 1
             self._flat.move(self._base, direction.s, eta)
+            if correction is not None and attempt == 0:
+                self._flat.shift(correction)
             random.restore()
             here = evaluate()
             ahead = self._evaluator.along(here, direction.s)
@@ -304,7 +316,28 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
                 "give the same again"
             )
         progress.eta = eta
+        if correction is not None and attempt == 0:
+            # The step that was taken, from here on.
+            direction.s.add_(correction, alpha=1.0 / eta)
+            direction.length = math.sqrt(float(self._flat.engine.host(dots([([direction.s], [direction.s])]))[0]))
         self._accept(here, left, bends, direction, residual)
+
+    def _correct(self, exact_constraints: Callable[[], Any], direction: Direction, eta: float) -> torch.Tensor | None:
+        """The second-order correction: what is left of the residual of exact constraints at the end of a step is removed by another short one, as the
+        solver does it (`steps/correction.rs`). None where it is not short, or where parameters have bounds."""
+        if eta == 0.0 or not len(self._multipliers) or self._flat.low is not None:
+            return None
+        self._flat.move(self._base, direction.s, eta)
+        try:
+            c = self._evaluator.constraints_alone(exact_constraints) * self._row_scale
+        finally:
+            self._flat.write(self._base)
+        if not np.isfinite(c).all():
+            return None
+        y = correction_of(direction.plain, c, self._progress.cautious(), self._scaled, rounding_of(self._flat.dtype))
+        moved = torch.mv(self._estimates.derivatives[1:].T, self._flat.tensor(-y))
+        length = math.sqrt(float(self._flat.engine.host(dots([([moved], [moved])]))[0]))
+        return moved if length <= LONGEST_CORRECTION * eta * direction.length else None
 
     def _bends(self, here: Batch, left: Left, ahead: np.ndarray, y: np.ndarray, eta: float) -> np.ndarray:
         """By how much the products of the batch's rows with the step changed. Where only the gradient of its Lagrangian is known at the other end,
