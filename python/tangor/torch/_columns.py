@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from ._flat import Flat
 from ._kernel import ROUNDING, Look
 from ._limited_memory import LimitedMemory, Part
 from ._metric import Diagonal, Uniform
-from ._products import dots, pieces, products, wide
+from ._products import LONG, dots, pieces, products, wide
 
 __all__ = ["Columns", "Steps", "rounding_of"]
 
@@ -47,12 +48,13 @@ class Columns:
         derivatives: torch.Tensor,
         metric: Diagonal | Uniform,
         at: torch.Tensor,
-        scratch: torch.Tensor | None = None,
+        scratch: tuple[torch.Tensor, torch.Tensor] | None = None,
         memory: LimitedMemory | None = None,
     ) -> None:
         self.flat, self.derivatives, self.metric, self.at = flat, derivatives, metric, at
-        # Memory of a vector that nobody needs meanwhile.
-        self.scratch = flat.zeros() if scratch is None else scratch
+        # Memory of two vectors: `D^-1`, once it is known, and `v = g + A^T y` of the step.
+        self.scratch, self.combined = (flat.zeros(), flat.zeros()) if scratch is None else scratch
+        self.inverse: torch.Tensor | None = None
         self.bounded = flat.low is not None
         self.memory = memory
         self.part: Part | None = None
@@ -68,11 +70,17 @@ class Columns:
     def products(self) -> tuple[np.ndarray, np.ndarray]:
         """`(g, A)^T (g, A)` and `(g, A)^T H^-1 (g, A)`; with bounds `H` is the diagonal."""
         count, inverse = len(self.derivatives), self.metric.inverse(self.scratch)
+        self.inverse = inverse
         total = torch.zeros(2, count, count, dtype=wide(self.derivatives), device=self.flat.device)
+        buffer = self.derivatives.new_empty(count, min(LONG, self.flat.d))
         for piece in pieces(self.flat.d):
             rows = self.derivatives[:, piece]
+            scaled = buffer[:, : rows.shape[1]]
+            # Row by row, which is faster than all at once.
+            for row, out in zip(rows, scaled):
+                torch.mul(row, inverse[piece], out=out)
             total[0] += products(rows, rows)
-            total[1] += products(rows, rows * inverse[piece])
+            total[1] += products(rows, scaled)
         plain, weighted = self.flat.engine.host(total)
         self.part = None if self.memory is None else self.memory.part(inverse)
         if self.part is not None:
@@ -107,30 +115,32 @@ class Columns:
         return Look(float(numbers[0]), sums[0, 1:].copy(), sums[1, 1:].copy(), float(np.linalg.norm(sums[2, 1:])), matrix)
 
     def step(self, y: np.ndarray, out: torch.Tensor | None) -> Steps:
-        """`s` for these multipliers, into a vector if there is one, and what is known of it."""
+        """`s` for these multipliers, into a vector if there is one, and what is known of it; then `combined` is `v`."""
         coefficients = self.flat.tensor(np.concatenate([[1.0], y]))
+        combined = None if out is None else self.combined
         if not self.bounded:
-            return self._free_step(coefficients, out)
+            return self._free_step(coefficients, combined, out)
         total = torch.zeros(5, dtype=wide(self.derivatives), device=self.flat.device)
         for piece in pieces(self.flat.d):
             rows, entries = self.derivatives[:, piece], self.metric.entries(piece)
-            v = torch.mv(rows.T, coefficients)
+            v = torch.mv(rows.T, coefficients, out=None if combined is None else combined[piece])
             s = torch.div(v, entries, out=None if out is None else out[piece]).neg_()
             s.clamp_(*self._room(piece, s.dtype))
             weighted = entries * s
-            total[4] += dots([([v.add_(weighted).abs_()], [s.abs()])])[0]
+            total[4] += dots([([(v + weighted).abs_()], [s.abs()])])[0]
             total[:4] += dots([([rows[0]], [s]), ([weighted], [s]), ([s], [s]), ([weighted], [weighted])])
         return Steps(*(float(one) for one in self.flat.engine.host(total)))
 
-    def _free_step(self, coefficients: torch.Tensor, out: torch.Tensor | None) -> Steps:
-        """The same without bounds: few passes over whole vectors."""
-        v = torch.mv(self.derivatives.T, coefficients, out=out)
-        moved = self.metric.inverse(self.scratch).mul_(v)
+    def _free_step(self, coefficients: torch.Tensor, combined: torch.Tensor | None, out: torch.Tensor | None) -> Steps:
+        """The same without bounds: few passes over whole vectors. Without a vector for it the step is not asked for, only `|D s|`."""
+        v = torch.mv(self.derivatives.T, coefficients, out=combined)
+        if out is None:
+            return Steps(math.nan, math.nan, math.nan, float(self.flat.engine.host(dots([([v], [v])]))[0]), 0.0)
+        inverse = self.metric.inverse(self.scratch) if self.inverse is None else self.inverse
+        torch.mul(inverse, v, out=out)
         if self.part is not None:
-            self.part.add_to(moved, v)
-        moved.neg_()
-        sums = dots([([self.derivatives[0]], [moved]), ([v], [moved]), ([moved], [moved]), ([v], [v])])
+            self.part.add_to(out, v)
+        out.neg_()
+        sums = dots([([self.derivatives[0]], [out]), ([v], [out]), ([out], [out]), ([v], [v])])
         slope, square, length, stationarity = (float(one) for one in self.flat.engine.host(sums))
-        if out is not None:
-            out.copy_(moved)
         return Steps(slope, -square, length, stationarity, 0.0)

@@ -28,8 +28,6 @@ FEW, STEPS = 16_384, 20
 CLEAREST = 0.5
 # Powell's damping: the least curvature along a step, relative to that of the metric.
 DAMPED = 0.2
-# The least square of the cosine between `D^1/2 s` and `D^-1/2 y`: below it the smallest eigenvalue of the metric would fall far.
-STRAIGHTEST = 0.05
 
 
 class Part:

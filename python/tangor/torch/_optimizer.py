@@ -109,8 +109,8 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         self._evaluator = Evaluator(self._flat, constraints)
         self._estimates = Estimates(self._flat, constraints, recursion == "lagrangian")
         self._metric, self._memory, self._progress = Diagonal(self._flat), LimitedMemory(self._flat, memory), Progress()
-        # The last point, the step, and the change of the Lagrangian's gradient along it.
-        self._base, self._s, self._lagrangian = (self._flat.zeros() for _ in range(3))
+        # The last point, the step, the change of the Lagrangian's gradient along it, and that gradient of the estimates where it began.
+        self._base, self._s, self._lagrangian, self._combined = (self._flat.zeros() for _ in range(4))
         self._warm = Warm(np.zeros(constraints), np.zeros(constraints))
         self._multipliers = np.zeros(constraints)
         self._objective_scale, self._row_scale = 1.0, np.ones(constraints)
@@ -255,7 +255,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
 
     def _find_direction(self) -> Direction:
         estimates, progress = self._estimates, self._progress
-        columns = Columns(self._flat, estimates.derivatives, self._metric, self._base, self._lagrangian, self._memory)
+        columns = Columns(self._flat, estimates.derivatives, self._metric, self._base, (self._lagrangian, self._combined), self._memory)
         lipschitz, scalar = progress.cautious(), self._metric.scalar
         direction = find(columns, estimates.c, lipschitz, self._scaled, scalar, self._warm, self._s)
         self._multipliers = direction.signed
@@ -285,8 +285,8 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         """The parameters move; less far where a function has no value, or where the merit function of the batch does not descend."""
         progress, y = self._progress, direction.multipliers
         self._estimates.seen = None
-        weight, h = float(direction.signed @ direction.signed), float(np.linalg.norm(direction.h))
-        far = longest(self._estimates.worths_of_step(), weight, direction.stationarity, h)
+        h = float(np.linalg.norm(direction.h))
+        far = longest(self._estimates.worths_of_step(), self._estimates.lagrangian, direction.stationarity, h)
         eta = min(progress.stepsize(), far / max(direction.length, 1e-300)) * share
         correction = None if exact_constraints is None else self._correct(exact_constraints, direction, eta)
         left = self._estimates.leave(there, y, along, self._lagrangian, self._is_probe(progress.iteration + 1))
@@ -384,7 +384,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
     def _accept(self, here: Batch, left: Left, bends: np.ndarray, direction: Direction, residual: float) -> None:
         progress, estimates = self._progress, self._estimates
         moved = progress.eta * direction.length
-        change = estimates.arrive(left, here, moved, direction.multipliers, direction.s)
+        change = estimates.arrive(left, here, moved, direction.multipliers, direction.s, self._combined)
         if moved > 0.0:
             self._learn(left, change, bends, direction, moved)
             self._trust(direction, residual)
@@ -396,9 +396,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
 
     def _learn(self, left: Left, change: Change, bends: np.ndarray, direction: Direction, moved: float) -> None:
         """Lipschitz constants and metric, from the change of the batch along the step."""
-        gradient, _, jacobian = self._estimates.worths_of_step()
-        weights = float(direction.multipliers @ direction.multipliers)
-        noise = gradient.noise_of_difference(moved) + weights * jacobian.noise_of_difference(moved)
+        noise = self._estimates.lagrangian.noise_of_difference(moved)
         curvature = math.sqrt(max(change.lagrangian - noise, (change.along / direction.length) ** 2))
         weighted = self._progress.eta * direction.weighted
         ratio = curvature / weighted if weighted > 0.0 else math.inf
