@@ -34,11 +34,11 @@ class Direction:
     multipliers: np.ndarray
     h: np.ndarray
     theta: float
-    # `g^T s`, `s^T H s` with the slacks, `|s|` and `|D s|` of the parameters.
+    # `g^T s`, `s^T H s` with the slacks and without, `|s|` of the parameters.
     slope: float
     square: float
+    own_square: float
     length: float
-    weighted: float
     gradient: float
     stationarity: float
     complementarity: float
@@ -69,8 +69,8 @@ def find(columns: Columns, c: np.ndarray, lipschitz: float, limits: Limits, scal
         theta,
         steps.slope,
         float(rows.weights @ tangent.slacks**2 + steps.square),
+        steps.square,
         math.sqrt(steps.length),
-        math.sqrt(steps.stationarity),
         math.sqrt(max(plain[0, 0], 0.0)),
         math.sqrt(stationarity),
         complementarity + steps.complementarity,

@@ -396,10 +396,12 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
 
     def _learn(self, left: Left, change: Change, bends: np.ndarray, direction: Direction, moved: float) -> None:
         """Lipschitz constants and metric, from the change of the batch along the step."""
-        noise = self._estimates.lagrangian.noise_of_difference(moved)
-        curvature = math.sqrt(max(change.lagrangian - noise, (change.along / direction.length) ** 2))
-        weighted = self._progress.eta * direction.weighted
-        ratio = curvature / weighted if weighted > 0.0 else math.inf
+        gradient, _, jacobian = self._estimates.worths_of_step()
+        weights = float(direction.multipliers @ direction.multipliers)
+        noise = gradient.noise_of_difference(moved) + weights * jacobian.noise_of_difference(moved)
+        # The merit test judges what the step does, and for that the curvature along it counts.
+        before = self._progress.eta * direction.own_square
+        ratio = max(change.along, 0.0) / before if before > 0.0 else math.inf
         # How the constraints of the batch curve along the step, `|dJ s|`: twice what their linearisation misses.
         self._progress.follow(float(np.linalg.norm(bends[1:])) / (moved * direction.length), ratio)
         if self._memory.most:
