@@ -54,6 +54,7 @@ def test_the_page_runs(tmp_path, monkeypatch):
         "loss_and_constraints": lambda model, batch: (loss(model, batch), gaps(model, batch)),
         "loader": (members := [draw() for _ in range(40)]),
         "whole_loader": members,
+        "fixed": draw(),
         "dataset": torch.cat(members),
         "fresh_loader": [draw() for _ in range(10)],
         "writer": Writer(),

@@ -48,12 +48,13 @@ class Columns:
         derivatives: torch.Tensor,
         metric: Diagonal | Uniform,
         at: torch.Tensor,
-        scratch: tuple[torch.Tensor, torch.Tensor] | None = None,
+        scratch: torch.Tensor | None = None,
         memory: LimitedMemory | None = None,
+        combined: torch.Tensor | None = None,
     ) -> None:
         self.flat, self.derivatives, self.metric, self.at = flat, derivatives, metric, at
-        # Memory of two vectors: `D^-1`, once it is known, and `v = g + A^T y` of the step.
-        self.scratch, self.combined = (flat.zeros(), flat.zeros()) if scratch is None else scratch
+        # Memory of a vector that nobody needs meanwhile, for `D^-1`, and, where somebody wants it, for `v = g + A^T y` of the step.
+        self.scratch, self.combined = flat.zeros() if scratch is None else scratch, combined
         self.inverse: torch.Tensor | None = None
         self.bounded = flat.low is not None
         self.memory = memory
@@ -115,15 +116,15 @@ class Columns:
         return Look(float(numbers[0]), sums[0, 1:].copy(), sums[1, 1:].copy(), float(np.linalg.norm(sums[2, 1:])), matrix)
 
     def step(self, y: np.ndarray, out: torch.Tensor | None) -> Steps:
-        """`s` for these multipliers, into a vector if there is one, and what is known of it; then `combined` is `v`."""
+        """`s` for these multipliers, into a vector if there is one, and what is known of it."""
         coefficients = self.flat.tensor(np.concatenate([[1.0], y]))
-        combined = None if out is None else self.combined
         if not self.bounded:
-            return self._free_step(coefficients, combined, out)
+            return self._free_step(coefficients, out)
         total = torch.zeros(5, dtype=wide(self.derivatives), device=self.flat.device)
         for piece in pieces(self.flat.d):
             rows, entries = self.derivatives[:, piece], self.metric.entries(piece)
-            v = torch.mv(rows.T, coefficients, out=None if combined is None else combined[piece])
+            kept = None if out is None or self.combined is None else self.combined[piece]
+            v = torch.mv(rows.T, coefficients, out=kept)
             s = torch.div(v, entries, out=None if out is None else out[piece]).neg_()
             s.clamp_(*self._room(piece, s.dtype))
             weighted = entries * s
@@ -131,16 +132,21 @@ class Columns:
             total[:4] += dots([([rows[0]], [s]), ([weighted], [s]), ([s], [s]), ([weighted], [weighted])])
         return Steps(*(float(one) for one in self.flat.engine.host(total)))
 
-    def _free_step(self, coefficients: torch.Tensor, combined: torch.Tensor | None, out: torch.Tensor | None) -> Steps:
+    def _free_step(self, coefficients: torch.Tensor, out: torch.Tensor | None) -> Steps:
         """The same without bounds: few passes over whole vectors. Without a vector for it the step is not asked for, only `|D s|`."""
-        v = torch.mv(self.derivatives.T, coefficients, out=combined)
+        kept = out if out is None or self.combined is None else self.combined
+        v = torch.mv(self.derivatives.T, coefficients, out=kept)
         if out is None:
             return Steps(math.nan, math.nan, math.nan, float(self.flat.engine.host(dots([([v], [v])]))[0]), 0.0)
         inverse = self.metric.inverse(self.scratch) if self.inverse is None else self.inverse
-        torch.mul(inverse, v, out=out)
+        # Where `v` has no memory of its own, the step has that of the metric until `v` is not needed any more.
+        s = torch.mul(inverse, v, out=inverse if v is out else out)
         if self.part is not None:
-            self.part.add_to(out, v)
-        out.neg_()
-        sums = dots([([self.derivatives[0]], [out]), ([v], [out]), ([out], [out]), ([v], [v])])
+            self.part.add_to(s, v)
+        s.neg_()
+        sums = dots([([self.derivatives[0]], [s]), ([v], [s]), ([s], [s]), ([v], [v])])
         slope, square, length, stationarity = (float(one) for one in self.flat.engine.host(sums))
+        if v is out:
+            out.copy_(s)
+            self.inverse = None
         return Steps(slope, -square, length, stationarity, 0.0)

@@ -23,7 +23,7 @@ from ._flat import Flat
 from ._products import dots, pieces, wide
 from ._worth import Lag, Worth
 
-__all__ = ["Change", "Estimates", "Left", "Seen"]
+__all__ = ["Estimates", "Left", "Seen"]
 
 # So many entries of a row, chosen at random, stand for all when two batches are compared.
 MOST_COMPARED = 16_384
@@ -54,13 +54,6 @@ class Left:
     along: np.ndarray
     lagrangian: torch.Tensor
     some: torch.Tensor | None
-
-
-@dataclass
-class Change:
-    """How a batch changed along a step `s`: `dl^T s`, where `dl` is the change of the Lagrangian's gradient."""
-
-    along: float
 
 
 class Estimates:
@@ -186,13 +179,13 @@ class Estimates:
         self.c = kept[1] * (self.c - batch.c)
         return left
 
-    def arrive(self, left: Left, batch: Batch, moved: float, y: np.ndarray, s: torch.Tensor, combined: torch.Tensor) -> Change:
-        """Takes the batch in at the new point, and tells how it changed on the way there; `left.lagrangian` becomes the change of its
-        Lagrangian's gradient. `combined` is `w` of the estimates where the step began; its memory is used."""
+    def arrive(self, left: Left, batch: Batch, moved: float, y: np.ndarray, s: torch.Tensor, combined: torch.Tensor | None) -> float:
+        """Takes the batch in at the new point. `left.lagrangian` becomes the change `dl` of its Lagrangian's gradient on the way there;
+        gives `dl^T s`. `combined`, with one row, is `w` of the estimates where the step began; its memory is used."""
         a = [worth.momentum(batch.size) for worth in self.worths()]
         b = self.lag.share(self.jacobian, batch.size, moved)
         coefficients, cut, parts = self.flat.tensor(np.concatenate([[1.0], y])), self.flat.cut, batch.parts
-        together = zip(cut(self.derivatives, parts), parts, cut(left.lagrangian, parts), cut(combined, parts))
+        together = zip(cut(self.derivatives, parts), parts, cut(left.lagrangian, parts), cut(s if combined is None else combined, parts))
         for estimate, part, change, off in together:
             for piece in pieces(part.shape[1]):
                 rows, mine = part[:, piece], estimate[:, piece]
@@ -213,4 +206,4 @@ class Estimates:
             self.lag.advance(self.jacobian, b, batch.size, moved)
         else:
             self.jacobian.advance(a[2], batch.size, moved)
-        return Change(float(self.flat.engine.host(dots([([left.lagrangian], [s])]))[0]))
+        return float(self.flat.engine.host(dots([([left.lagrangian], [s])]))[0])

@@ -13,7 +13,7 @@ from . import _checkpoint
 from ._batch import Batch, Evaluator
 from ._columns import Columns, rounding_of
 from ._directions import Direction, Warm, correction_of, find
-from ._estimates import Change, Estimates, Left
+from ._estimates import Estimates, Left
 from ._exact_pass import evaluate_all, pays, size_of
 from ._flat import Flat
 from ._limited_memory import LimitedMemory
@@ -109,8 +109,9 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         self._evaluator = Evaluator(self._flat, constraints)
         self._estimates = Estimates(self._flat, constraints, recursion == "lagrangian")
         self._metric, self._memory, self._progress = Diagonal(self._flat), LimitedMemory(self._flat, memory), Progress()
-        # The last point, the step, the change of the Lagrangian's gradient along it, and that gradient of the estimates where it began.
-        self._base, self._s, self._lagrangian, self._combined = (self._flat.zeros() for _ in range(4))
+        # The last point, the step, the change of the Lagrangian's gradient along it, and with one row that gradient of the estimates where it began.
+        self._base, self._s, self._lagrangian = (self._flat.zeros() for _ in range(3))
+        self._combined = self._flat.zeros() if self._estimates.one_row else None
         self._warm = Warm(np.zeros(constraints), np.zeros(constraints))
         self._multipliers = np.zeros(constraints)
         self._objective_scale, self._row_scale = 1.0, np.ones(constraints)
@@ -255,7 +256,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
 
     def _find_direction(self) -> Direction:
         estimates, progress = self._estimates, self._progress
-        columns = Columns(self._flat, estimates.derivatives, self._metric, self._base, (self._lagrangian, self._combined), self._memory)
+        columns = Columns(self._flat, estimates.derivatives, self._metric, self._base, self._lagrangian, self._memory, self._combined)
         lipschitz, scalar = progress.cautious(), self._metric.scalar
         direction = find(columns, estimates.c, lipschitz, self._scaled, scalar, self._warm, self._s)
         self._multipliers = direction.signed
@@ -384,9 +385,9 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
     def _accept(self, here: Batch, left: Left, bends: np.ndarray, direction: Direction, residual: float) -> None:
         progress, estimates = self._progress, self._estimates
         moved = progress.eta * direction.length
-        change = estimates.arrive(left, here, moved, direction.multipliers, direction.s, self._combined)
+        bend = estimates.arrive(left, here, moved, direction.multipliers, direction.s, self._combined)
         if moved > 0.0:
-            self._learn(left, change, bends, direction, moved)
+            self._learn(left, bend, bends, direction, moved)
             self._trust(direction, residual)
         progress.iteration += 1
         progress.moved = moved
@@ -394,14 +395,14 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         if moved > 0.0:
             estimates.remember(left, here, moved)
 
-    def _learn(self, left: Left, change: Change, bends: np.ndarray, direction: Direction, moved: float) -> None:
+    def _learn(self, left: Left, bend: float, bends: np.ndarray, direction: Direction, moved: float) -> None:
         """Lipschitz constants and metric, from the change of the batch along the step."""
         gradient, _, jacobian = self._estimates.worths_of_step()
         weights = float(direction.multipliers @ direction.multipliers)
         noise = gradient.noise_of_difference(moved) + weights * jacobian.noise_of_difference(moved)
         # The merit test judges what the step does, and for that the curvature along it counts.
         before = self._progress.eta * direction.own_square
-        ratio = max(change.along, 0.0) / before if before > 0.0 else math.inf
+        ratio = max(bend, 0.0) / before if before > 0.0 else math.inf
         # How the constraints of the batch curve along the step, `|dJ s|`: twice what their linearisation misses.
         self._progress.follow(float(np.linalg.norm(bends[1:])) / (moved * direction.length), ratio)
         if self._memory.most:
