@@ -37,7 +37,8 @@ class Ours:
 
     def step(self, batch):
         before = self.optimizer.report().samples
-        self.optimizer.step(lambda: self.task.evaluate(self.x, batch), samples=BATCH)
+        exact = None if self.task.exact_constraints is None else lambda: self.task.exact_constraints(self.x)
+        self.optimizer.step(lambda: self.task.evaluate(self.x, batch), samples=BATCH, exact_constraints=exact)
         members = self.task.members()
         if members and self.optimizer.exact_pass_pays(members, self.task.samples):
             self.optimizer.exact_pass(lambda whole: self.task.evaluate(self.x, whole), [self.task.whole])

@@ -38,6 +38,9 @@ class Task:
         """Batches without end."""
         return shuffled(self.whole, torch.Generator().manual_seed(10_000 + seed))
 
+    # The constraints alone, where they do not depend on the batch.
+    exact_constraints = None
+
     def evaluate(self, x, batch):
         """Loss and constraints."""
         raise NotImplementedError
@@ -100,7 +103,10 @@ class Logistic(Task):
 
     def evaluate(self, x, batch):
         loss = torch.nn.functional.softplus(-batch[1] * (batch[0] @ x)).mean()
-        return loss, torch.cat([self.matrix @ x - self.right, (x @ x - 1.0).reshape(1)])
+        return loss, self.exact_constraints(x)
+
+    def exact_constraints(self, x):
+        return torch.cat([self.matrix @ x - self.right, (x @ x - 1.0).reshape(1)])
 
 
 NUMBERS = ("age", "education_num", "capital_gain", "capital_loss", "hours_per_week")
@@ -205,22 +211,25 @@ class Heat(Task):
         first, shifts, second, inner, last, shift = x.split([2 * w, w, w * w, w, w, 1])
         return first.view(2, w), shifts, second.view(w, w), inner, last, shift
 
+    def _hidden(self, x, points):
+        first, shifts, second, inner, _, _ = self._layers(x)
+        a = torch.tanh(points @ first + shifts)
+        return a, torch.tanh(a @ second + inner)
+
+    def exact_constraints(self, x):
+        *_, last, shift = self._layers(x)
+        return self._hidden(x, self.border)[1] @ last + shift - self.known
+
     def evaluate(self, x, batch):
-        first, shifts, second, inner, last, shift = self._layers(x)
-
-        def hidden(points):
-            a = torch.tanh(points @ first + shifts)
-            return a, torch.tanh(a @ second + inner)
-
-        a, b = hidden(batch[0])
+        first, _, second, _, last, _ = self._layers(x)
+        a, b = self._hidden(x, batch[0])
         # Forward derivatives: a_t, a_x, a_xx of the first layer, then of what enters the second.
         slope = 1.0 - a * a
         a_x, a_t = slope * first[0], slope * first[1]
         z_x, z_t, z_xx = a_x @ second, a_t @ second, (-2.0 * a * a_x * first[0]) @ second
         steep = 1.0 - b * b
         u_t, u_xx = (steep * z_t) @ last, (steep * z_xx - 2.0 * b * steep * z_x * z_x) @ last
-        values = hidden(self.border)[1] @ last + shift
-        return (u_t - self.conductivity * u_xx).square().mean(), values - self.known
+        return (u_t - self.conductivity * u_xx).square().mean(), self.exact_constraints(x)
 
 
 TASKS = {task.name: task for task in (Logistic, Adult, AdultNetwork, Heat)}

@@ -278,7 +278,7 @@ def test_single_precision_and_bfloat16_forward_passes():
     optimizer = Tangor(model.parameters(), constraints=2, lower=-0.05, upper=0.05)
     generator = torch.Generator().manual_seed(0)
     for _ in range(200):
-        batch = data(generator, dtype=torch.float32)
+        batch = data(generator, size=256, dtype=torch.float32)
 
         def closure():
             with torch.autocast("cpu", dtype=torch.bfloat16):

@@ -158,10 +158,10 @@ def test_moves_are_paid_for_by_what_they_gain():
     for one in (exact,):
         one.start(100.0)
     # Stationarity 4: (16 - 2 * 0.08) / 64 = 0.2 t^2.
-    far = longest((noisy, exact, exact), 0.0, 4.0, 0.0)
+    far = longest((noisy, exact, exact), noisy, 4.0, 0.0)
     assert abs(far - math.sqrt((16.0 - 0.16) / 64.0 / 0.2)) < 1e-14
     # Where it does not stand out, 1/2 10 / (100 sqrt(1/4)) over the root of the doubt 0.08 / (0.08 + 0.01).
-    far = longest((noisy, exact, exact), 0.0, 0.1, 0.0)
+    far = longest((noisy, exact, exact), noisy, 0.1, 0.0)
     assert abs(far - 0.1 / math.sqrt(0.08 / 0.09)) < 1e-14
 
 
@@ -188,9 +188,10 @@ def test_the_limited_memory_is_bfgs():
     assert torch.allclose(moved, torch.linalg.solve(metrics, v), atol=1e-12)
     products = (rows / diagonal) @ rows.T + torch.as_tensor(part.products(rows))
     assert torch.allclose(products, rows @ torch.linalg.solve(metrics, rows.T), atol=1e-12)
+    assert torch.allclose(memory.product(v, 1.0 / diagonal), metrics @ v, atol=1e-11)
 
 
-def test_noise_and_curvature_across_the_step_are_not_learnt():
+def test_noise_is_not_learnt_and_negative_curvature_is_damped():
     flat = Flat([parameter(0.0, 0.0)])
     one, s = torch.ones(2, dtype=torch.float64), torch.tensor([1.0, 0.0], dtype=torch.float64)
 
@@ -204,7 +205,11 @@ def test_noise_and_curvature_across_the_step_are_not_learnt():
     assert kept([2.0, 1.0], 0.6) is None, "noise explains more than half"
     # Negative curvature: the share 0.8 / (1 + 1) of y = -s, and the rest of D s, so that s^T y = 0.2.
     assert np.allclose(kept([-1.0, 0.0], 0.0), [0.2 / math.sqrt(0.2), 0.0], atol=1e-15)
-    assert kept([1.0, 10.0], 0.0) is None, "it points across the step"
+    # After y = s/2 the metric has 1/2 along s, and the damping is beside that: s^T y = 0.2 / 2.
+    memory = LimitedMemory(flat, 2)
+    memory.learn(s, 1.0, 0.5 * s, one, 0.0)
+    memory.learn(s, 1.0, -s, one, 0.0)
+    assert np.allclose(memory.changes[1].tolist(), [0.1 / math.sqrt(0.1), 0.0], atol=1e-15)
 
 
 def test_one_row_takes_one_backward_pass_at_the_old_point(monkeypatch):
@@ -243,3 +248,35 @@ def test_another_recursion_or_memory_is_refused_in_a_checkpoint():
         make(x, recursion="lagrangian").load_state_dict(saved)
     with pytest.raises(ValueError, match="steps of a limited memory"):
         make(x, memory=1).load_state_dict(saved)
+
+
+@pytest.mark.parametrize("recursion", ["rows", "lagrangian"])
+def test_exact_constraints_are_corrected_after_each_step(recursion):
+    """By hand: at the end of a step the circle is left by h = x.x - 1, and the correction is -J^T h / (J J^T + L h) for J = 2 x0."""
+    x, moved = parameter(0.6, 0.8, 0.0), []
+    optimizer = Tangor([x], constraints=1, first_batches=1, memory=0, recursion=recursion)
+    rows = members()
+    optimizer.step(lambda: ((x - rows[:8]).square().mean(), (x @ x - 1.0).reshape(1)))
+    shift = optimizer._flat.shift
+    optimizer._flat.shift = lambda vector: (moved.append((x.detach().clone(), vector.clone())), shift(vector))
+    begin = x.detach().clone()
+
+    def circle():
+        return (x @ x - 1.0).reshape(1)
+
+    caution = optimizer._progress.cautious()
+    optimizer.step(lambda: ((x - rows[8:16]).square().mean(), circle()), exact_constraints=circle)
+    (end, vector), = moved
+    h = float(end @ end - 1.0)
+    expected = -2.0 * begin * h / (4.0 * float(begin @ begin) + caution * abs(h))
+    assert h > 1e-6 and torch.allclose(vector, expected, atol=1e-12)
+    assert torch.equal(x.detach(), end + vector) and abs(float(circle().detach()[0])) < 0.5 * h
+
+
+def test_a_wrong_number_of_exact_constraints_is_refused():
+    x = parameter(0.6, 0.8, 0.0)
+    optimizer = Tangor([x], constraints=1, first_batches=1)
+    for _ in range(2):
+        optimizer.step(lambda: ((x - 1.0).square().mean(), (x @ x - 1.0).reshape(1)))
+    with pytest.raises(ValueError, match="as many constraints as the closure does: 1, not 2"):
+        optimizer.step(lambda: ((x - 1.0).square().mean(), (x @ x - 1.0).reshape(1)), exact_constraints=lambda: x[:2])

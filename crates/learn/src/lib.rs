@@ -23,6 +23,8 @@ mod goal;
 mod layout;
 mod libsvm;
 mod model;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod quality;
 mod reading;
 mod regression;

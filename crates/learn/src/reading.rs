@@ -62,13 +62,22 @@ pub(crate) struct Roles<'a> {
 }
 
 impl Reading {
-    /// Reads a CSV file.
+    /// Reads a CSV file, or a Parquet file where the feature `parquet` is there.
     pub fn csv(&self, source: impl Into<Source>) -> Result<DataSet, Error> {
         let source = source.into();
-        let Found { encoding, labels, groupings, remarks, rows } = self.learn(&source)?;
+        if source.is_parquet()? {
+            // It knows its names, and its numbers are written here.
+            let format = Format { delimiter: None, header: Some(true) };
+            return Reading { format, decimal: Decimal::Point, ..self.clone() }.table(&source);
+        }
+        self.table(&source)
+    }
+
+    fn table(&self, source: &Source) -> Result<DataSet, Error> {
+        let Found { encoding, labels, groupings, remarks, rows } = self.learn(source)?;
         let own = self.own(rows);
         let roles = Roles { labels: &labels, groupings, weight: self.weight.as_deref(), decimal: self.decimal, own };
-        let data = read_encoded(&source, self.format, &encoding, roles)?;
+        let data = read_encoded(source, self.format, &encoding, roles)?;
         // Missing values of groups are strangers to the groups of their own file.
         let remarks = remarks.into_iter().chain(data.remarks).collect();
         Ok(DataSet { remarks, shared: self.shared.clone(), ..data })

@@ -12,6 +12,9 @@ use crate::Error;
 /// How much of a source is read at once.
 const CHUNK: usize = 1 << 16;
 
+/// The first bytes of a Parquet file.
+const PARQUET: &[u8] = b"PAR1";
+
 /// Where a table comes from.
 #[derive(Clone, Debug)]
 pub struct Source {
@@ -68,13 +71,43 @@ impl Source {
         if packed { self.path.with_extension("") } else { self.path.clone() }
     }
 
-    /// Begins at the beginning.
-    pub(crate) fn reader(&self) -> Result<Box<dyn Read>, Error> {
-        let bytes: Box<dyn Read> = match &self.kept {
+    /// Whether it is a Parquet file, which its first bytes tell. Its text is made here: the separator is a comma, and numbers have points.
+    pub fn is_parquet(&self) -> Result<bool, Error> {
+        let mut first = Vec::new();
+        self.packed()?.take(PARQUET.len() as u64).read_to_end(&mut first).map_err(|cause| self.unreadable(cause))?;
+        Ok(first == PARQUET)
+    }
+
+    /// The bytes as they are.
+    fn packed(&self) -> Result<Box<dyn Read>, Error> {
+        Ok(match &self.kept {
             Some(kept) => Box::new(io::Cursor::new(Kept(Arc::clone(kept)))),
             None => Box::new(File::open(&self.path).map_err(|cause| self.unreadable(cause))?),
+        })
+    }
+
+    #[cfg(feature = "parquet")]
+    fn parquet(&self) -> Result<Box<dyn Read>, Error> {
+        let rows = match &self.kept {
+            Some(kept) => crate::parquet::of_bytes(kept),
+            None => File::open(&self.path).and_then(crate::parquet::of_file),
         };
-        let bytes = unpacked(bytes).map_err(|cause| self.unreadable(cause))?;
+        Ok(Box::new(rows.map_err(|cause| self.unreadable(cause))?))
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    fn parquet(&self) -> Result<Box<dyn Read>, Error> {
+        let message = "it is a Parquet file, and this program was built without them: cargo build --features parquet reads them, or save the \
+                       table as CSV";
+        Err(self.unusable(message))
+    }
+
+    /// Begins at the beginning.
+    pub(crate) fn reader(&self) -> Result<Box<dyn Read>, Error> {
+        if self.is_parquet()? {
+            return self.parquet();
+        }
+        let bytes = unpacked(self.packed()?).map_err(|cause| self.unreadable(cause))?;
         Ok(if self.latin1 { Box::new(Latin1(bytes)) } else { bytes })
     }
 

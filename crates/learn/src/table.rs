@@ -42,8 +42,11 @@ impl<'a> Table<'a> {
         if beginning.starts_with(&[0xff, 0xfe]) || beginning.starts_with(&[0xfe, 0xff]) {
             return Err(source.unusable("it is UTF-16 text: save it as UTF-8"));
         }
-        let delimiter = format.delimiter.unwrap_or_else(|| layout::separator(&beginning));
-        let named = format.header != Some(false);
+        // The text of a Parquet file is made with names and commas.
+        let parquet = source.is_parquet()?;
+        let found = || layout::separator(&beginning);
+        let delimiter = if parquet { b',' } else { format.delimiter.unwrap_or_else(found) };
+        let named = parquet || format.header != Some(false);
         let mut builder = ReaderBuilder::new();
         builder.trim(Trim::All).delimiter(delimiter).has_headers(named).buffer_capacity(1 << 16);
         let mut reader = builder.from_reader(source.reader()?);

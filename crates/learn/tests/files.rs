@@ -334,3 +334,13 @@ fn reading_is_linear_in_the_columns() {
     assert_eq!(data.features.weights(), COLUMNS / 2 + 1);
     assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
 }
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn a_parquet_file_names_what_is_missing() {
+    let folder = TempDir::new().unwrap();
+    let error = Reading::default().csv(&write(&folder, "people.parquet", "PAR1...PAR1")).unwrap_err();
+    let expected = "the file people.parquet cannot be used: it is a Parquet file, and this program was built without them: cargo build --features \
+                    parquet reads them, or save the table as CSV";
+    assert_eq!(message(&folder, error), expected);
+}

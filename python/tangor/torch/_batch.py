@@ -91,6 +91,15 @@ class Evaluator:
         self.eps = max(precision.coarsest, torch.finfo(self.flat.dtype).eps)
         return told
 
+    def constraints_alone(self, exact_constraints: Callable[[], Any]) -> np.ndarray:
+        """The constraints where the parameters are, without derivatives."""
+        with torch.no_grad():
+            c = _stacked(exact_constraints(), self.flat.parameters[0])
+            if c.numel() != self.m:
+                raise ValueError(f"exact_constraints must return as many constraints as the closure does: {self.m}, not {c.numel()}")
+            whole = (c.full_tensor() if hasattr(c, "full_tensor") else c).reshape(-1)
+            return self.flat.engine.same(whole.to(wide(whole)))
+
     def along(self, batch: Batch, s: torch.Tensor) -> np.ndarray | None:
         """The products of its rows with a vector; none if something in the batch is not finite, since NaN and infinity stay such in products."""
         products = self.flat.engine.host(rows_times(batch.parts, self.flat.cut(s, batch.parts)))
@@ -107,9 +116,7 @@ class Evaluator:
         loss, c = told
         if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
             raise TypeError("the first thing that the closure returns must be the loss, a tensor with one element")
-        if c is None or isinstance(c, (tuple, list)):
-            rows = [torch.as_tensor(one, device=loss.device).reshape(()) for one in c or ()]
-            c = torch.stack(rows) if rows else loss.new_zeros(0)
+        c = _stacked(c, loss)
         if not isinstance(c, torch.Tensor) or c.numel() != (c.numel() if self.m is None else self.m):
             count = c.numel() if isinstance(c, torch.Tensor) else "none"
             raise ValueError(f"the closure must return as many constraints as the optimizer was told: {self.m}, not {count}")
@@ -186,6 +193,14 @@ class Evaluator:
             if made is not None and hasattr(made, "redistribute"):
                 made = local(made.redistribute(p.device_mesh, p.placements))
             yield made
+
+
+def _stacked(c: Any, like: torch.Tensor) -> Any:
+    """Constraints as one tensor, if they are a list of them or none."""
+    if c is None or isinstance(c, (tuple, list)):
+        rows = [torch.as_tensor(one, device=like.device).reshape(()) for one in c or ()]
+        return torch.stack(rows) if rows else like.new_zeros(0)
+    return c
 
 
 def _is_freed(error: RuntimeError) -> bool:

@@ -15,7 +15,7 @@ from ._worth import Lag, Worth
 
 __all__ = ["check", "load", "save"]
 
-WORTHS = ("gradient", "constraints", "jacobian")
+WORTHS = ("gradient", "constraints", "jacobian", "lagrangian")
 
 
 def save(optimizer: Any) -> dict[str, Any]:
@@ -71,6 +71,8 @@ def load(optimizer: Any, saved: dict[str, Any]) -> None:
     optimizer._progress = Progress(**saved["progress"])
     for name in WORTHS:
         setattr(estimates, name, Worth(**saved["worth"][name]))
+    if estimates.one_row:
+        estimates.lagrangian = estimates.gradient
     estimates.lag = Lag(**saved["lag"])
     estimates.derivatives.copy_(saved["derivatives"])
     estimates.c, estimates.gathered = _array(saved["c"]), saved["gathered"]

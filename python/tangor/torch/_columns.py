@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,14 +12,19 @@ from ._flat import Flat
 from ._kernel import ROUNDING, Look
 from ._limited_memory import LimitedMemory, Part
 from ._metric import Diagonal, Uniform
-from ._products import dots, pieces, products, wide
+from ._products import LONG, dots, pieces, products, wide
 
-__all__ = ["Columns", "Steps"]
+__all__ = ["Columns", "Steps", "rounding_of"]
 
 # So many columns at a time go to double precision where parameters have bounds.
 BOUNDED = 8_192
 # What products of rows in single precision are off by, relative to the rows' norms: a row that others explain up to this depends on them.
 SINGLE_ROUNDING = 1e-8
+
+
+def rounding_of(dtype: torch.dtype) -> float:
+    """Of products of rows of this kind."""
+    return ROUNDING if dtype == torch.float64 else SINGLE_ROUNDING
 
 
 @dataclass
@@ -44,15 +50,17 @@ class Columns:
         at: torch.Tensor,
         scratch: torch.Tensor | None = None,
         memory: LimitedMemory | None = None,
+        combined: torch.Tensor | None = None,
     ) -> None:
         self.flat, self.derivatives, self.metric, self.at = flat, derivatives, metric, at
-        # Memory of a vector that nobody needs meanwhile.
-        self.scratch = flat.zeros() if scratch is None else scratch
+        # Memory of a vector that nobody needs meanwhile, for `D^-1`, and, where somebody wants it, for `v = g + A^T y` of the step.
+        self.scratch, self.combined = flat.zeros() if scratch is None else scratch, combined
+        self.inverse: torch.Tensor | None = None
         self.bounded = flat.low is not None
         self.memory = memory
         self.part: Part | None = None
         # Of products of rows, in the precision of the parameters.
-        self.rounding = ROUNDING if derivatives.dtype == torch.float64 else SINGLE_ROUNDING
+        self.rounding = rounding_of(derivatives.dtype)
 
     def _room(self, piece: slice, kind: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
         """How far the parameters may go down and up."""
@@ -63,11 +71,17 @@ class Columns:
     def products(self) -> tuple[np.ndarray, np.ndarray]:
         """`(g, A)^T (g, A)` and `(g, A)^T H^-1 (g, A)`; with bounds `H` is the diagonal."""
         count, inverse = len(self.derivatives), self.metric.inverse(self.scratch)
+        self.inverse = inverse
         total = torch.zeros(2, count, count, dtype=wide(self.derivatives), device=self.flat.device)
+        buffer = self.derivatives.new_empty(count, min(LONG, self.flat.d))
         for piece in pieces(self.flat.d):
             rows = self.derivatives[:, piece]
+            scaled = buffer[:, : rows.shape[1]]
+            # Row by row, which is faster than all at once.
+            for row, out in zip(rows, scaled):
+                torch.mul(row, inverse[piece], out=out)
             total[0] += products(rows, rows)
-            total[1] += products(rows, rows * inverse[piece])
+            total[1] += products(rows, scaled)
         plain, weighted = self.flat.engine.host(total)
         self.part = None if self.memory is None else self.memory.part(inverse)
         if self.part is not None:
@@ -109,23 +123,30 @@ class Columns:
         total = torch.zeros(5, dtype=wide(self.derivatives), device=self.flat.device)
         for piece in pieces(self.flat.d):
             rows, entries = self.derivatives[:, piece], self.metric.entries(piece)
-            v = torch.mv(rows.T, coefficients)
+            kept = None if out is None or self.combined is None else self.combined[piece]
+            v = torch.mv(rows.T, coefficients, out=kept)
             s = torch.div(v, entries, out=None if out is None else out[piece]).neg_()
             s.clamp_(*self._room(piece, s.dtype))
             weighted = entries * s
-            total[4] += dots([([v.add_(weighted).abs_()], [s.abs()])])[0]
+            total[4] += dots([([(v + weighted).abs_()], [s.abs()])])[0]
             total[:4] += dots([([rows[0]], [s]), ([weighted], [s]), ([s], [s]), ([weighted], [weighted])])
         return Steps(*(float(one) for one in self.flat.engine.host(total)))
 
     def _free_step(self, coefficients: torch.Tensor, out: torch.Tensor | None) -> Steps:
-        """The same without bounds: few passes over whole vectors."""
-        v = torch.mv(self.derivatives.T, coefficients, out=out)
-        moved = self.metric.inverse(self.scratch).mul_(v)
+        """The same without bounds: few passes over whole vectors. Without a vector for it the step is not asked for, only `|D s|`."""
+        kept = out if out is None or self.combined is None else self.combined
+        v = torch.mv(self.derivatives.T, coefficients, out=kept)
+        if out is None:
+            return Steps(math.nan, math.nan, math.nan, float(self.flat.engine.host(dots([([v], [v])]))[0]), 0.0)
+        inverse = self.metric.inverse(self.scratch) if self.inverse is None else self.inverse
+        # Where `v` has no memory of its own, the step has that of the metric until `v` is not needed any more.
+        s = torch.mul(inverse, v, out=inverse if v is out else out)
         if self.part is not None:
-            self.part.add_to(moved, v)
-        moved.neg_()
-        sums = dots([([self.derivatives[0]], [moved]), ([v], [moved]), ([moved], [moved]), ([v], [v])])
+            self.part.add_to(s, v)
+        s.neg_()
+        sums = dots([([self.derivatives[0]], [s]), ([v], [s]), ([s], [s]), ([v], [v])])
         slope, square, length, stationarity = (float(one) for one in self.flat.engine.host(sums))
-        if out is not None:
-            out.copy_(moved)
+        if v is out:
+            out.copy_(s)
+            self.inverse = None
         return Steps(slope, -square, length, stationarity, 0.0)

@@ -12,7 +12,7 @@ from . import _kernel
 from ._columns import Columns
 from ._limits import Limits, signed_multipliers
 
-__all__ = ["Direction", "Warm", "find", "solve"]
+__all__ = ["Direction", "Warm", "correction_of", "find", "solve"]
 
 # The softness that keeps the normal problem well posed, relative to the size of `J J^T`.
 SOFTEST = 1e-10
@@ -34,15 +34,17 @@ class Direction:
     multipliers: np.ndarray
     h: np.ndarray
     theta: float
-    # `g^T s`, `s^T H s` with the slacks, `|s|` and `|D s|` of the parameters.
+    # `g^T s`, `s^T H s` with the slacks and without, `|s|` of the parameters.
     slope: float
     square: float
+    own_square: float
     length: float
-    weighted: float
     gradient: float
     stationarity: float
     complementarity: float
     signed: np.ndarray
+    # `(g, J) (g, J)^T`
+    plain: np.ndarray
     converged: bool
 
 
@@ -67,12 +69,13 @@ def find(columns: Columns, c: np.ndarray, lipschitz: float, limits: Limits, scal
         theta,
         steps.slope,
         float(rows.weights @ tangent.slacks**2 + steps.square),
+        steps.square,
         math.sqrt(steps.length),
-        math.sqrt(steps.stationarity),
         math.sqrt(max(plain[0, 0], 0.0)),
         math.sqrt(stationarity),
         complementarity + steps.complementarity,
         signed,
+        plain,
         first and tangent.converged,
     )
 
@@ -114,3 +117,15 @@ def _normal_target(
         # Only a subproblem that was not solved can do harm: repairing nothing is better.
         return np.zeros_like(h), 0.0, False
     return target, theta, found.converged
+
+
+def correction_of(plain: np.ndarray, c: np.ndarray, lipschitz: float, limits: Limits, rounding: float) -> np.ndarray:
+    """The multipliers `y` of the normal problem at constraint values `c` with rows from elsewhere: its step is `-J^T y`."""
+    h, squares = limits.violation(c), np.diag(plain)[1:].copy()
+    size = float(np.linalg.norm(h))
+    if size == 0.0:
+        return np.zeros_like(h)
+    softness = max(lipschitz * size, SOFTEST * float(squares.sum()) / len(h), 1e-300)
+    products = plain.copy()
+    products[0] = products[:, 0] = 0.0
+    return _kernel.solve(products, -h, softness, limits.rows(c, squares, 1.0), np.zeros_like(h), rounding).y

@@ -39,6 +39,10 @@ class Alone:
         """Sums over the parameters, on the host."""
         return to_host(sums)
 
+    def same(self, values: torch.Tensor) -> np.ndarray:
+        """What all ranks have, as the first one has it, on the host."""
+        return to_host(values)
+
     def largest(self, values: torch.Tensor) -> np.ndarray:
         """Each of these at its largest over all parameters, on the host."""
         return to_host(values)
@@ -65,6 +69,9 @@ class DataParallel(Alone):
         sums = sums.detach().clone()
         dist.broadcast(sums, self.first, group=self.group)
         return to_host(sums)
+
+    def same(self, values: torch.Tensor) -> np.ndarray:
+        return self.host(values)
 
     def average(
         self, values: torch.Tensor, parts: list[torch.Tensor], size: float
@@ -109,6 +116,13 @@ class Sharded(Alone):
 
     def host(self, sums: torch.Tensor) -> np.ndarray:
         return to_host(sums if self.shards is None else _sum(sums, self.shards))
+
+    def same(self, values: torch.Tensor) -> np.ndarray:
+        for at in range(self.mesh.ndim):
+            group = self.mesh.get_group(at)
+            values = values.detach().clone()
+            dist.broadcast(values, dist.get_global_rank(group, 0), group=group)
+        return to_host(values)
 
     def largest(self, values: torch.Tensor) -> np.ndarray:
         if self.shards is None:

@@ -23,7 +23,7 @@ from ._flat import Flat
 from ._products import dots, pieces, wide
 from ._worth import Lag, Worth
 
-__all__ = ["Change", "Estimates", "Left", "Seen"]
+__all__ = ["Estimates", "Left", "Seen"]
 
 # So many entries of a row, chosen at random, stand for all when two batches are compared.
 MOST_COMPARED = 16_384
@@ -56,14 +56,6 @@ class Left:
     some: torch.Tensor | None
 
 
-@dataclass
-class Change:
-    """How a batch changed along a step `s`: the square of the norm of the change of the Lagrangian's gradient `dl`, and `dl^T s`."""
-
-    lagrangian: float
-    along: float
-
-
 class Estimates:
     """The estimates, what each of them is worth, and what the last batch showed."""
 
@@ -76,6 +68,8 @@ class Estimates:
         self.c = np.zeros(constraints)
         self.gathered = 0
         self.gradient, self.constraints, self.jacobian = Worth(), Worth(), Worth()
+        # That of the gradient of the Lagrangian, whose noise is measured as a whole; with one row it is the gradient's.
+        self.lagrangian = self.gradient if self.one_row else Worth()
         self.seen: Seen | None = None
         self.rounding = (64.0 * torch.finfo(flat.dtype).eps) ** 2
         # The same columns in every run, sorted so that each part finds its own.
@@ -90,15 +84,20 @@ class Estimates:
         """Of gradient, constraints and Jacobian."""
         return self.gradient, self.constraints, self.jacobian
 
+    def all_worths(self) -> list[Worth]:
+        """The same and that of the Lagrangian's gradient, each once."""
+        return [*self.worths(), *([] if self.one_row else [self.lagrangian])]
+
     def worths_of_step(self) -> tuple[Worth, Worth, Worth]:
-        """The same as far as a step depends on them: with one row, the first is that of the Lagrangian's gradient, of which the Jacobian is a part."""
+        """Those of gradient, constraints and Jacobian as far as moves cost them something: with one row, the first is that of the Lagrangian's gradient,
+        of which the Jacobian is a part."""
         return self.gradient, self.constraints, Worth() if self.one_row else self.jacobian
 
     def gather(self, batch: Batch) -> None:
         """One more batch for the average at the start."""
         self.gathered += 1
         self.draw_in(batch, batch.size / (self.gradient.draws + batch.size))
-        for worth in self.worths():
+        for worth in self.all_worths():
             worth.start(worth.draws + batch.size)
             worth.batch = batch.size
 
@@ -140,10 +139,9 @@ class Estimates:
         if self.one_row:
             products = (change[1:].to(kind) * seen.change[1:].to(kind)).sum().reshape(1)
             self.lag.compare(float(self.flat.engine.host(self.factor * products)[0]), seen.moved)
-            weights = self.flat.tensor(y)
-            for rows in differing:
-                rows[0] += weights @ rows[1:]
-        sums = [(one.to(kind) ** 2).sum(dim=1) for one in differing]
+        coefficients = self.flat.tensor(np.concatenate([[1.0], y]))
+        # All rows, and as one more that of the Lagrangian.
+        sums = [(torch.cat([one, (coefficients @ one)[None]]).to(kind) ** 2).sum(dim=1) for one in differing]
         spread, drifts, squares = self.flat.engine.host(self.factor * torch.stack(sums))
         c_spread, c_drift = there.c - seen.c_here, there.c - past[1] - seen.c_change
         sizes = (there.size, seen.size)
@@ -154,8 +152,10 @@ class Estimates:
                 spread = drift = 0.0
             worth.compare(sizes, float(spread), float(drift), seen.moved)
 
-        compare(self.gradient, spread[0], drifts[0], squares[0])
-        compare(self.jacobian, spread[1:].sum(), drifts[1:].sum(), squares[1:].sum())
+        compare(self.lagrangian, spread[-1], drifts[-1], squares[-1])
+        if not self.one_row:
+            compare(self.gradient, spread[0], drifts[0], squares[0])
+        compare(self.jacobian, spread[1:-1].sum(), drifts[1:-1].sum(), squares[1:-1].sum())
         compare(self.constraints, c_spread @ c_spread, c_drift @ c_drift, there.c @ there.c)
 
     def leave(self, batch: Batch, y: np.ndarray, along: np.ndarray, lagrangian: torch.Tensor, wanted: bool) -> Left:
@@ -179,30 +179,31 @@ class Estimates:
         self.c = kept[1] * (self.c - batch.c)
         return left
 
-    def arrive(self, left: Left, batch: Batch, moved: float, y: np.ndarray, s: torch.Tensor) -> Change:
-        """Takes the batch in at the new point, and tells how it changed on the way there; `left.lagrangian` becomes the change of its
-        Lagrangian's gradient."""
+    def arrive(self, left: Left, batch: Batch, moved: float, y: np.ndarray, s: torch.Tensor, combined: torch.Tensor | None) -> float:
+        """Takes the batch in at the new point. `left.lagrangian` becomes the change `dl` of its Lagrangian's gradient on the way there;
+        gives `dl^T s`. `combined`, with one row, is `w` of the estimates where the step began; its memory is used."""
         a = [worth.momentum(batch.size) for worth in self.worths()]
         b = self.lag.share(self.jacobian, batch.size, moved)
         coefficients, cut, parts = self.flat.tensor(np.concatenate([[1.0], y])), self.flat.cut, batch.parts
-        for estimate, part, change in zip(cut(self.derivatives, parts), parts, cut(left.lagrangian, parts)):
+        together = zip(cut(self.derivatives, parts), parts, cut(left.lagrangian, parts), cut(s if combined is None else combined, parts))
+        for estimate, part, change, off in together:
             for piece in pieces(part.shape[1]):
                 rows, mine = part[:, piece], estimate[:, piece]
                 new = torch.mv(rows.T, coefficients)
                 torch.sub(new, change[piece], out=change[piece])
                 if self.one_row:
                     # g_k = (1 - b) g_{k-1} + b new g + (1 - a) dl + (b - a) (w_{k-1} - l(x_k))
-                    off = torch.mv(mine.T, coefficients).sub_(new)
                     mine.lerp_(rows, b)
-                    mine[0].add_(change[piece], alpha=1.0 - a[0]).add_(off, alpha=b - a[0])
+                    mine[0].add_(change[piece], alpha=1.0 - a[0]).add_(off[piece].sub_(new), alpha=b - a[0])
                 else:
                     mine.add_(rows)
         self.c = self.c + batch.c
-        self.gradient.advance(a[0], batch.size, moved)
+        self.lagrangian.advance(a[0], batch.size, moved)
+        if not self.one_row:
+            self.gradient.advance(a[0], batch.size, moved)
         self.constraints.advance(a[1], batch.size, moved)
         if self.one_row:
             self.lag.advance(self.jacobian, b, batch.size, moved)
         else:
             self.jacobian.advance(a[2], batch.size, moved)
-        numbers = self.flat.engine.host(dots([([left.lagrangian], [left.lagrangian]), ([left.lagrangian], [s])]))
-        return Change(float(numbers[0]), float(numbers[1]))
+        return float(self.flat.engine.host(dots([([left.lagrangian], [s])]))[0])

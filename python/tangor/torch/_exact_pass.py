@@ -52,11 +52,11 @@ def _noise_matters(optimizer: Any) -> bool:
     def matters(error: float, residual: float) -> bool:
         return error > 0.0 and error >= DOUBT * (error + residual**2)
 
-    progress, (g, c, j), y = optimizer._progress, optimizer._estimates.worths_of_step(), optimizer._multipliers
+    progress, estimates = optimizer._progress, optimizer._estimates
     # Residuals are in the closure's units, errors in those of the run.
     stationarity = progress.stationarity * optimizer._objective_scale
-    feasibility = float(np.linalg.norm(optimizer._scaled.violation(optimizer._estimates.c)))
-    return matters(g.error() + float(y @ y) * j.error(), stationarity) or matters(c.error(), feasibility)
+    feasibility = float(np.linalg.norm(optimizer._scaled.violation(estimates.c)))
+    return matters(estimates.lagrangian.error(), stationarity) or matters(estimates.constraints.error(), feasibility)
 
 
 @torch.no_grad()
@@ -79,7 +79,7 @@ def evaluate_all(
         estimates.draw_in(made, made.size / total)
     if total == 0.0:
         raise ValueError("an exact pass needs batches with finite loss, constraints and derivatives; there were none, and nothing has changed")
-    for worth in estimates.worths():
+    for worth in estimates.all_worths():
         if whole:
             worth.take_exact(last)
         else:

@@ -96,3 +96,10 @@ class Flat:
             torch.add(at.view_as(own), along.view_as(own), alpha=eta, out=own)
             if low is not None and high is not None:
                 own.clamp_(low[number].view_as(own), high[number].view_as(own))
+
+    @torch.no_grad()
+    def shift(self, vector: torch.Tensor) -> None:
+        """Adds a vector to the parameters, which have no bounds."""
+        for part, p in zip(self.split(vector), self.parameters):
+            own = local(p)
+            own.add_(part.view_as(own))

@@ -28,8 +28,6 @@ FEW, STEPS = 16_384, 20
 CLEAREST = 0.5
 # Powell's damping: the least curvature along a step, relative to that of the metric.
 DAMPED = 0.2
-# The least square of the cosine between `D^1/2 s` and `D^-1/2 y`: below it the smallest eigenvalue of the metric would fall far.
-STRAIGHTEST = 0.05
 
 
 class Part:
@@ -72,30 +70,50 @@ class LimitedMemory:
         first = inner.T @ (np.diag(np.diag(upper)) + 0.5 * (both[1] + both[1].T)) @ inner
         return Part(self.flat, torch.cat([s, weighted]), np.block([[first, -inner.T], [-inner, zero]]))
 
+    def product(self, s: torch.Tensor, inverse: torch.Tensor) -> torch.Tensor | None:
+        """`H s` over the diagonal whose inverse this is, by the compact form of `H` itself; None where rounding leaves none."""
+        ds = s / inverse
+        if self.count == 0:
+            return ds
+        steps, changes = self.steps[: self.count], self.changes[: self.count]
+        weighted = steps / inverse
+        sums = [products(weighted, steps), products(steps, changes), products(weighted, s[None]), products(changes, s[None])]
+        numbers = self.flat.engine.host(torch.cat(sums, dim=1).T.contiguous())
+        square, across = numbers[: self.count].T, numbers[self.count : 2 * self.count].T
+        lower = np.tril(across, -1)
+        middle = np.block([[square, lower], [lower.T, -np.diag(np.diag(across))]])
+        try:
+            found = np.linalg.solve(middle, numbers[2 * self.count :].ravel())
+        except np.linalg.LinAlgError:
+            return None
+        first, second = self.flat.tensor(found).split(self.count)
+        return ds.sub_(torch.mv(weighted.T, first)).sub_(torch.mv(changes.T, second))
+
     def learn(self, s: torch.Tensor, eta: float, change: torch.Tensor, inverse: torch.Tensor, noise: float) -> None:
-        """Takes in the step `eta s` over the diagonal whose inverse this is. What noise explains of the change is not learnt: `y = c D s + r` keeps
-        the curvature along the step, and the share `1 - noise / |r|^2` of the rest. Negative curvature is damped; a change that hardly points along
-        the step is not kept."""
+        """Takes in the step `eta s` over the diagonal whose inverse this is. What noise explains of the change is not learnt: `y = c H s + r` keeps
+        the curvature along the step, and the share `1 - noise / |r|^2` of the rest. Negative curvature is damped: `y` moves towards `H s` until
+        `s^T y = 0.2 s^T H s`, as in the solver (`metric/mod.rs`)."""
         if self.most == 0:
             return
-        ds = s / inverse
-        pairs = [([s], [ds]), ([s], [change]), ([ds], [ds]), ([ds], [change]), ([change], [change])]
-        sds, sy, dd, dy, yy = (float(one) for one in self.flat.engine.host(dots(pairs)))
-        before, along = eta * eta * sds, eta * sy
+        hs = self.product(s, inverse)
+        if hs is None:
+            return
+        pairs = [([s], [hs]), ([s], [change]), ([hs], [hs]), ([hs], [change]), ([change], [change])]
+        shs, sy, hh, hy, yy = (float(one) for one in self.flat.engine.host(dots(pairs)))
+        before, along = eta * eta * shs, eta * sy
         if not (before > 0.0 and np.isfinite(before) and np.isfinite(along)):
             return
         c, clear = along / before, 1.0
         if noise > 0.0:
-            rest = yy - 2.0 * c * eta * dy + (c * eta) ** 2 * dd
+            rest = yy - 2.0 * c * eta * hy + (c * eta) ** 2 * hh
             clear = max(1.0 - noise / rest, 0.0) if rest > 0.0 else 0.0
         if clear < CLEAREST:
             return
         share = 1.0 if along >= DAMPED * before else (1.0 - DAMPED) * before / (before - along)
-        # y = share (clear change + (1 - clear) c eta ds) + (1 - share) eta ds
-        y = torch.mul(ds, eta * (share * (1.0 - clear) * c + 1.0 - share)).add_(change, alpha=share * clear)
+        # y = share (clear change + (1 - clear) c eta hs) + (1 - share) eta hs
+        y = hs.mul_(eta * (share * (1.0 - clear) * c + 1.0 - share)).add_(change, alpha=share * clear)
         after = share * along + (1.0 - share) * before
-        size = float(self.flat.engine.host(dots([([y], [y * inverse])]))[0])
-        if after > 0.0 and after * after >= STRAIGHTEST * before * size:
+        if after > 0.0:
             self._push(s * (eta / after**0.5), y.div_(after**0.5))
 
     def _push(self, s: torch.Tensor, y: torch.Tensor) -> None:

@@ -11,7 +11,7 @@ import math
 import torch
 
 from ._flat import Flat
-from ._products import pieces, wide
+from ._products import wide
 
 __all__ = ["Diagonal", "Uniform"]
 
@@ -42,9 +42,7 @@ class Diagonal:
         """`D^-1`, into a vector."""
         if self.step == 0.0:
             return out.fill_(1.0)
-        for piece in pieces(self.flat.d):
-            torch.mul(self.squares[piece], 1.0 / self.step, out=out[piece]).sqrt_().clamp_(self.least, LARGEST).reciprocal_()
-        return out
+        return torch.mul(self.squares, 1.0 / self.step, out=out).rsqrt_().clamp_(1.0 / LARGEST, 1.0 / self.least)
 
     def learn(self, change: torch.Tensor, square: float) -> None:
         """Takes in the change of the Lagrangian's gradient along a step with this square of its length."""

@@ -11,16 +11,16 @@ import torch
 
 from . import _checkpoint
 from ._batch import Batch, Evaluator
-from ._columns import Columns
-from ._directions import Direction, Warm, find
-from ._estimates import Change, Estimates, Left
+from ._columns import Columns, rounding_of
+from ._directions import Direction, Warm, correction_of, find
+from ._estimates import Estimates, Left
 from ._exact_pass import evaluate_all, pays, size_of
 from ._flat import Flat
 from ._limited_memory import LimitedMemory
 from ._limits import read_limits, read_names
 from ._metric import Diagonal
 from ._moves import longest
-from ._products import dots, row_maxima, row_sums
+from ._products import dots, pieces, row_maxima, row_sums
 from ._progress import DESCENT_TAU, Progress
 from ._random import RandomState
 from ._report import Report
@@ -35,6 +35,8 @@ PROBE = 10
 COARSE = 4.0
 
 
+# How long a correction may be, relative to the step: beyond that two terms of a series say nothing.
+LONGEST_CORRECTION = 0.75
 RECURSIONS = ("rows", "lagrangian")
 
 
@@ -107,8 +109,9 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         self._evaluator = Evaluator(self._flat, constraints)
         self._estimates = Estimates(self._flat, constraints, recursion == "lagrangian")
         self._metric, self._memory, self._progress = Diagonal(self._flat), LimitedMemory(self._flat, memory), Progress()
-        # The last point, the step, and the change of the Lagrangian's gradient along it.
+        # The last point, the step, the change of the Lagrangian's gradient along it, and with one row that gradient of the estimates where it began.
         self._base, self._s, self._lagrangian = (self._flat.zeros() for _ in range(3))
+        self._combined = self._flat.zeros() if self._estimates.one_row else None
         self._warm = Warm(np.zeros(constraints), np.zeros(constraints))
         self._multipliers = np.zeros(constraints)
         self._objective_scale, self._row_scale = 1.0, np.ones(constraints)
@@ -135,11 +138,17 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         return share
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None, samples: int | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+    def step(
+        self,
+        closure: Callable[[], Any] | None = None,
+        samples: int | None = None,
+        exact_constraints: Callable[[], Any] | None = None,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """One iteration on the batch of the closure, which returns `(loss, c)` and is called two or three times.
 
-        `samples` is the size of the batch, for reports, and where sizes differ for the averages. Gives loss and constraints of the batch
-        before the step. A batch with a NaN or an infinity is skipped, and counted.
+        `samples` is the size of the batch, for reports, and where sizes differ for the averages. `exact_constraints` gives the constraints alone, where
+        they do not depend on the batch: then each step ends with a correction that brings it back to them. Gives loss and constraints of the
+        batch before the step. A batch with a NaN or an infinity is skipped, and counted.
         """
         if closure is None:
             raise ValueError("Tangor needs a closure that returns (loss, c): optimizer.step(closure)")
@@ -166,7 +175,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         if along is not None:
             if past is not None:
                 self._estimates.compare(there, past, direction.multipliers)
-            self._move(evaluate, random, there, along, direction, share)
+            self._move(evaluate, random, there, along, direction, share, exact_constraints)
         else:
             self._skip()
         return there.told
@@ -247,7 +256,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
 
     def _find_direction(self) -> Direction:
         estimates, progress = self._estimates, self._progress
-        columns = Columns(self._flat, estimates.derivatives, self._metric, self._base, self._lagrangian, self._memory)
+        columns = Columns(self._flat, estimates.derivatives, self._metric, self._base, self._lagrangian, self._memory, self._combined)
         lipschitz, scalar = progress.cautious(), self._metric.scalar
         direction = find(columns, estimates.c, lipschitz, self._scaled, scalar, self._warm, self._s)
         self._multipliers = direction.signed
@@ -272,13 +281,15 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         along: np.ndarray,
         direction: Direction,
         share: float,
+        exact_constraints: Callable[[], Any] | None,
     ) -> None:
         """The parameters move; less far where a function has no value, or where the merit function of the batch does not descend."""
         progress, y = self._progress, direction.multipliers
         self._estimates.seen = None
-        weight, h = float(direction.signed @ direction.signed), float(np.linalg.norm(direction.h))
-        far = longest(self._estimates.worths_of_step(), weight, direction.stationarity, h)
+        h = float(np.linalg.norm(direction.h))
+        far = longest(self._estimates.worths_of_step(), self._estimates.lagrangian, direction.stationarity, h)
         eta = min(progress.stepsize(), far / max(direction.length, 1e-300)) * share
+        correction = None if exact_constraints is None else self._correct(exact_constraints, direction, eta)
         left = self._estimates.leave(there, y, along, self._lagrangian, self._is_probe(progress.iteration + 1))
         # Its rows are long: they go before the next ones come.
         there.parts.clear()
@@ -288,6 +299,8 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
                 eta = 0.0
                 progress.skipped += 1
             self._flat.move(self._base, direction.s, eta)
+            if correction is not None and attempt == 0:
+                self._flat.shift(correction)
             random.restore()
             here = evaluate()
             ahead = self._evaluator.along(here, direction.s)
@@ -304,7 +317,28 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
                 "give the same again"
             )
         progress.eta = eta
+        if correction is not None and attempt == 0:
+            # The step that was taken, from here on.
+            direction.s.add_(correction, alpha=1.0 / eta)
+            direction.length = math.sqrt(float(self._flat.engine.host(dots([([direction.s], [direction.s])]))[0]))
         self._accept(here, left, bends, direction, residual)
+
+    def _correct(self, exact_constraints: Callable[[], Any], direction: Direction, eta: float) -> torch.Tensor | None:
+        """The second-order correction: what is left of the residual of exact constraints at the end of a step is removed by another short one, as the
+        solver does it (`steps/correction.rs`). None where it is not short, or where parameters have bounds."""
+        if eta == 0.0 or not len(self._multipliers) or self._flat.low is not None:
+            return None
+        self._flat.move(self._base, direction.s, eta)
+        try:
+            c = self._evaluator.constraints_alone(exact_constraints) * self._row_scale
+        finally:
+            self._flat.write(self._base)
+        if not np.isfinite(c).all():
+            return None
+        y = correction_of(direction.plain, c, self._progress.cautious(), self._scaled, rounding_of(self._flat.dtype))
+        moved = torch.mv(self._estimates.derivatives[1:].T, self._flat.tensor(-y))
+        length = math.sqrt(float(self._flat.engine.host(dots([([moved], [moved])]))[0]))
+        return moved if length <= LONGEST_CORRECTION * eta * direction.length else None
 
     def _bends(self, here: Batch, left: Left, ahead: np.ndarray, y: np.ndarray, eta: float) -> np.ndarray:
         """By how much the products of the batch's rows with the step changed. Where only the gradient of its Lagrangian is known at the other end,
@@ -333,16 +367,27 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         moved = eta * direction.length
         noise = 0.5 * moved * math.sqrt(estimates.gradient.noise_of_difference(moved))
         noise += rho * math.sqrt(estimates.constraints.noise_of_difference(moved))
-        rounding = max(1e4 * torch.finfo(self._flat.dtype).eps, COARSE * self._evaluator.eps)
-        rounding *= eta * abs(direction.slope) + rho * (float(np.linalg.norm(left.estimate)) + h)
+        # Products are rounded beside the norms, which short numbers of the closure show.
+        sizes, values = eta * direction.gradient * direction.length, rho * (float(np.linalg.norm(left.estimate)) + h)
+        rounding = 1e4 * torch.finfo(self._flat.dtype).eps * (eta * abs(direction.slope) + values)
+        rounding += COARSE * self._evaluator.eps * (sizes + values + rho * self._swayed())
         return bool(change <= -0.5 * eta * (1.0 - DESCENT_TAU) * direction.square + 2.0 * noise + rounding)
+
+    def _swayed(self) -> float:
+        """By how much constraints change where all parameters do by a share of themselves, `|J x|` entry by entry: a closure with shorter numbers
+        than the parameters rounds these, too, and a short step is then none or a leap."""
+        if self._evaluator.eps <= torch.finfo(self._flat.dtype).eps or not len(self._multipliers):
+            return 0.0
+        rows = self._estimates.derivatives[1:]
+        squares = sum((rows[:, piece] * self._base[piece]).square().sum() for piece in pieces(self._flat.d))
+        return math.sqrt(float(self._flat.engine.host(squares)))
 
     def _accept(self, here: Batch, left: Left, bends: np.ndarray, direction: Direction, residual: float) -> None:
         progress, estimates = self._progress, self._estimates
         moved = progress.eta * direction.length
-        change = estimates.arrive(left, here, moved, direction.multipliers, direction.s)
+        bend = estimates.arrive(left, here, moved, direction.multipliers, direction.s, self._combined)
         if moved > 0.0:
-            self._learn(left, change, bends, direction, moved)
+            self._learn(left, bend, bends, direction, moved)
             self._trust(direction, residual)
         progress.iteration += 1
         progress.moved = moved
@@ -350,14 +395,14 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         if moved > 0.0:
             estimates.remember(left, here, moved)
 
-    def _learn(self, left: Left, change: Change, bends: np.ndarray, direction: Direction, moved: float) -> None:
+    def _learn(self, left: Left, bend: float, bends: np.ndarray, direction: Direction, moved: float) -> None:
         """Lipschitz constants and metric, from the change of the batch along the step."""
         gradient, _, jacobian = self._estimates.worths_of_step()
         weights = float(direction.multipliers @ direction.multipliers)
         noise = gradient.noise_of_difference(moved) + weights * jacobian.noise_of_difference(moved)
-        curvature = math.sqrt(max(change.lagrangian - noise, (change.along / direction.length) ** 2))
-        weighted = self._progress.eta * direction.weighted
-        ratio = curvature / weighted if weighted > 0.0 else math.inf
+        # The merit test judges what the step does, and for that the curvature along it counts.
+        before = self._progress.eta * direction.own_square
+        ratio = max(bend, 0.0) / before if before > 0.0 else math.inf
         # How the constraints of the batch curve along the step, `|dJ s|`: twice what their linearisation misses.
         self._progress.follow(float(np.linalg.norm(bends[1:])) / (moved * direction.length), ratio)
         if self._memory.most:

@@ -46,13 +46,13 @@ def products(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
 def dots(pairs: Sequence[tuple[Sequence[torch.Tensor], Sequence[torch.Tensor]]]) -> torch.Tensor:
     """The dot product of each pair of vectors; both are given in the same parts."""
     first = pairs[0][0][0]
-    kind = torch.promote_types(first.dtype, torch.float32)
-    totals = torch.zeros(len(pairs), dtype=wide(first), device=first.device)
-    for total, (left, right) in zip(totals, pairs):
-        for one, other in zip(left, right):
-            for piece in pieces(one.numel()):
-                total += torch.dot(one[piece].to(kind), other[piece].to(kind))
-    return totals
+    kind, zero = torch.promote_types(first.dtype, torch.float32), first.new_zeros((), dtype=torch.promote_types(first.dtype, torch.float32))
+    totals = []
+    for left, right in pairs:
+        both = [(one[piece], other[piece]) for one, other in zip(left, right) for piece in pieces(one.numel())]
+        sums = [torch.dot(one.to(kind), other.to(kind)) for one, other in both]
+        totals.append(torch.stack([*sums, zero]).sum(dtype=wide(first)))
+    return torch.stack(totals)
 
 
 def rows_times(parts: Sequence[torch.Tensor], vector: Sequence[torch.Tensor]) -> torch.Tensor:

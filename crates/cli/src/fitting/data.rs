@@ -16,7 +16,7 @@ use crate::idle::Idle;
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataArguments {
-    /// A CSV file, a LIBSVM file (.libsvm, .svm), either packed by gzip or zstd, or - for CSV from standard input; without one, data are generated
+    /// A CSV file, a LIBSVM file (.libsvm, .svm), either packed by gzip or zstd, a Parquet file if the program was built for them, or - for CSV from standard input; without one, data are generated
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
 

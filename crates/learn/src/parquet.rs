@@ -1,0 +1,88 @@
+//! Parquet files, as the text of a table: a header with the names of the columns, then one line for each row. Everything that is done to a table, its
+//! messages included, is done to them alike.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
+use parquet::record::reader::RowIter;
+use parquet::record::{Field, Row};
+
+/// The rows of a file, which become text as they are read.
+pub(crate) struct Rows {
+    rows: RowIter<'static>,
+    /// What was made of a row and not yet read.
+    text: Vec<u8>,
+    read: usize,
+}
+
+/// Reads a file.
+pub(crate) fn of_file(file: File) -> io::Result<Rows> {
+    open(file)
+}
+
+/// Reads what is in memory.
+pub(crate) fn of_bytes(bytes: &Arc<Vec<u8>>) -> io::Result<Rows> {
+    open(bytes::Bytes::from(bytes.as_ref().clone()))
+}
+
+fn open<R: ChunkReader + 'static>(chunks: R) -> io::Result<Rows> {
+    let reader = SerializedFileReader::new(chunks).map_err(wrong)?;
+    let fields = reader.metadata().file_metadata().schema().get_fields();
+    if let Some(nested) = fields.iter().find(|field| !field.is_primitive()) {
+        let message = format!("its column {:?} is nested: a table has one number or text in each cell", nested.name());
+        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+    }
+    let names: Vec<String> = fields.iter().map(|field| field.name().to_string()).collect();
+    let mut rows = Rows { rows: RowIter::from_file_into(Box::new(reader)), text: Vec::new(), read: 0 };
+    rows.set(names.iter().map(String::as_str))?;
+    Ok(rows)
+}
+
+fn wrong(cause: parquet::errors::ParquetError) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("it is no Parquet file that can be read: {cause}"))
+}
+
+impl Rows {
+    /// One line of text.
+    fn set<'a>(&mut self, cells: impl Iterator<Item = &'a str>) -> io::Result<()> {
+        self.text.clear();
+        self.read = 0;
+        let mut writer = csv::WriterBuilder::new().from_writer(&mut self.text);
+        writer.write_record(cells)?;
+        writer.flush()
+    }
+
+    fn set_row(&mut self, row: &Row) -> io::Result<()> {
+        let cells: Vec<String> = row.get_column_iter().map(|(_, field)| cell(field)).collect();
+        self.set(cells.iter().map(String::as_str))
+    }
+}
+
+impl Read for Rows {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.read == self.text.len() {
+            match self.rows.next() {
+                None => return Ok(0),
+                Some(row) => self.set_row(&row.map_err(wrong)?)?,
+            }
+        }
+        let count = out.len().min(self.text.len() - self.read);
+        out[..count].copy_from_slice(&self.text[self.read..self.read + count]);
+        self.read += count;
+        Ok(count)
+    }
+}
+
+/// A cell as text; numbers so that reading them gives the same number again.
+fn cell(field: &Field) -> String {
+    match field {
+        Field::Null => String::new(),
+        Field::Str(text) => text.clone(),
+        Field::Float(value) => value.to_string(),
+        Field::Double(value) => value.to_string(),
+        Field::Bytes(bytes) => String::from_utf8_lossy(bytes.data()).into_owned(),
+        other => other.to_string(),
+    }
+}
