@@ -139,7 +139,7 @@ def stub() -> str:
     lines = [
         '"""The classes of `tangor.Settings`, made by `stub()`; a test looks whether they are current, and says how to make them anew."""',
         "",
-        "from typing import TYPE_CHECKING, Any, Literal",
+        "from typing import Any, Literal",
         "",
         "from ._schema import Section",
     ]
