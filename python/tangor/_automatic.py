@@ -12,7 +12,7 @@ from ._problem import Problem
 
 
 def from_jax(f: Callable[..., Any] | None, c: Callable[..., Any] | None = None, *, x0: Any, **keywords: Any) -> Problem:
-    """A problem with functions of JAX: `f(x)` gives a number, `c(x)` a vector.
+    """A problem with functions of JAX: `f(x)` gives a number, `c(x)` a vector or a list of numbers.
 
     Values and derivatives come from one function, compiled once and called once for each point, in double precision. `keywords` are
     those of `tangor.Problem`: bounds, c_lower, c_upper, names.
@@ -25,7 +25,7 @@ def from_jax(f: Callable[..., Any] | None, c: Callable[..., Any] | None = None, 
 
 
 def from_torch(f: Callable[..., Any] | None, c: Callable[..., Any] | None = None, *, x0: Any, **keywords: Any) -> Problem:
-    """A problem with functions of torch: `f(x)` gives a number, `c(x)` a vector; `x` is a tensor of doubles.
+    """A problem with functions of torch: `f(x)` gives a number, `c(x)` a vector or a list of numbers; `x` is a tensor of doubles.
 
     Values and derivatives come from one pass for each point. `keywords` are those of `tangor.Problem`.
 
@@ -46,7 +46,14 @@ class _Jax:
         import jax.numpy as jnp
 
         self.given = f, c, size
-        together = _joined(f, c, jnp.concatenate, lambda value: jnp.reshape(value, (-1,)))
+
+        def flat(value: Any) -> Any:
+            values = value if isinstance(value, (list, tuple)) else [value]
+            if any(value is None or isinstance(value, str) for value in values):
+                raise TypeError(f"a function gave a {type(value).__name__}, which JAX cannot differentiate: give an array")
+            return jnp.concatenate([jnp.reshape(value, (-1,)) for value in values])
+
+        together = _joined(f, c, jnp.concatenate, flat)
 
         def values_and_slopes(x: Any) -> Any:
             rows = _rows(jax.eval_shape(together, x).shape)

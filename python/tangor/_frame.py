@@ -2,29 +2,46 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 
+class Categories:
+    """The values of a column at the fit: each beyond the first is a feature of its own, and so is a missing value where there was one."""
+
+    def __init__(self, values: Any) -> None:
+        self.known = sorted(values.dropna().unique(), key=str)
+        self.with_missing = bool(values.isna().any())
+
+    def encode(self, values: Any, column: Any) -> list[np.ndarray]:
+        missing = np.asarray(values.isna())
+        strange = ~np.asarray(values.isin(self.known)) & ~(missing & self.with_missing)
+        if strange.any():
+            first = "a missing value" if missing[strange][0] else repr(values[strange].iloc[0])
+            rows = "1 row" if strange.sum() == 1 else f"{strange.sum()} rows"
+            like = repr(self.known[0]) if self.known else "all others"
+            warnings.warn(f"column {column!r}: no row of the fit had {first}; {rows} of this kind count like {like}", UserWarning, stacklevel=5)
+        made = [np.asarray(values == one, dtype=float) for one in self.known[1:]]
+        return [*made, missing.astype(float)] if self.with_missing else made
+
+
 class Encoding:
-    """How the columns of a DataFrame become numbers: a category beyond the first is a feature of its own."""
+    """How the columns of a DataFrame become numbers."""
 
     def __init__(self, X: Any, without: list[Any]) -> None:
-        self.parts: list[tuple[Any, list[Any] | None]] = []
-        for column in X.columns:
-            if column not in without:
-                self.parts.append((column, None if is_number(X[column]) else sorted(X[column].dropna().unique(), key=str)[1:]))
+        columns = [column for column in X.columns if column not in without]
+        self.parts = [(column, None if is_number(X[column]) else Categories(X[column])) for column in columns]
 
     def encode(self, X: Any) -> np.ndarray:
         missing = [column for column, _ in self.parts if column not in X.columns]
         if missing:
             raise ValueError(f"the column {missing[0]!r} is missing")
-        made = []
+        made: list[np.ndarray] = []
         for column, categories in self.parts:
-            values = X[column]
-            made += [np.asarray(values, dtype=float)] if categories is None else [np.asarray(values == one, dtype=float) for one in categories]
+            made += [np.asarray(X[column], dtype=float)] if categories is None else categories.encode(X[column], column)
         return np.column_stack(made) if made else np.zeros((len(X), 0))
 
 

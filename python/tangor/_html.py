@@ -15,16 +15,17 @@ MOST_SHOWN = 12
 def html(result: Any) -> str:
     """A table of what matters."""
     colour = "#1a7f37" if result.success else "#9a6700"
+    total = sum(result.samples.values())
+    evaluations = ("evaluations", f"{result.nfev} of the objective, {result.njev} of its gradient")
     rows = [
         ("objective", objective(result).replace("+-", "&plusmn;")),
         *((name, residual(result, name)) for name in ("stationarity", "feasibility", "complementarity")),
         ("iterations", f"{result.nit}"),
-        ("evaluations", f"{result.nfev} of the objective, {result.njev} of its gradient"),
+        # Values of the objective are nothing that a noisy run asks for.
+        ("samples", f"{total}") if total else evaluations,
         ("time", f"{result.execution_time:.3g} s"),
         ("x", vector(result.x)),
     ]
-    if any(result.samples.values()):
-        rows.insert(6, ("samples", f"{sum(result.samples.values())}"))
     for row in result.violated[:3]:
         rows.append(("violated", f"{escape(row['name'])} is {row['value']:.6g}, its limit {row['bound']:.6g}"))
     body = "".join(f"<tr><th style='text-align:left'>{name}</th><td style='text-align:left'>{text}</td></tr>" for name, text in rows)

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult
 
-#: SciPy's status numbers: 0 is success, the others say why the run ended.
+#: SciPy's status numbers: 0 is success, the others say why the run ended without it.
+SUCCESS = 0
 STATUS = {
-    "tolerance": 0,
+    "tolerance": 9,
+    "unbounded": 10,
     "iterations": 1,
     "wall_time": 2,
     "evaluations": 3,
@@ -40,7 +42,8 @@ class Result(OptimizeResult):
     constr_violation, optimality
         The largest violation, and `stationarity`.
     stop, point
-        Why the run ended, and, apart from that, what the point is: "eps_kkt", "eps_infeasible_stationary", "feasible" or "nothing".
+        Why the run ended, and, apart from that, what the point is: "eps_kkt", "eps_infeasible_stationary", "unbounded",
+        "feasible" or "nothing".
     stationarity, feasibility, complementarity
         The three residuals, unscaled, 2-norm.
     violated
@@ -164,7 +167,7 @@ def make(report: dict[str, Any], sizes: list[int], with_bounds: bool) -> Result:
     result = Result(report)
     result.update(
         success=report["point"] == "eps_kkt",
-        status=STATUS.get(report["stop"], 100),
+        status=SUCCESS if report["point"] == "eps_kkt" else STATUS[report["stop"]],
         constr=parts(c, sizes),
         v=multipliers,
         row_multipliers=y,
@@ -206,9 +209,16 @@ def stopped_at_the_start(x0: Any, problem: Any = None) -> Result:
 
 
 def objective(result: Any) -> str:
-    """With its error bar, if it has one."""
+    """With its error bar, if it has one; a noisy run need not know it."""
+    if np.isnan(result.fun):
+        return "unknown"
     error = result.get("fun_error")
     return f"{result.fun:.10g} +- {error:.2g}" if error else f"{result.fun:.10g}"
+
+
+def counted(count: int, what: str) -> str:
+    """`1 sample`, `2 samples`."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def summary(result: Result) -> str:
@@ -228,8 +238,9 @@ def summary(result: Result) -> str:
         lines.append(line)
     for row in result.violated[:3]:
         lines.append(f"  violated        {row['name']} is {row['value']:.6g}, its limit {row['bound']:.6g}")
-    counts = f"  {result.nit} iterations, {result.nfev} values and {result.njev} gradients of the objective"
     total = sum(result.samples.values())
-    counts += f", {total} samples" if total else ""
-    lines.append(f"{counts}, {result.execution_time:.3g} s")
+    # Values of the objective are nothing that a noisy run asks for.
+    functions = f"{counted(result.nfev, 'value')} and {counted(result.njev, 'gradient')} of the objective"
+    effort = counted(total, "sample") if total else functions
+    lines.append(f"  {counted(result.nit, 'iteration')}, {effort}, {result.execution_time:.3g} s")
     return "\n".join(lines)

@@ -11,7 +11,7 @@ import difflib
 import json
 import textwrap
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _tangor
 
@@ -79,12 +79,15 @@ class Section:
         made: dict[str, Any] = dataclasses.asdict(self)  # type: ignore[call-overload]
         return made
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        fields = [field.name for field in dataclasses.fields(self)]  # type: ignore[arg-type]
-        if name not in fields:
-            near = difflib.get_close_matches(name, fields, 1, 0.0)
-            raise AttributeError(f"{type(self).__name__} has no setting {name!r}; the nearest is {near[0]!r}")
-        super().__setattr__(name, value)
+    # Type checkers know the fields, and would let every name pass if they knew of this.
+    if not TYPE_CHECKING:
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            fields = [field.name for field in dataclasses.fields(self)]
+            if name not in fields:
+                near = difflib.get_close_matches(name, fields, 1, 0.0)
+                raise AttributeError(f"{type(self).__name__} has no setting {name!r}; the nearest is {near[0]!r}")
+            super().__setattr__(name, value)
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):  # type: ignore[arg-type]

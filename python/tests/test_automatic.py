@@ -43,6 +43,15 @@ def test_an_objective_of_several_numbers_is_refused():
         tangor.from_jax(3, x0=[1.0])
 
 
+def test_functions_of_jax_may_give_lists_but_not_nothing():
+    jnp = pytest.importorskip("jax.numpy")
+    problem = tangor.from_jax(lambda x: ((x - 1) ** 2).sum(), lambda x: [x[0], jnp.sin(x[1])], x0=[0.0, 0.0], c_upper=[0.5, 0.0])
+    result = tangor.minimize(problem)
+    assert result.success and result.x == pytest.approx([0.5, 0.0], abs=1e-6)
+    with pytest.raises(TypeError, match="a function gave a NoneType, which JAX cannot differentiate"):
+        tangor.minimize(tangor.from_jax(lambda x: None, x0=[1.0]))
+
+
 def test_torch_functions_that_are_cut_off_are_refused():
     torch = pytest.importorskip("torch")
 

@@ -132,6 +132,30 @@ def test_a_run_starts_at_the_values_of_the_variables(solve):
         old(warm, warmstart=True)
 
 
+def test_multipliers_that_the_model_exports_are_a_start():
+    model = hs71()
+    model.del_component("dual")
+    model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT_EXPORT)
+    old(model)
+    for i in model.x:
+        model.x[i] = round(model.x[i].value, 3)
+
+    def first_rho(guess):
+        log = new(model.clone(), solver_options={"dualguess": guess, "outlev": 2}).solver_log
+        return next(line.split()[5] for line in log.splitlines() if line.split()[:1] == ["0"])
+
+    # Multipliers are what the merit parameter of the first row is made from.
+    assert first_rho(0) != first_rho(1) == first_rho(1)
+
+
+def test_one_iteration_is_counted():
+    model = pyo.ConcreteModel("one")
+    model.x = pyo.Var(initialize=0.5)
+    model.cost = pyo.Objective(expr=pyo.cosh(model.x - 3))
+    results = new(model, solver_options={"maxit": 1}, raise_exception_on_nonoptimal_result=False, load_solutions=False)
+    assert "\n1 iteration, " in results.extra_info.solver_message and results.extra_info.iteration_count == 1
+
+
 def iterations(results, solve):
     if solve is new:
         return results.extra_info.iteration_count

@@ -1,5 +1,7 @@
 """The classifier: scikit-learn's own checks, and what its constraints promise."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -132,3 +134,30 @@ def test_numbers_are_no_groups():
     classes = pd.cut(X["age"], 4, labels=False)
     fitted = ConstrainedLogisticRegression(true_positive_gap={"class": 0.05}).fit(X, y, groups={"class": classes})
     assert len(fitted.constraints_) == 6 and all(abs(gap) <= 0.0501 for gap in fitted.constraints_.values())
+
+
+def test_categories_that_the_fit_has_not_seen_are_said():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.uniform(18, 80, 200), "job": rng.choice(["a", "b", "c"], 200)})
+    y = X.age + 20 * (X.job == "b") + rng.normal(0, 5, 200) > 50
+    model = ConstrainedLogisticRegression(l2=1e-3).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(X)
+    strange = X.iloc[:3].assign(job=["a", "zebra", "zebu"])
+    with pytest.warns(UserWarning, match="column 'job': no row of the fit had 'zebra'; 2 rows of this kind count like 'a'"):
+        probabilities = model.predict_proba(strange)
+    np.testing.assert_array_equal(probabilities, model.predict_proba(strange.assign(job="a")))
+    with pytest.warns(UserWarning, match="no row of the fit had a missing value; 1 row"):
+        model.predict(strange.assign(job=["a", None, "b"]))
+
+
+def test_a_missing_category_is_one_of_its_own():
+    rng = np.random.default_rng(0)
+    job = rng.choice(["a", "b", "gone"], 400)
+    X = pd.DataFrame({"job": np.where(job == "gone", None, job)})
+    y = rng.uniform(size=400) < np.select([job == "a", job == "b"], [0.2, 0.5], 0.8)
+    model = ConstrainedLogisticRegression().fit(X, y)
+    rates = [y[job == name].mean() for name in ("a", "b", "gone")]
+    found = model.predict_proba(pd.DataFrame({"job": ["a", "b", None]}))[:, 1]
+    np.testing.assert_allclose(found, rates, atol=1e-4)

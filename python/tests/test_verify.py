@@ -146,3 +146,41 @@ def test_functions_that_are_all_exact_need_values_of_the_objective():
     np.testing.assert_allclose(tangor.minimize_sampled(problem, samples=1000, tol=1e-6).x, 1.0, atol=1e-5)
     with pytest.raises(TypeError, match="must be a tangor.Result"):
         tangor.verify(None)
+
+
+def silent(**more):
+    """minimise E|x - (2, 2) - xi|^2 / 2 where x <= 1; nobody says that the constraints have no noise."""
+
+    def evaluate(x, draws):
+        xi = np.array([np.random.default_rng(int(draw)).normal(size=2) for draw in draws]).mean(axis=0)
+        return x - 2.0 - 0.3 * xi, x, np.eye(2)
+
+    return tangor.SampledProblem([0.0, 0.0], evaluate, exact=("jacobian",), c_upper=1.0, **more)
+
+
+def test_a_look_that_cannot_tell_is_followed_by_a_larger_one():
+    result = tangor.minimize_sampled(silent(), samples=8000, tol=0.1)
+    # The budget of the run was too small to tell that the constraints have no noise.
+    assert not result.success and result.verdict["few_events"]
+    verdict = tangor.verify(result)
+    assert verdict["holds"] and not verdict["few_events"] and verdict["confidence"] == 0.95
+    # Who says how many gets so many.
+    few = tangor.verify(result, samples=2000)
+    assert not few["holds"] and few["few_events"] and few["samples"] == 4000
+
+
+def test_noise_that_hides_a_residual_asks_for_as_many_samples_as_tell():
+    from tangor._verify import telling
+
+    def bounded(value, margin):
+        return {"value": value, "lower": max(0.0, value - margin), "upper": value + margin}
+
+    within, tolerance = bounded(0.0, 0.01), dict.fromkeys(("stationarity", "feasibility", "complementarity"), 0.1)
+    verdict = {"stationarity": bounded(0.05, 0.1), "feasibility": within, "complementarity": within, "few_events": False}
+    # A margin of 0.1 must become 0.05: four times the samples, and half as many again.
+    assert telling(verdict, tolerance, 1000, 50_000) == 6000
+    assert telling(verdict, tolerance, 1000, 5000) == 5000
+    # What is known needs no more.
+    assert telling({**verdict, "stationarity": bounded(0.3, 0.1)}, tolerance, 1000, 50_000) == 1000
+    assert telling({**verdict, "stationarity": within}, tolerance, 1000, 50_000) == 1000
+    assert telling({**verdict, "stationarity": within, "few_events": True}, tolerance, 1000, 50_000) == 50_000

@@ -1,7 +1,7 @@
 //! What to try when a run has not solved its problem.
 
 use tangor_problem::count_of;
-use tangor_solver::{Event, Point, Report, Stop};
+use tangor_solver::{Event, Point, Report, Scaling, Stop};
 
 use crate::number::{scientific, short};
 use crate::verdict::{self, Standing};
@@ -14,6 +14,10 @@ const ROUNDING: f64 = 4096.0 * f64::EPSILON;
 const LARGE: f64 = 1e9;
 /// More samples than this in one judgement nobody waits for.
 const MOST_SAMPLES: f64 = 1e7;
+/// Variables whose sizes differ by this much are in units that do not suit each other.
+const UNLIKE: f64 = 1e6;
+/// Variables smaller than this may be zero but for what the run has left to do.
+const NEARLY_ZERO: f64 = 1e-4;
 /// What happens in one of so many iterations is worth a word.
 const OFTEN: u64 = 3;
 /// A run that is shorter shows nothing of it.
@@ -75,6 +79,7 @@ pub fn of(report: &Report) -> Vec<String> {
     if report.point == Point::EpsInfeasibleStationary {
         advice.push("Another start (--at POINT.json) may lead to a feasible point, if there is one.".to_string());
     }
+    advice.extend(unlike_units(report));
     advice.extend(dependent_rows(report));
     advice.extend(degenerate.iter().flat_map(Degenerate::sentences));
     if let [(name, value, tolerance)] = above(report)[..]
@@ -155,14 +160,42 @@ fn wrong_derivatives(report: &Report) -> Option<String> {
     let flat = report.point == Point::EpsInfeasibleStationary && report.infeasible_stationarity == 0.0;
     let end = "`tangor check` tells whether the derivatives are right";
     if matches!(report.stop, Stop::StepTooSmall | Stop::NumericalTrouble) {
-        let others = "another start (--at POINT.json) or another scaling (--set scaling=none) may help";
-        return Some(format!("{end}; {others}."));
+        let scaling = other_scaling(report.settings.scaling);
+        return Some(format!("{end}; another start (--at POINT.json) or another scaling ({scaling}) may help."));
     }
     if flat {
         return Some(format!("The violation has no slope at all here: {end}."));
     }
     (report.verdict.is_none() && report.iterations >= LONG && OFTEN * shortened >= report.iterations)
         .then(|| format!("Steps had to be shortened in {} of {}: {end}.", shortened, count_of(report.iterations, "iteration")))
+}
+
+/// Another scaling than that of the run.
+fn other_scaling(now: Scaling) -> &'static str {
+    match now {
+        Scaling::Full | Scaling::Gradient => "--set scaling=none",
+        Scaling::None => "--set scaling=full",
+    }
+}
+
+/// Variables in units that do not suit each other.
+fn unlike_units(report: &Report) -> Option<String> {
+    let sizes = report.x.iter().map(|value| value.abs()).enumerate();
+    let sized = sizes.filter(|(_, size)| size.is_finite() && *size > NEARLY_ZERO);
+    let largest = sized.clone().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let smallest = sized.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let told = |(i, size): (usize, f64)| {
+        let name = report.names.variables.get(i).cloned().unwrap_or_else(|| format!("x[{i}]"));
+        format!("{name} is {}", scientific(size.copysign(report.x[i]), 0))
+    };
+    (report.stop != Stop::Unbounded && largest.1 > UNLIKE * smallest.1).then(|| {
+        format!(
+            "Variables differ much in size ({}, {}): units that make them alike, or another scaling ({}), may help.",
+            told(largest),
+            told(smallest),
+            other_scaling(report.settings.scaling)
+        )
+    })
 }
 
 /// Rows that depend on each other.

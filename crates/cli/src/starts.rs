@@ -12,12 +12,14 @@ use crate::interrupt::Ending;
 use crate::number::{readable, scientific};
 use crate::start::started_at;
 use crate::style::{DIM, TITLE};
-use crate::{point_source, summary, width};
+use crate::{headline, point_source, summary, width};
 
 /// Points nearer to each other than this, relative to their size, are the same: tolerances leave solutions uncertain by about as much.
 const SAME: f64 = 1e-4;
 /// Where a variable has no bounds, random starts lie within about this many times its size from the problem's own.
 const REACH: f64 = 2.0;
+/// On a screen that is narrower than this, a table of points has no room for their residuals.
+const WIDE: usize = 80;
 /// What the random numbers are for; samples have other purposes.
 const PURPOSE: u64 = 0x5354_4152;
 
@@ -136,28 +138,42 @@ pub fn print(out: &mut dyn Write, meta: &Meta, runs: &[Run]) -> io::Result<()> {
     }
     let title = format!("{} from {}", count_of(distinct.len(), "KKT point"), count_of(runs.len(), "start"));
     writeln!(out, "  {TITLE}{title}{TITLE:#}")?;
+    let screen = width::of_screen().unwrap_or(80);
+    // All these points are within the tolerances: on a narrow screen the point itself tells more than its residuals.
+    let with_residuals = screen >= WIDE;
+    let cells = |stationary: &str, feasible: &str| match with_residuals {
+        true => format!(" {stationary:>10} {feasible:>9}"),
+        false => String::new(),
+    };
     if !distinct.is_empty() {
-        writeln!(out, "  {DIM}starts  {:<18} {:>9} {:>9}  x{DIM:#}", "objective", "stationary", "feasible")?;
+        writeln!(out, "  {DIM}starts  {:<18}{}  x{DIM:#}", "objective", cells("stationary", "feasible"))?;
     }
-    let room = width::of_screen().unwrap_or(80).saturating_sub(54);
+    let room = screen.saturating_sub(30 + cells("", "").len());
     for (run, times) in &distinct {
         let report = &run.report;
-        let (stationary, feasible) = (scientific(report.stationarity, 1), scientific(report.feasibility, 1));
-        let objective = summary::exact(report.objective);
-        let x = beginning(&report.x, room);
-        writeln!(out, "  {times:>6}  {objective:<18.18} {stationary:>10} {feasible:>9}  {x}")?;
+        let residuals = cells(&scientific(report.stationarity, 1), &scientific(report.feasibility, 1));
+        let objective = fitting(report.objective, 18);
+        writeln!(out, "  {times:>6}  {objective:<18}{residuals}  {}", beginning(&report.x, room))?;
     }
-    let mut kinds: Vec<(Point, usize)> = Vec::new();
+    let mut kinds: Vec<(String, usize)> = Vec::new();
     for run in others {
-        match kinds.iter_mut().find(|(kind, _)| *kind == run.report.point) {
+        let told = headline::of(&run.report);
+        match kinds.iter_mut().find(|(kind, _)| *kind == told) {
             Some((_, times)) => *times += 1,
-            None => kinds.push((run.report.point, 1)),
+            None => kinds.push((told, 1)),
         }
     }
     for (kind, times) in kinds {
-        writeln!(out, "  {times:>6}  {DIM}ended elsewhere: {kind}{DIM:#}")?;
+        let told = width::wrapped(&format!("ended elsewhere: {kind}"), 10);
+        writeln!(out, "  {times:>6}  {DIM}{told}{DIM:#}")?;
     }
     writeln!(out, "\n  {TITLE}the best one{TITLE:#}")
+}
+
+/// All digits where there is room for them, otherwise ten: what is cut off must not be an exponent.
+fn fitting(value: f64, room: usize) -> String {
+    let all = summary::exact(value);
+    if all.len() <= room { all } else { readable(value) }
 }
 
 /// As many coordinates as there is room for.
@@ -166,7 +182,8 @@ fn beginning(x: &[f64], room: usize) -> String {
     for (i, value) in x.iter().enumerate() {
         let short: f64 = format!("{value:.3e}").parse().unwrap_or(*value);
         let next = format!("{}{}", if i == 0 { "" } else { " " }, readable(short));
-        if text.chars().count() + next.chars().count() + 4 > room && i > 0 {
+        let rest = if i + 1 == x.len() { "" } else { " ..." };
+        if text.chars().count() + next.chars().count() + rest.len() > room && i > 0 {
             return text + " ...";
         }
         text += &next;
@@ -194,5 +211,12 @@ mod tests {
     fn only_as_many_coordinates_are_shown_as_there_is_room_for() {
         assert_eq!(beginning(&[1.0, 2.5], 20), "1 2.5");
         assert_eq!(beginning(&[1.23456, 2.5, 3.0], 12), "1.235 ...");
+        assert_eq!(beginning(&[1.23456, 2.5, 3.0], 13), "1.235 2.5 3");
+    }
+
+    #[test]
+    fn no_exponent_is_cut_off() {
+        assert_eq!(fitting(17.01401728914939, 18), "17.01401728914939");
+        assert_eq!(fitting(-1.2345678901234567e-15, 18), "-1.234568e-15");
     }
 }

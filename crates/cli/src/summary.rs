@@ -101,7 +101,7 @@ impl Summary<'_> {
     fn residuals(&self, out: &mut dyn Write) -> io::Result<()> {
         let (report, tolerance) = (self.report, &self.report.settings.tolerance);
         if let Some(judged) = &report.verdict {
-            return verdict::print(out, judged, tolerance);
+            return verdict::print_with_names(out, judged, tolerance, |row| self.meta.row_name(row));
         }
         let mut residuals = vec![
             ("stationarity", report.stationarity, tolerance.stationarity),

@@ -83,8 +83,18 @@ pub fn with_error(judged: Averaged) -> String {
     }
 }
 
-/// A line for each residual, and a sentence on what they mean.
+/// A line for each residual, and a sentence on what they mean; constraints are told by their numbers.
 pub fn print(out: &mut dyn Write, verdict: &Verdict, tolerance: &Tolerance) -> io::Result<()> {
+    print_with_names(out, verdict, tolerance, |row| format!("number {}", row + 1))
+}
+
+/// The same with names of constraints.
+pub fn print_with_names(
+    out: &mut dyn Write,
+    verdict: &Verdict,
+    tolerance: &Tolerance,
+    row_name: impl Fn(usize) -> String,
+) -> io::Result<()> {
     for judged in residuals(verdict, tolerance) {
         let (word, style) = match judged.standing() {
             Standing::Within => ("within", GOOD),
@@ -96,11 +106,11 @@ pub fn print(out: &mut dyn Write, verdict: &Verdict, tolerance: &Tolerance) -> i
         let bound = format!("{value}, at most {upper}");
         writeln!(out, "  {name:<LABEL$} {bound:<28}{style}{word} {}{style:#}", short(tolerance))?;
     }
-    writeln!(out, "\n  {}", width::wrapped(&sentence(verdict, tolerance), 2))
+    writeln!(out, "\n  {}", width::wrapped(&sentence(verdict, tolerance, row_name), 2))
 }
 
 /// What the verdict means.
-pub fn sentence(verdict: &Verdict, tolerance: &Tolerance) -> String {
+fn sentence(verdict: &Verdict, tolerance: &Tolerance, row_name: impl Fn(usize) -> String) -> String {
     let samples = count_of(verdict.samples, "fresh sample");
     let confidence = format!("{}%", short_percent(verdict.confidence));
     let (hidden, above) = (standing(verdict, tolerance, Standing::Hidden), standing(verdict, tolerance, Standing::Above));
@@ -115,6 +125,13 @@ pub fn sentence(verdict: &Verdict, tolerance: &Tolerance) -> String {
         ),
     };
     let judged = format!("Judged on {samples}, with {confidence} confidence in each bound{assumed}:");
+    if let (true, Some(row)) = (verdict.few_events, verdict.silent_row) {
+        return format!(
+            "{judged} but constraint {} did not vary among them: it has no noise, or it waits for an event that is too rare for these \
+             samples. More samples (sampling.judge.samples) tell; who knows that it has no noise declares it (exact_rows of an oracle).",
+            row_name(row)
+        );
+    }
     if verdict.few_events {
         return format!(
             "{judged} but an average of constraints rests on too few events to be relied on. A sample may not contain what happens \
@@ -175,7 +192,9 @@ mod tests {
         };
         let start =
             "Judged on 2000 fresh samples, with 95% confidence in each bound (if batches of samples are nearly Gaussian): ";
-        let told = |verdict: &Verdict| sentence(verdict, &tolerance).strip_prefix(start).unwrap_or_default().to_string();
+        let told = |verdict: &Verdict| {
+            sentence(verdict, &tolerance, |row| format!("r{row}")).strip_prefix(start).unwrap_or_default().to_string()
+        };
         assert_eq!(told(&verdict), "all three residuals are within their tolerances.");
         verdict.rarest = Some(1.5e-3);
         let rarer = "nearly Gaussian and no event of a constraint rarer than 1 in 667 samples matters):";
@@ -183,6 +202,9 @@ mod tests {
         verdict.rarest = None;
         verdict.few_events = true;
         assert!(told(&verdict).starts_with("but an average of constraints rests on too few events"), "{}", told(&verdict));
+        verdict.silent_row = Some(3);
+        let silent = told(&verdict);
+        assert!(silent.starts_with("but constraint r3 did not vary among them") && silent.contains("exact_rows"), "{silent}");
         verdict.few_events = false;
         verdict.feasibility = bounded(9e-3, 2e-2);
         let hidden = "noise hides whether feasibility is within the tolerance.";

@@ -14,6 +14,14 @@ pub enum Decimal {
 }
 
 impl Decimal {
+    /// The other way.
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Decimal::Point => Decimal::Comma,
+            Decimal::Comma => Decimal::Point,
+        }
+    }
+
     /// A finite number, with or without separators between its thousands.
     pub(crate) fn number(self, field: &str) -> Option<f64> {
         let plain = self == Decimal::Point || !field.contains(['.', ',']);

@@ -104,7 +104,16 @@ impl Scan {
     pub fn doubt(&self, name: &str) -> Option<(u64, String)> {
         let (place, text) = self.first_text.as_ref().filter(|_| self.wish == Wish::None)?;
         let known = self.numbers + self.texts;
-        if self.texts * ODD_ONE_IN <= known {
+        let few_texts = self.texts * ODD_ONE_IN <= known;
+        if self.decimal.other().number(text).is_some() {
+            let outcome = if few_texts { "such cells are taken as missing" } else { "every value is a category" };
+            let message = match self.decimal {
+                Decimal::Point => format!("{text:?} is a number with a decimal comma: {outcome} without --decimal-comma"),
+                Decimal::Comma => format!("{text:?} is a number with a decimal point: {outcome} with --decimal-comma"),
+            };
+            return Some((*place, message));
+        }
+        if few_texts {
             let others = match self.texts - 1 {
                 0 => "this cell is".to_string(),
                 1 => "this and one more cell are".to_string(),

@@ -236,6 +236,22 @@ fn one_bad_cell_does_not_turn_numbers_into_categories() {
 }
 
 #[test]
+fn numbers_in_the_other_notation_are_noticed() {
+    let (names, remarks) = columns("a;y\n1,5;0\n2,5;1\n", &Reading::default()).unwrap();
+    assert_eq!(names, ["a=1,5", "a=2,5", "(intercept)"]);
+    let noticed =
+        "t.csv:2: column \"a\": \"1,5\" is a number with a decimal comma: every value is a category without --decimal-comma";
+    assert_eq!(remarks, [noticed]);
+    let comma = Reading { decimal: Decimal::Comma, ..Reading::default() };
+    assert_eq!(columns("a;y\n1,5;0\n2,5;1\n", &comma).unwrap(), (vec!["a".to_string(), "(intercept)".to_string()], vec![]));
+    let (_, remarks) = columns("a;y\n1.5;0\n2.5;1\n", &comma).unwrap();
+    assert!(remarks.len() == 1 && remarks[0].contains("is a number with a decimal point"), "{remarks:?}");
+    // What is given as a category is one.
+    let category = Reading { categorical: vec!["a".into()], ..Reading::default() };
+    assert!(columns("a;y\n1,5;0\n2,5;1\n", &category).unwrap().1.is_empty());
+}
+
+#[test]
 fn numbers_and_texts_in_one_column_are_categories_unless_told() {
     let text = "code,y\n1,0\nA2,1\n3,0\nB4,1\n";
     let (names, remarks) = columns(text, &Reading::default()).unwrap();

@@ -93,7 +93,7 @@ class Tangor(SolverBase):  # type: ignore[misc]
             else:
                 answer = self._answered(results, config, written, stem)
         results.extra_info.solver_message = answer.message
-        iterations = re.search(r"^(\d+) iterations", answer.message, re.MULTILINE)
+        iterations = re.search(r"^(\d+) iterations?,", answer.message, re.MULTILINE)
         results.extra_info.iteration_count = int(iterations.group(1)) if iterations else 0
         results.solution_loader = AnswerLoader(answer, written, model)
         finish(results, config, written)

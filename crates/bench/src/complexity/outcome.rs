@@ -169,7 +169,7 @@ impl Outcome {
 
     /// For a report.
     pub fn section(&self) -> Section {
-        let seeds = self.measurements.iter().map(|measurement| measurement.seed + 1).max().unwrap_or(0);
+        let seeds = count_of(self.measurements.iter().map(|measurement| measurement.seed + 1).max().unwrap_or(0), "seed");
         Section {
             title: "Complexity".into(),
             paragraphs: vec![
@@ -182,7 +182,7 @@ impl Outcome {
                     "The paper's rules: identity metric, given Lipschitz constants, fixed theta = 1/2, tau = {}, its batch sizes and its \
                      momentum with the accuracy eps. Two things differ. Its batch sizes divide eps by a constant that would multiply \
                      each count by a factor; and its gamma falls with eps, which adds the logarithms that its orders leave out: here \
-                     gamma = 0.05 throughout. Medians over {seeds} seed(s). A sample that is evaluated at two points counts \
+                     gamma = 0.05 throughout. Medians over {seeds}. A sample that is evaluated at two points counts \
                      twice. These runs end at their eps and not at a limit.",
                     self.tau
                 ),
@@ -257,7 +257,7 @@ mod tests {
         // Exponents -2 -2 -2; -4 -2 -2; -3 -2 -2; -4 -4 -6; -3 -3 -5: three, two, three, none and one are exceeded.
         assert_eq!(outcome.verdict(), "9 of 15 slopes are worse than the paper's exponents by more than a standard error.");
         let section = outcome.section();
-        assert!(section.paragraphs.contains(&outcome.verdict()) && section.paragraphs[1].contains("Medians over 3 seed(s)"));
+        assert!(section.paragraphs.contains(&outcome.verdict()) && section.paragraphs[1].contains("Medians over 3 seeds."));
         let text = outcome.table().text(None);
         assert!(text.contains("-4.00") && text.contains(" no ") && text.contains(" yes "), "{text}");
         let files = outcome.files().expect("text");

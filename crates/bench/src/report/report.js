@@ -94,11 +94,12 @@ for (const box of document.querySelectorAll(".table")) {
   }
 }
 
-const markWideFigures = () => {
+const markWhatMovesSideways = () => {
   for (const figure of document.querySelectorAll("figure")) figure.classList.toggle("wide", figure.scrollWidth > figure.clientWidth);
+  for (const box of document.querySelectorAll(".scroll")) box.parentElement.classList.toggle("wide", box.scrollWidth > box.clientWidth);
 };
-window.addEventListener("resize", markWideFigures);
-markWideFigures();
+window.addEventListener("resize", markWhatMovesSideways);
+markWhatMovesSideways();
 
 const curves = [["stationarity", "#0072b2", ""], ["feasibility", "#d98c00", "7 4"], ["complementarity", "#009e73", "2 3"]];
 

@@ -112,7 +112,7 @@ impl Laboratory<'_> {
                 .into(),
         ];
         report.origin.push(format!(
-            "tangor {}, default settings unless stated, and the paper's rules as they are written (`preset=paper`) beside them; at most {} for each run; {} at the same time.",
+            "tangor {}, default settings unless stated, and the paper's rules as they are written (the preset paper) beside them; at most {} for each run; {} at the same time.",
             env!("CARGO_PKG_VERSION"),
             count_of(self.max_iterations, "iteration"),
             count_of(self.campaign.jobs, "run")

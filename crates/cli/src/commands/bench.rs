@@ -4,12 +4,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use tangor_bench::compare::{Comparison, Measure, of_records, read};
+use tangor_bench::compare::{Comparison, of_records, read};
 use tangor_bench::{Campaign, Contender, Ending, Journal, Member, Plan, Program, Record, members, only};
 use tangor_open::{Finder, Source};
 use tangor_problem::count_of;
 use tangor_solver::{Point, Settings};
 
+use super::compare::Compare;
 use super::complexity::Complexity;
 use super::growth::Growing;
 use super::learning::Learning;
@@ -18,7 +19,7 @@ use crate::error::Error;
 use crate::idle::Idle;
 use crate::sampling_source::EstimatorArgument;
 use crate::screen::Color;
-use crate::{duration, exit, files, interrupt, width};
+use crate::{duration, exit, interrupt, width};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -301,64 +302,4 @@ fn summarise(out: &mut dyn Write, records: &[Record]) -> Result<(), Error> {
     let seconds: f64 = records.iter().map(|record| record.seconds).sum();
     writeln!(out, "{}, {} of solver time", count_of(records.len(), "run"), duration::readable(seconds))?;
     Ok(())
-}
-
-/// Compare result tables
-///
-/// Takes rows of `tangor bench run` (CSV or JSON lines), the paper's tables (columns problem, stationarity, feasibility and perhaps
-/// complementarity) and lists of statuses (columns problem and status), and compares them on the problems that all of them have.
-#[derive(Debug, Args)]
-struct Compare {
-    /// Two tables or more; each may hold several solvers
-    #[arg(required = true)]
-    tables: Vec<PathBuf>,
-
-    /// Up to which residual a problem counts as solved
-    #[arg(long, value_name = "EPS", default_value_t = 1e-6)]
-    tolerance: f64,
-
-    /// Write profiles as SVG and the side by side table as CSV into this folder
-    #[arg(long, value_name = "FOLDER")]
-    out: Option<PathBuf>,
-
-    /// Print one line for each problem
-    #[arg(long)]
-    table: bool,
-
-    /// When to use colours
-    #[arg(long, value_enum, default_value_t)]
-    color: Color,
-}
-
-impl Compare {
-    fn run(self) -> Result<u8, Error> {
-        let comparison = Comparison::of_files(&self.tables, self.tolerance)?;
-        let mut out = self.color.screen();
-        write!(out, "{}", width::fitted(&comparison.summary()))?;
-        if self.table {
-            write!(out, "\n{}", width::fitted(&comparison.side_by_side()))?;
-        }
-        if let Some(folder) = &self.out {
-            std::fs::create_dir_all(folder).map_err(|cause| Error::Unwritable { path: folder.clone(), cause })?;
-            for (name, text) in files(&comparison) {
-                let path = folder.join(name);
-                files::write(&path, text.as_bytes())?;
-                writeln!(out, "wrote {}", path.display())?;
-            }
-        }
-        Ok(exit::SOLVED)
-    }
-}
-
-fn files(comparison: &Comparison) -> Vec<(String, String)> {
-    let mut files = vec![("side-by-side.csv".to_string(), comparison.side_by_side_csv())];
-    for measure in Measure::ALL {
-        if let Some(figure) = comparison.performance_profile(measure) {
-            files.push((format!("profile-{}.svg", measure.name()), figure.draw()));
-        }
-    }
-    if let Some(figure) = comparison.data_profile() {
-        files.push(("data-profile.svg".to_string(), figure.draw()));
-    }
-    files
 }

@@ -2,6 +2,7 @@
 
 mod bench;
 mod check;
+mod compare;
 mod completions;
 mod complexity;
 mod eval;

@@ -52,6 +52,53 @@ fn a_tolerance_below_rounding_is_no_matter_of_derivatives_or_starts() {
     assert_eq!(code(&run(&["solve", "HS71", "--quiet", "--tolerance", attainable])), 0, "{attainable}");
 }
 
+/// minimise (p - 1e7)^4 + (m - 3)^4
+const UNITS: &str = "\
+NAME          UNITS
+VARIABLES
+    PASCALS
+    METRES
+GROUPS
+ N  P         PASCALS   1.0
+ N  M         METRES    1.0
+CONSTANTS
+    RHS       P         1.0E7
+    RHS       M         3.0
+BOUNDS
+ FR BND       'DEFAULT'
+START POINT
+    ST        PASCALS   9.0E6
+    ST        METRES    1.0
+GROUP TYPE
+ GV L4        T
+GROUP USES
+ T  P         L4
+ T  M         L4
+ENDATA
+GROUPS        UNITS
+INDIVIDUALS
+ T  L4
+ F                      T**4
+ G                      4.0*T**3
+ H                      12.0*T**2
+ENDATA
+";
+
+#[test]
+fn variables_in_unlike_units_are_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("UNITS.SIF");
+    std::fs::write(&path, UNITS).expect("a file");
+    let file = path.to_str().expect("a name");
+    let text = told(&["solve", file, "--quiet", "--max-iterations", "1"]);
+    assert!(text.contains("Variables differ much in size (PASCALS is ") && text.contains(", METRES is "), "{text}");
+    assert!(text.contains("another scaling (--set scaling=none), may help"), "{text}");
+    let text = told(&["solve", file, "--quiet", "--max-iterations", "1", "--set", "scaling=none"]);
+    assert!(text.contains("another scaling (--set scaling=full), may help"), "{text}");
+    let alike = told(&["solve", "HS71", "--quiet", "--max-iterations", "1"]);
+    assert!(!alike.contains("differ much"), "{alike}");
+}
+
 #[test]
 fn a_headline_claims_no_more_than_the_residuals() {
     let text = told(&["solve", "HS13", "--quiet", "--max-iterations", "40"]);
@@ -87,4 +134,9 @@ fn an_oracle_that_answers_nonsense_is_suspected() {
     // A tolerance that no run meets, so that none ends well by chance.
     let text = told(&["solve", "--oracle", &command, "--quiet", "--max-iterations", "300", "--tolerance", "1e-300"]);
     assert!(text.contains("The functions gave other values when they were asked again") && !text.contains("scaling"), "{text}");
+
+    let random = gradient.replace("return [x[3]", "return [random.gauss(0.0, 1e-3) + x[3]");
+    let Some(command) = with_line(folder.path(), gradient, &random) else { return };
+    let text = told(&["solve", "--oracle", &command, "--quiet", "--max-iterations", "300", "--tolerance", "1e-300"]);
+    assert!(text.contains("The functions gave other values when they were asked again"), "{text}");
 }

@@ -33,6 +33,8 @@ fn what_commands_print_fits_a_narrow_screen() {
         "solve HS71",
         "solve HS13 --max-iterations 50",
         "solve HS71 --starts 3",
+        "solve CIRCLELINE --starts 2",
+        "solve HS71 --starts 2 --noise 1e-2 --max-iterations 200",
         "solve CIRCLELINE",
         "solve HS71 --noise 1 --tolerance 1e-6",
         "solve HS71 --tolerance 1e-16",

@@ -64,6 +64,28 @@ fn a_narrow_screen_gets_a_narrow_table() {
 }
 
 #[test]
+fn starts_under_noise_are_told_as_single_runs_are() {
+    let told =
+        stdout(&run(&["solve", "HS71", "--starts", "2", "--noise", "1e-2", "--max-iterations", "200", "--color", "never"]));
+    let table = told.split("the best one").next().unwrap_or_default();
+    assert!(table.contains("ended elsewhere: noise hides whether") && !table.contains("neither"), "{table}");
+}
+
+#[test]
+fn a_narrow_screen_shows_points_rather_than_their_residuals() {
+    let told = |columns: &str| {
+        let arguments = ["solve", "HS71", "--starts", "5", "--seed", "0", "--color", "never"];
+        stdout(&crate::tangor(&arguments).env("COLUMNS", columns).output().unwrap())
+    };
+    let (narrow, wide) = (told("60"), told("80"));
+    for (table, has_residuals) in [(&narrow, false), (&wide, true)] {
+        assert_eq!(table.contains("stationary  feasible  x"), has_residuals, "{table}");
+        // All four variables of the best point.
+        assert!(table.contains("  1 4.743 3.821 1.379\n"), "{table}");
+    }
+}
+
+#[test]
 fn the_build_is_described() {
     let told = stdout(&run(&["--version", "--verbose"]));
     for part in ["tangor ", "\ncommit: ", "\nfeatures: ", "\ntarget: ", "\ncompiler: rustc "] {

@@ -7,6 +7,9 @@ use crate::form::quantity::Quantity;
 use crate::solver::Solver;
 use crate::{Event, Stop, Unusual};
 
+/// Derivatives that differ by no more than this, relative to the largest entry, are the same but for rounding.
+const SAME: f64 = 1e-12;
+
 impl<S: SampledProblem> Solver<S> {
     /// False: the run was about to claim what is not so when it is computed in the user's own scale.
     pub(crate) fn confirms(&mut self) -> bool {
@@ -29,6 +32,11 @@ impl<S: SampledProblem> Solver<S> {
         self.beginning.keep(&self.outcome.best);
         let (counts, samples) = (self.oracle.counts(), self.oracle.samples());
         self.outcome.confirmed = self.evaluate_best();
+        let reached = self.outcome.best.values.is_some_and(|best| self.settings.tolerance.is_kkt(&best.residuals));
+        // A run that has met its tolerances needs no reason why it has not.
+        if self.outcome.confirmed == Some(true) && !reached {
+            self.outcome.confirmed = self.repeats_derivatives();
+        }
         self.oracle.problem.set_counts(counts, samples);
     }
 
@@ -71,6 +79,23 @@ impl<S: SampledProblem> Solver<S> {
             residuals.infeasible = found.infeasible_stationarity;
         }
         Some(same)
+    }
+
+    /// Whether gradient and Jacobian, which the run does not keep, are the same when they are asked for twice at the best point; none where they
+    /// failed the second time. Sums over threads may differ by rounding.
+    fn repeats_derivatives(&mut self) -> Option<bool> {
+        let (best, oracle) = (&self.outcome.best, &mut self.oracle);
+        let meta = oracle.problem.meta().clone();
+        let derivatives = [Quantity::Gradient, Quantity::Jacobian].into_iter().filter(|quantity| quantity.is_needed(&meta));
+        let mut repeats = true;
+        for quantity in derivatives {
+            let first = oracle.estimates.of(quantity).values_mut();
+            let mut again = vec![0.0; first.len()];
+            quantity.evaluate(&mut oracle.problem, &best.x, &[], &mut again).ok()?;
+            let largest = first.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+            repeats &= first.iter().zip(&again).all(|(a, b)| (a - b).abs() <= SAME * largest);
+        }
+        Some(repeats)
     }
 
     /// The gradient of the objective at the point that is reported, where it was evaluated there at the end of an exact run.

@@ -1,0 +1,60 @@
+"""What a result tells besides the point: numbers for SciPy's users, sentences for people."""
+
+import numpy as np
+import pytest
+from scipy.optimize import LinearConstraint, NonlinearConstraint
+
+import tangor
+
+
+def contradiction(x):
+    return [x[0], x[0] - 1.0]
+
+
+@pytest.mark.parametrize(
+    "given, stop, point",
+    [
+        (dict(fun=lambda x: x @ x), "tolerance", "eps_kkt"),
+        (dict(fun=lambda x: x @ x, constraints={"type": "eq", "fun": contradiction}), "tolerance", "eps_infeasible_stationary"),
+        (dict(fun=lambda x: x[0]), "unbounded", "unbounded"),
+        (dict(fun=lambda x: np.exp(x[0]) - 5 * x[0], options={"maxiter": 1}), "iterations", "feasible"),
+    ],
+)
+def test_status_is_zero_only_for_success(given, stop, point):
+    result = tangor.minimize(x0=[1.0], **given)
+    assert (result.stop, result.point) == (stop, point)
+    assert result.success == (result.status == 0) == (point == "eps_kkt")
+
+
+def test_every_stop_has_a_number_of_its_own():
+    from tangor._result import STATUS
+
+    assert len(set(STATUS.values())) == len(STATUS) and 0 not in STATUS.values()
+
+
+def test_linear_constraints_are_known_to_be_linear():
+    linear = LinearConstraint([[1.0, 0.0], [1.0, 1.0]], -np.inf, [1.0, 2.0])
+    curved = NonlinearConstraint(lambda x: x @ x, -np.inf, 100.0)
+    given = dict(fun=lambda x: (x - 3) @ (x - 3), x0=[0.0, 0.0], constraints=[linear, curved])
+    result = tangor.minimize(**given)
+    assert result.problem_object._data["linear_rows"] == [True, True, False]
+    # A row of one variable becomes a bound before the run, and gets its multiplier back.
+    again = tangor.minimize(**given, presolve=True)
+    for one in (result, again):
+        np.testing.assert_allclose(one.x, [1.0, 1.0], atol=1e-5)
+        np.testing.assert_allclose(np.concatenate(one.v), [0.0, 4.0, 0.0], atol=1e-4)
+
+
+def test_a_noisy_run_tells_no_objective_that_it_does_not_know():
+    def evaluate(x, draws):
+        return x - np.mean(draws % 3), None, None
+
+    result = tangor.minimize_sampled(evaluate, [0.0], members=300, samples=20_000)
+    assert np.isnan(result.fun)
+    for told in (str(result), result._repr_html_()):
+        assert "unknown" in told and "nan" not in told and "samples" in told and "of the objective" not in told
+
+
+def test_one_is_not_many():
+    told = str(tangor.minimize(lambda x: x @ x, [1.0], jac=lambda x: 2 * x, options={"maxiter": 1}))
+    assert "  1 iteration, " in told
