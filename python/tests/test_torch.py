@@ -277,7 +277,7 @@ def test_single_precision_and_bfloat16_forward_passes():
     model = network(dtype=torch.float32)
     optimizer = Tangor(model.parameters(), constraints=2, lower=-0.05, upper=0.05)
     generator = torch.Generator().manual_seed(0)
-    for _ in range(200):
+    for _ in range(400):
         batch = data(generator, size=256, dtype=torch.float32)
 
         def closure():

@@ -198,7 +198,8 @@ mod tests {
         assert_eq!(told(&verdict), "all three residuals are within their tolerances.");
         verdict.rarest = Some(1.5e-3);
         let rarer = "nearly Gaussian and no event of a constraint rarer than 1 in 667 samples matters):";
-        assert!(sentence(&verdict, &tolerance).contains(rarer), "{}", sentence(&verdict, &tolerance));
+        let whole = sentence(&verdict, &tolerance, |row| format!("row {row}"));
+        assert!(whole.contains(rarer), "{whole}");
         verdict.rarest = None;
         verdict.few_events = true;
         assert!(told(&verdict).starts_with("but an average of constraints rests on too few events"), "{}", told(&verdict));

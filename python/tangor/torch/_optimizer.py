@@ -402,9 +402,13 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         noise = gradient.noise_of_difference(moved) + weights * jacobian.noise_of_difference(moved)
         # The merit test judges what the step does, and for that the curvature along it counts.
         before = self._progress.eta * direction.own_square
-        ratio = max(bend, 0.0) / before if before > 0.0 else math.inf
+        # Derivatives in short numbers differ by their rounding however near two points are: that is no curvature.
+        sizes = np.sqrt(np.maximum(np.diag(direction.plain), 0.0))
+        rounding = self._evaluator.eps * (sizes[0] + np.abs(direction.multipliers) @ sizes[1:]) * direction.length
+        ratio = max(bend - rounding, 0.0) / before if before > 0.0 else math.inf
         # How the constraints of the batch curve along the step, `|dJ s|`: twice what their linearisation misses.
-        self._progress.follow(float(np.linalg.norm(bends[1:])) / (moved * direction.length), ratio)
+        curved = np.maximum(np.abs(bends[1:]) - self._evaluator.eps * sizes[1:] * direction.length, 0.0)
+        self._progress.follow(float(np.linalg.norm(curved)) / (moved * direction.length), ratio)
         if self._memory.most:
             inverse = self._metric.inverse(self._flat.zeros())
             self._memory.learn(direction.s, self._progress.eta, left.lagrangian, inverse, noise)
