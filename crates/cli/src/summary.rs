@@ -25,6 +25,8 @@ pub struct Summary<'a> {
     pub longest_list: usize,
     /// What `--show` asks for.
     pub shown: &'a Shown,
+    /// How arguments that an advice names are spelt here.
+    pub spelt: fn(String) -> String,
 }
 
 impl Summary<'_> {
@@ -61,7 +63,7 @@ impl Summary<'_> {
             let message = failure.message.strip_prefix(&known).unwrap_or(&failure.message);
             writeln!(out, "  {BAD}The {} failed{place}{BAD:#}: {message}", failure.function)?;
         }
-        let advice = advice::of(self.report).join(" ");
+        let advice = (self.spelt)(advice::of(self.report).join(" "));
         if !advice.is_empty() {
             writeln!(out, "  {}", width::wrapped(&advice, 2))?;
         }

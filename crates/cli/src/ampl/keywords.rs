@@ -159,6 +159,26 @@ fn pairs(words: Vec<String>) -> Result<Vec<(String, String)>, Error> {
     Ok(pairs)
 }
 
+/// An advice with the arguments of the command line spelt as keywords. A start is what the model says.
+pub fn spelt(advice: String) -> String {
+    let (mut told, mut is_time) = (String::new(), false);
+    for word in advice.split_inclusive(' ') {
+        // A keyword's seconds have no unit: `10s.` becomes `10.`
+        if is_time {
+            told.push_str(&word.replacen('s', "", 1))
+        } else {
+            told.push_str(word)
+        }
+        is_time = word == "--time-limit ";
+    }
+    told.replace("--time-limit ", "timelimit=")
+        .replace("--max-iterations ", "maxit=")
+        .replace("--tolerance ", "tol=")
+        .replace("--set ", "")
+        .replace(" with --at POINT.json", " (by another initial guess in the model)")
+        .replace("(--at POINT.json)", "(another initial guess in the model)")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,5 +200,15 @@ mod tests {
         assert_eq!(message("maxit=many"), "\"many\" is not a value for maxit; `tangor -=` shows all keywords");
         assert_eq!(message("maxit"), "\"maxit\" is not an option with its value; write for example maxit=100");
         assert_eq!(message("timelimit=-1"), "\"-1\" is not a value for timelimit; `tangor -=` shows all keywords");
+    }
+
+    #[test]
+    fn advice_names_keywords() {
+        let told = |advice: &str| spelt(advice.to_string());
+        assert_eq!(told("More iterations may be enough: --max-iterations 30."), "More iterations may be enough: maxit=30.");
+        assert_eq!(told("More time may be enough: --time-limit 10s."), "More time may be enough: timelimit=10.");
+        assert_eq!(told("Ask for no less than --tolerance 1e-5."), "Ask for no less than tol=1e-5.");
+        assert_eq!(told("another scaling (--set scaling=none) may help"), "another scaling (scaling=none) may help");
+        assert!(told("Another start (--at POINT.json) may lead").contains("another initial guess in the model"));
     }
 }

@@ -146,7 +146,7 @@ fn run(file: &Path, keywords: &Keywords) -> Result<(Header, Solution), Error> {
             if keywords.detail() != Detail::Quiet {
                 let shown = Shown::default();
                 let report = plain::report(&report);
-                Summary { meta: &meta, report: &report, known: None, longest_list: 10, shown: &shown }
+                Summary { meta: &meta, report: &report, known: None, longest_list: 10, shown: &shown, spelt: keywords::spelt }
                     .print(&mut watch.listener)?;
             }
             answer::solution(VERSION, &report, &meta, &info)

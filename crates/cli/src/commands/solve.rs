@@ -145,7 +145,8 @@ impl Solve {
             let longest_list = if self.verbose { 100 } else { 10 };
             let known = entry.map(|entry| entry.known);
             let report = plain::report(&report);
-            Summary { meta: &meta, report: &report, known, longest_list, shown: &shown }.print(&mut watch.listener)?;
+            Summary { meta: &meta, report: &report, known, longest_list, shown: &shown, spelt: |advice| advice }
+                .print(&mut watch.listener)?;
             self.record.name_files(&mut watch.listener, &report, &format!("tangor solve {}", self.problem))?;
         }
         watch.listener.flush()?;
@@ -178,7 +179,8 @@ impl Solve {
             self.title(&mut out, &meta, source, &warnings)?;
             starts::print(&mut out, &meta, &runs)?;
             let known = first.entry.map(|entry| entry.known);
-            Summary { meta: &meta, report: &report, known, longest_list: 10, shown: &shown }.print(&mut out)?;
+            Summary { meta: &meta, report: &report, known, longest_list: 10, shown: &shown, spelt: |advice| advice }
+                .print(&mut out)?;
         }
         out.flush()?;
         Ok(exit::of(&best.report))

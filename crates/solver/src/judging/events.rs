@@ -1,9 +1,16 @@
 //! How many events an average rests on. A bound from the spread of batches holds where many of them contribute to it; where a rare event
 //! makes the average, a sample may contain one, or none at all, and its spread says nothing.
 
-/// Averages that fewer effective batches have made than this are not relied on: two events of the same weight among 20 batches make 2.5, three
-/// make 4.1. Of rows with Gaussian noise one in 2,000 has fewer by chance, so that a hundred of them can be judged.
-const FEWEST: f64 = 2.6;
+/// Averages that hardly more effective batches have made than two events of the same weight would are not relied on; of 20 batches these make
+/// 2.5, and three make 4.1. Of rows with Gaussian noise one in 2,000 has fewer by chance, so that a hundred of them can be judged.
+const HARDLY_MORE: f64 = 1.05;
+
+/// The effective batches of two events of the same weight, each in a batch of its own: `k (1 - p) / ((1 - p)^3 + p^3)` for `k = 2` of all,
+/// a share `p`.
+fn of_two_events(batches: f64) -> f64 {
+    let share = 2.0 / batches;
+    2.0 * (1.0 - share) / ((1.0 - share).powi(3) + share.powi(3))
+}
 
 /// Deviations smaller than this, relative to the mean, are rounding.
 const CONSTANT: f64 = 1e-13;
@@ -103,7 +110,7 @@ impl Events {
             match is_constant {
                 true if !enough => lacking.silent = lacking.silent.or(Some(row)),
                 true => {}
-                false => lacking.events |= self.effective(row) < FEWEST,
+                false => lacking.events |= self.effective(row) < HARDLY_MORE * of_two_events(self.count),
             }
         }
         lacking.events |= lacking.silent.is_some();
@@ -182,10 +189,19 @@ mod tests {
     }
 
     #[test]
-    fn two_events_among_twenty_batches_are_too_few_and_three_are_not() {
-        let with = |count: usize| (0..20).map(|k| if k < count { 1.0 } else { 0.0 }).collect::<Vec<f64>>();
-        let few = |count: usize| effective(&with(count)) < FEWEST;
-        assert_eq!([0, 1, 2, 3, 10].map(few), [true, true, true, false, false]);
+    fn two_events_are_too_few_and_three_are_not() {
+        // 1.8 / (0.729 + 0.001) and 1.6 / (0.512 + 0.008)
+        assert!((of_two_events(20.0) - 1.8 / 0.73).abs() < 1e-12 && (of_two_events(10.0) - 1.6 / 0.52).abs() < 1e-12);
+        for batches in [10, 20, 100] {
+            let with = |count: usize| (0..batches).map(|k| if k < count { 1.0 } else { 0.0 }).collect::<Vec<f64>>();
+            let few = |count: usize| is_few(&with(count));
+            assert!((effective(&with(2)) - of_two_events(batches as f64)).abs() < 1e-12);
+            assert_eq!([0, 1, 2, 3, 5].map(few), [true, true, true, false, false], "{batches} batches");
+        }
+    }
+
+    fn is_few(values: &[f64]) -> bool {
+        effective(values) < HARDLY_MORE * of_two_events(values.len() as f64)
     }
 
     #[test]
@@ -195,7 +211,7 @@ mod tests {
             let mut stream = Stream::new(Draw(row), 1);
             (0..20).map(|_| stream.normal()).collect::<Vec<f64>>()
         };
-        let few = (0..ROWS).filter(|&row| effective(&batches(row)) < FEWEST).count();
+        let few = (0..ROWS).filter(|&row| is_few(&batches(row))).count();
         assert!((1..20).contains(&few), "{few} of {ROWS}");
     }
 }
