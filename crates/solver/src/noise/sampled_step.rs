@@ -9,10 +9,14 @@ use crate::kernel::vector::norm;
 use crate::noise::common_samples::CommonSamples;
 use crate::noise::estimator::Learning;
 use crate::solver::Solver;
-use crate::{EndedBy, Error, Event, Settings, Stop, Unusual};
+use crate::{EndedBy, Error, Event, Limits, Settings, Stop, Unusual};
 
 /// Attempts at a step that descends; after that it is as short as matters.
 const MOST_ATTEMPTS: u32 = 12;
+
+/// The share of all samples in which steps become shorter, and how short they become.
+const COOLING: f64 = 0.1;
+const COLDEST: f64 = 0.05;
 
 /// Attempts at a step to where the functions have values. After so many it is shorter than any number can show.
 const MOST_UNDEFINED: u32 = 60;
@@ -156,7 +160,8 @@ impl<S: SampledProblem> Solver<S> {
         let tested = self.settings.sampling.merit_test && !self.state.progress.lipschitz.are_given();
         if tested {
             let length = norm(&self.steps.tangent.s[..self.state.current.n()]);
-            eta = eta.min(longest / length.max(f64::MIN_POSITIVE));
+            eta =
+                eta.min(longest / length.max(f64::MIN_POSITIVE)) * cooling(left(&self.settings.limits, self.oracle.samples()));
         }
         let (mut attempt, mut undefined) = (0, 0);
         loop {
@@ -209,5 +214,38 @@ impl<S: SampledProblem> Solver<S> {
             noisy.average.add(&self.trial.user.x, self.settings.sampling.average);
         }
         Ok(eta)
+    }
+}
+
+/// How much is left of the samples that there may be, of one function or of all.
+fn left(limits: &Limits, used: Samples) -> f64 {
+    let all = [
+        (limits.samples, used.total()),
+        (limits.gradient_samples, used.gradient),
+        (limits.constraint_samples, used.constraints),
+        (limits.jacobian_samples, used.jacobian),
+    ];
+    let left = |(limit, used): (Option<u64>, u64)| limit.map_or(1.0, |limit| 1.0 - used as f64 / limit.max(1) as f64);
+    all.into_iter().map(left).fold(1.0, f64::min)
+}
+
+/// How much of a step is taken when so much is left: where no samples are left to average the noise of long steps out, they become short.
+fn cooling(left: f64) -> f64 {
+    (left / COOLING).clamp(COLDEST, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_cool_down_with_the_last_samples_of_any_limit() {
+        let used = Samples { gradient: 50, constraints: 95, jacobian: 0 };
+        assert_eq!(left(&Limits::default(), used), 1.0, "without limits nothing ends");
+        let limits = Limits { samples: Some(290), constraint_samples: Some(100), ..Limits::default() };
+        // Half of all, a twentieth of the constraints'.
+        assert!((left(&limits, used) - 0.05).abs() < 1e-15);
+        let close = |left: f64, expected: f64| (cooling(left) - expected).abs() < 1e-12;
+        assert!(close(1.0, 1.0) && close(0.1, 1.0) && close(0.05, 0.5) && close(0.001, COLDEST) && close(-0.2, COLDEST));
     }
 }
