@@ -37,9 +37,8 @@ impl<S: SampledProblem> Solver<S> {
         self.beginning.keep(&self.outcome.best);
         let verdict = match self.judge_until_events_tell(sizes, last, unusual) {
             Ok(Some(verdict)) => verdict,
-            // The step that comes next ends the run; a function that was broken off for that did not fail.
+            // The step that comes next ends the run.
             Ok(None) => return None,
-            Err(_) if self.clock.is_over() => return None,
             Err(trouble) => {
                 return Some(self.fail(trouble));
             }
