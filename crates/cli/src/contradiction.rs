@@ -1,8 +1,10 @@
 //! Where the numbers of a result contradict each other, or what was found again.
 
-use tangor_solver::{Averaged, Report, Verdict};
+use tangor_problem::{Meta, count_of};
+use tangor_solver::{Averaged, Point, Report, Verdict, rarest_told};
 
 use crate::number::scientific;
+use crate::{plain, verdict};
 
 /// How far a number in a result may be from the one computed again, relative to its size: rounding, not more.
 pub const ROUNDING: f64 = 1e-9;
@@ -17,12 +19,53 @@ pub fn differs(name: &str, claimed: f64, value: f64) -> String {
     format!("the result says that its {name} is {}, but it is {}", scientific(claimed, 6), scientific(value, 6))
 }
 
+/// Where what a result says contradicts what follows from its other fields. Its message is told by this program; that of another version may
+/// have other words.
+pub fn inconsistencies(report: &Report, meta: &Meta, is_noisy: bool) -> Vec<String> {
+    let mut found = Vec::new();
+    let sentence = report.sentence(meta, is_noisy);
+    if report.tangor == env!("CARGO_PKG_VERSION") && report.message != sentence {
+        found.push(format!("its message is not what its other fields say: {}", plain::name(sentence.trim_end_matches('.'))));
+    }
+    if report.point == Point::EpsKkt && !report.worst_rows.is_empty() {
+        found.push("it says that its point is a KKT point, and lists violated constraints".to_string());
+    }
+    let Some(verdict) = report.verdict.filter(|_| is_noisy) else { return found };
+    let judge = &report.settings.sampling.judge;
+    if report.point == Point::EpsKkt && !verdict.holds(&report.settings.tolerance) {
+        found.push("its verdict does not say that its point is a KKT point".to_string());
+    }
+    let again = verdict.summed_up(judge.rarest);
+    if (verdict.certified, verdict.noise) != (again.certified, again.noise) {
+        found.push("what its verdict certifies does not follow from its bounds".to_string());
+    }
+    if verdict.confidence != judge.confidence {
+        let [claimed, set] = [verdict.confidence, judge.confidence].map(verdict::short_percent);
+        found.push(format!("its verdict claims a confidence of {claimed}%, but its settings ask for {set}%"));
+    }
+    if verdict.samples > report.samples.total() || verdict.iteration > report.iterations {
+        found.push("its verdict has more samples or iterations than the whole run".to_string());
+    }
+    // No look has more than half of the risk for what is missing.
+    let told = rarest_told(0.5 * (1.0 - judge.confidence), usize::try_from(verdict.samples).unwrap_or(usize::MAX));
+    if verdict.rarest.is_some_and(|rarest| rarest < told * (1.0 - ROUNDING)) {
+        found.push(format!(
+            "its verdict claims that no event rarer than 1 in {:.0} samples is missing, but its {} tell of none rarer than 1 in {:.0}",
+            1.0 / verdict.rarest.unwrap_or(1.0),
+            count_of(verdict.samples, "sample"),
+            1.0 / told
+        ));
+    }
+    found
+}
+
 /// Where the numbers of a noisy result contradict each other, or the fresh samples.
 pub fn contradictions(report: &Report, claimed: &Verdict, fresh: &Verdict) -> Vec<String> {
     let residuals = [
         ("stationarity", report.stationarity, claimed.stationarity, fresh.stationarity),
         ("feasibility", report.feasibility, claimed.feasibility, fresh.feasibility),
         ("complementarity", report.complementarity, claimed.complementarity, fresh.complementarity),
+        ("slope of the violation", report.infeasible_stationarity, claimed.infeasible, fresh.infeasible),
     ];
     let mut found = Vec::new();
     for (name, residual, claimed, fresh) in residuals {

@@ -20,6 +20,7 @@ pub fn of(report: &Report) -> String {
         (Point::Feasible | Point::Nothing, None) => {
             let above: Vec<&str> = advice::above(report).into_iter().map(|(name, ..)| name).collect();
             match report.feasibility.is_nan() && report.stationarity.is_nan() {
+                true if !report.was_evaluated() => "there was no time to evaluate the functions at any point".to_string(),
                 true => "no point was found where all functions have values".to_string(),
                 false if report.samples.total() > 0 => "the point was not judged on fresh samples".to_string(),
                 false => missed(report.point, &above),

@@ -26,6 +26,14 @@ pub fn flag() -> Result<Arc<AtomicBool>, Error> {
     Ok(flag)
 }
 
+/// Where files have a limit of size (`ulimit -f`), the system ends who writes beyond it, unless a signal is caught: then writing fails like
+/// that of any other file which cannot be written. Caught rather than ignored, so that programs that are started are as usual.
+pub fn survive_large_files() {
+    #[cfg(unix)]
+    // Without it only such a limit is deadly.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+}
+
 /// How much later than the solver a program that evaluates functions is out of time: when it is, the solver must be, too.
 const LATER: Duration = Duration::from_millis(30);
 

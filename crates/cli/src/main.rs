@@ -4,6 +4,7 @@
 mod activity;
 mod advice;
 mod ampl;
+mod answer;
 mod commands;
 mod contradiction;
 mod draw_source;
@@ -50,6 +51,7 @@ use commands::Arguments;
 use error::Error;
 
 fn main() -> ExitCode {
+    interrupt::survive_large_files();
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     if let Some(call) = ampl::Call::recognise(&words) {
         return conclude(call.run());

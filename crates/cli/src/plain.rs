@@ -6,7 +6,7 @@ use serde::Serialize;
 use tangor_problem::Meta;
 use tangor_solver::Report;
 
-/// A name on one line: control characters and those that turn the direction of writing are shown as `\u{1b}`.
+/// A name on one line: control characters and those that turn the direction of writing or cannot be seen are shown as `\u{1b}`.
 pub fn name(text: &str) -> Cow<'_, str> {
     replaced(text, |letter| steers(letter) || matches!(letter, '\n' | '\t'))
 }
@@ -41,8 +41,10 @@ fn escaped(text: String) -> String {
 }
 
 fn steers(letter: char) -> bool {
-    let turns = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
-    turns || (letter.is_control() && !matches!(letter, '\n' | '\t'))
+    let turns = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    // Two names must not look the same.
+    let hides = matches!(letter, '\u{ad}' | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{feff}');
+    turns || hides || (letter.is_control() && !matches!(letter, '\n' | '\t'))
 }
 
 fn replaced(text: &str, bad: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -90,7 +92,7 @@ mod tests {
     fn what_steers_a_terminal_is_shown() {
         assert_eq!(name("x[0] = äß漢"), "x[0] = äß漢");
         assert_eq!(name("a\x1b[2Jb\r\n\u{7f}\u{9b}"), "a\\u{1b}[2Jb\\r\\n\\u{7f}\\u{9b}");
-        assert_eq!(name("c\u{202e}b"), "c\\u{202e}b");
+        assert_eq!(name("c\u{202e}b\u{200b}"), "c\\u{202e}b\\u{200b}");
         assert_eq!(lines("one\n  two\x07"), "one\n  two\\u{7}");
     }
 

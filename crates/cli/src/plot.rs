@@ -35,8 +35,8 @@ impl Plot {
     }
 
     /// Draws the picture.
-    pub fn finish(self, report: &Report) -> Result<(), Error> {
-        files::write(&self.path, figure(&self.rows.points(), report).draw().as_bytes())
+    pub fn finish(self, report: &Report) -> Result<(), (PathBuf, Error)> {
+        files::write(&self.path, figure(&self.rows.points(), report).draw().as_bytes()).map_err(|error| (self.path, error))
     }
 }
 

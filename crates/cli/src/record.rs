@@ -11,7 +11,6 @@ use tangor_solver::{Checkpoint, EndedBy, Report, Settings, Solver};
 
 use crate::error::Error;
 use crate::plot::Plot;
-use crate::screen::Listener;
 use crate::settings_source::SettingsArguments;
 use crate::style::DIM;
 use crate::trace::Trace;
@@ -92,7 +91,7 @@ impl RecordArguments {
             watch.trace.iter_mut().for_each(Trace::flush);
             match self.save(solver, note) {
                 Ok(()) => warned = false,
-                Err(error) if ended => watch.regret(error),
+                Err(error) if ended => watch.regret(self.checkpoint.clone().unwrap_or_default(), error),
                 Err(error) if !std::mem::replace(&mut warned, true) => self.warn(&error),
                 Err(_) => {}
             }
@@ -116,14 +115,17 @@ impl RecordArguments {
         self.checkpoint.iter().for_each(|path| files::warn(path, error));
     }
 
-    /// Says where the files are, and how a run that did not reach its goal goes on: by this command.
-    pub fn name_files(&self, out: &mut Listener, report: &Report, command: &str) -> Result<(), Error> {
-        for (what, path) in [("trace", &self.trace), ("plot", &self.plot), ("state", &self.checkpoint)] {
+    /// Says where the files are that were written, and how a run that did not reach its goal goes on: by this command.
+    pub fn name_files(&self, watch: &mut Watch, report: &Report, command: &str) -> Result<(), Error> {
+        let [trace, plot, state] =
+            [&self.trace, &self.plot, &self.checkpoint].map(|path| path.as_deref().filter(|path| watch.has_written(path)));
+        let out = &mut watch.listener;
+        for (what, path) in [("trace", trace), ("plot", plot), ("state", state)] {
             if let Some(path) = path {
                 writeln!(out, "  {DIM}{what} in {}{DIM:#}", path.display())?;
             }
         }
-        if let (Some(path), exit::LIMIT | exit::STOPPED) = (&self.checkpoint, exit::of(report)) {
+        if let (Some(path), exit::LIMIT | exit::STOPPED) = (state, exit::of(report)) {
             // The state has its limits with it: a run that reached one would end at once.
             let limit = advice::larger_limit(report).map(|(_, argument)| format!(" {argument}")).unwrap_or_default();
             writeln!(out, "  to go on: {command} --resume {}{limit}", path.display())?;

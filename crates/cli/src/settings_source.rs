@@ -117,8 +117,14 @@ fn in_plain_words(message: &str) -> String {
     let Some((before, (value, expected))) = parts else { return message.to_string() };
     let value = ["string ", "integer ", "floating point ", "boolean "].iter().find_map(|kind| value.strip_prefix(kind));
     let expected = kinds.iter().find(|(name, _)| expected == *name).map_or(expected, |(_, words)| words);
+    let value = value.map(|value| value.trim_matches(['"', '`']));
     match value {
-        Some(value) => format!("{before}`{}` is not {expected}", value.trim_matches(['"', '`'])),
+        Some(digits)
+            if expected == "a whole number" && !digits.is_empty() && digits.bytes().all(|one| one.is_ascii_digit()) =>
+        {
+            format!("{before}`{digits}` is too large")
+        }
+        Some(value) => format!("{before}`{value}` is not {expected}"),
         None => format!("{before}{expected} is expected"),
     }
 }
@@ -161,6 +167,10 @@ mod plain_words {
             ("merit.rho0=abc: invalid type: string \"abc\", expected f64", "merit.rho0=abc: `abc` is not a number"),
             ("merit.falls=3: invalid type: integer `3`, expected a boolean", "merit.falls=3: `3` is not true or false"),
             ("x=1.5: invalid type: floating point `1.5`, expected u64", "x=1.5: `1.5` is not a whole number"),
+            (
+                "x=18446744073709551615: invalid type: string \"18446744073709551615\", expected usize",
+                "x=18446744073709551615: `18446744073709551615` is too large",
+            ),
             ("x=-1: invalid value: integer `-1`, expected u64", "x=-1: `-1` is not a whole number"),
             ("x=[]: invalid type: sequence, expected f64", "x=[]: a number is expected"),
             ("x=2: must be between 0 and 1", "x=2: must be between 0 and 1"),

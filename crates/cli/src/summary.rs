@@ -34,6 +34,9 @@ impl Summary<'_> {
     pub fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         self.verdict(out)?;
         self.objective(out)?;
+        if !self.report.was_evaluated() {
+            return self.effort(out);
+        }
         self.residuals(out)?;
         solution::print(out, self.meta, self.report, self.shown, self.longest_list)?;
         self.violated(out)?;

@@ -134,10 +134,10 @@ impl Trace {
     }
 
     /// Writes the rest, and gives the reason if not all lines could be written.
-    pub fn finish(mut self) -> Option<Error> {
+    pub fn finish(mut self) -> Option<(PathBuf, Error)> {
         self.flush();
         let path = self.path;
-        self.failure.map(|cause| Error::Unwritable { path, cause })
+        self.failure.map(|cause| (path.clone(), Error::Unwritable { path, cause }))
     }
 
     /// Takes away what does not belong to whole lines.

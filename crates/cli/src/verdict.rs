@@ -155,6 +155,9 @@ fn certified(verdict: &Verdict) -> String {
             scientific(tolerance, 1),
             scientific(verdict.noise, 1)
         ),
+        None if verdict.noise > 0.0 => {
+            format!(" The noise of so many samples alone makes up {}.", scientific(verdict.noise, 1))
+        }
         _ => String::new(),
     }
 }
@@ -214,6 +217,8 @@ mod tests {
         let certified = "It is certified to 2.0e-02; the noise of so many samples alone makes up 1.1e-02.";
         assert_eq!(told(&verdict), format!("{hidden} {certified}"));
         verdict.certified = None;
+        assert_eq!(told(&verdict), format!("{hidden} The noise of so many samples alone makes up 1.1e-02."));
+        verdict.noise = 0.0;
         // The average is above, but the residual itself need not be.
         verdict.stationarity = bounded(3e-2, 2e-1);
         assert_eq!(told(&verdict), "noise hides whether stationarity and feasibility are within the tolerance.");

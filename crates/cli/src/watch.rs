@@ -1,5 +1,6 @@
 use std::io::Write;
 use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 
 use tangor_problem::SampledProblem;
 use tangor_solver::{Observer, Report, Row, Solver, TrueResiduals};
@@ -30,7 +31,7 @@ pub struct Watch {
     /// Why the screen failed.
     failure: Option<Error>,
     /// The files that could not be written, or not all of it.
-    unwritten: Vec<Error>,
+    unwritten: Vec<(PathBuf, Error)>,
 }
 
 impl Watch {
@@ -68,22 +69,27 @@ impl Watch {
         if let Some(progress) = &mut self.progress {
             progress.finish();
         }
-        let unwritten =
-            [self.trace.take().and_then(Trace::finish), self.plot.take().and_then(|plot| plot.finish(report).err())];
-        self.unwritten.extend(unwritten.into_iter().flatten());
+        let trace = self.trace.take().and_then(Trace::finish);
+        let plot = self.plot.take().and_then(|plot| plot.finish(report).err());
+        self.unwritten.extend(trace.into_iter().chain(plot));
         let truth = if self.table.is_unfinished() { solver.true_residuals() } else { None };
         self.table.finish(&mut self.listener, truth)?;
         self.failure.take().map_or(Ok(()), Err)
     }
 
     /// Keeps a file in mind that could not be written.
-    pub fn regret(&mut self, unwritten: Error) {
-        self.unwritten.push(unwritten);
+    pub fn regret(&mut self, path: PathBuf, cause: Error) {
+        self.unwritten.push((path, cause));
+    }
+
+    /// Whether a file was written whole, as far as is known.
+    pub fn has_written(&self, path: &Path) -> bool {
+        self.unwritten.iter().all(|(unwritten, _)| unwritten != path)
     }
 
     /// Names the files that could not be written, when the result has been told. The exit code of the command is then another one.
     pub fn exit_code(&self, code: u8) -> u8 {
-        for error in &self.unwritten {
+        for (_, error) in &self.unwritten {
             // Without a standard error the exit code has to do.
             let _ = writeln!(anstream::stderr(), "{BAD}error:{BAD:#} {error}; the result above is whole");
         }

@@ -1,5 +1,7 @@
 use std::ops::Range;
 
+use crate::Encoding;
+
 /// A matrix of features: a few dense columns, then sparse ones, then a one for the intercept. Kept once, row after row.
 ///
 /// Entries are `f32`, which halves memory and is far finer than what data are measured with; sums are `f64`.
@@ -94,6 +96,12 @@ impl Features {
     /// The number of dense columns.
     pub fn dense_columns(&self) -> usize {
         self.width
+    }
+
+    /// Bytes that so many encoded rows of a table take: a sparse entry for each text.
+    pub(crate) fn bytes_of(encoding: &Encoding, rows: usize) -> u128 {
+        let (dense, sparse) = (encoding.dense(), encoding.texts());
+        rows as u128 * (dense * size_of::<f32>() + sparse * size_of::<Entry>() + size_of::<usize>()) as u128
     }
 
     /// Bytes that the matrix occupies.

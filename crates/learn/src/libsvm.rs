@@ -16,19 +16,22 @@ impl Reading {
             return Err(source.unusable(&message));
         }
         let own = self.own(if self.shared.is_some() { Rows::open(source)?.count()? } else { usize::MAX });
-        let mut rows = Rows::open(source)?;
+        let (memory, mut rows) = (self.memory(), Rows::open(source)?);
         let mut features = Features::new(0, 0);
         let (mut values, mut largest) = (Vec::new(), 0);
         while let Some(label) = rows.advance()? {
             largest = largest.max(rows.entries.last().map_or(0, |entry| entry.column + 1));
             features.push_own(values.len(), &own, &[], rows.entries.iter().copied());
             values.push(label);
+            let what = || format!("what was read up to row {} of {}", values.len(), source.path().display());
+            // While it grows, twice as much is taken.
+            memory.check(2 * features.bytes() as u128, what)?;
         }
         // A fit keeps some sixteen vectors of the length of its weights, whatever the number of features that occur.
         let what = || {
             format!("a model with a weight for each of {largest} features, the largest index in {}", source.path().display())
         };
-        self.memory().check(16 * 8 * u128::from(largest), what)?;
+        memory.check(16 * 8 * u128::from(largest), what)?;
         let labels = labels(source, &values, self.positive.as_deref())?;
         features.set_columns(largest as usize);
         features.shrink();

@@ -12,6 +12,9 @@ use crate::strangers::Strangers;
 use crate::table::{Encoder, Table};
 use crate::{Column, DataSet, Encoding, Error, Features, Format, Grouping, Kind, Labels, Source};
 
+/// Bytes of a row besides its features: label, groups, weight.
+const OTHER_BYTES: u128 = 16;
+
 /// How a file is read.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
@@ -76,6 +79,8 @@ impl Reading {
     fn table(&self, source: &Source) -> Result<DataSet, Error> {
         let Found { encoding, labels, groupings, remarks, rows } = self.learn(source)?;
         let own = self.own(rows);
+        let what = || format!("the {rows} rows of {}", source.path().display());
+        self.memory().check(Features::bytes_of(&encoding, own.len()) + OTHER_BYTES * rows as u128, what)?;
         let roles = Roles { labels: &labels, groupings, weight: self.weight.as_deref(), decimal: self.decimal, own };
         let data = read_encoded(source, self.format, &encoding, roles)?;
         // Missing values of groups are strangers to the groups of their own file.
@@ -83,11 +88,11 @@ impl Reading {
         Ok(DataSet { remarks, shared: self.shared.clone(), ..data })
     }
 
-    /// Which of so many rows are kept here.
     pub(crate) fn memory(&self) -> MemoryLimit {
         self.memory.unwrap_or_else(MemoryLimit::of_this_machine)
     }
 
+    /// Which of so many rows are kept here.
     pub(crate) fn own(&self, rows: usize) -> Range<usize> {
         self.shared.as_ref().map_or(0..rows, |shared| own_members(&**shared, rows))
     }

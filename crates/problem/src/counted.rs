@@ -3,6 +3,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::{Deserialize, Serialize};
 
+use crate::portions::{EndWanted, Portions, add};
 use crate::{
     Access, Accesses, Draw, Evaluation, Failure, Function, FunctionFailure, Meta, Outputs, Pattern, Problem, SampledProblem,
     SecondOrder, Wanted,
@@ -56,10 +57,17 @@ impl Samples {
     pub fn total(&self) -> u64 {
         self.gradient + self.constraints + self.jacobian
     }
+
+    /// In the order gradient, constraints, Jacobian.
+    fn add(&mut self, [gradient, constraints, jacobian]: [u64; 3]) {
+        self.gradient += gradient;
+        self.constraints += constraints;
+        self.jacobian += jacobian;
+    }
 }
 
 /// A problem whose evaluations are counted, and whose panics are turned into failures: a user's function never takes the run
-/// down.
+/// down. Averages over many draws can be taken in portions, between which an evaluation can be broken off.
 ///
 /// ```
 /// use tangor_problem::{ClosureProblem, Counted, Meta, Problem};
@@ -71,17 +79,40 @@ impl Samples {
 /// assert_eq!(line.counts().objective, 2);
 /// # Ok::<(), tangor_problem::Failure>(())
 /// ```
+///
+/// ```
+/// use tangor_problem::{ClosureProblem, Counted, Draw, Meta, Noise, Noisy, SampledProblem};
+///
+/// let line = ClosureProblem::builder(Meta::new("line", vec![0.0])).objective(|x| x[0]).gradient(|_, g| g[0] = 1.0).build()?;
+/// let mut line = Counted::in_portions(Noisy::new(line, Noise::level(1e-2))?);
+/// line.break_off_when(Some(std::sync::Arc::new(|| true)));
+/// let (few, many): (Vec<Draw>, Vec<Draw>) = ((0..10).map(Draw).collect(), (0..1_000_000).map(Draw).collect());
+/// assert!(line.gradient(&[3.0], &few, &mut [0.0]).is_ok());
+/// assert!(line.gradient(&[3.0], &many, &mut [0.0]).is_err());
+/// # Ok::<(), tangor_problem::Failure>(())
+/// ```
 #[derive(Debug)]
 pub struct Counted<P> {
     problem: P,
     counts: Counts,
     samples: Samples,
+    portions: Portions,
 }
 
 impl<P> Counted<P> {
     /// Starts counting from zero.
     pub fn new(problem: P) -> Self {
-        Counted { problem, counts: Counts::default(), samples: Samples::default() }
+        Counted { problem, counts: Counts::default(), samples: Samples::default(), portions: Portions::whole() }
+    }
+
+    /// Breaks a batch off after a portion when the end is wanted then: the evaluation fails. None: every batch is evaluated to its end.
+    pub fn break_off_when(&mut self, end_wanted: Option<EndWanted>) {
+        self.portions.end_wanted = end_wanted;
+    }
+
+    /// Whether somebody wants the end, as far as is known: for those who prepare a batch.
+    pub fn is_end_wanted(&self) -> bool {
+        self.portions.is_end_wanted()
     }
 
     /// The samples so far; only those of a [`SampledProblem`] are counted.
@@ -144,6 +175,41 @@ impl<P: Problem> Problem for Counted<P> {
 }
 
 impl<S: SampledProblem> Counted<S> {
+    /// Starts counting from zero, and takes averages over as many draws at once as the problem's size suggests.
+    pub fn in_portions(problem: S) -> Self {
+        let portions = Portions::of(problem.meta());
+        Counted { portions, ..Counted::new(problem) }
+    }
+
+    /// The average of one function, the k-th of gradient, constraints and Jacobian.
+    fn average(
+        &mut self,
+        draws: &[Draw],
+        k: usize,
+        out: &mut [f64],
+        evaluate: impl Fn(&mut S, &[Draw], &mut [f64]) -> Evaluation,
+    ) -> Evaluation {
+        let (access, lengths) = (accesses(&self.problem)[k], lengths(&self.problem));
+        let Counted { problem, samples, portions, .. } = self;
+        let mut count = |draws: &[Draw]| samples.add([0, 1, 2].map(|one| if one == k { drawn(access, draws) } else { 0 }));
+        if !(access.is_sampled() && portions.are_several(draws)) {
+            count(draws);
+            return guarded(|| evaluate(problem, draws, out));
+        }
+        out.fill(0.0);
+        portions.each(
+            lengths,
+            draws,
+            |failure| failure,
+            |draws, share, _, parts| {
+                count(draws);
+                guarded(|| evaluate(problem, draws, &mut parts[k]))?;
+                add(share, &parts[k], out);
+                Ok(())
+            },
+        )
+    }
+
     /// Where the lower triangle of the Hessian of the Lagrangian has its entries; none when the problem has no second derivatives.
     pub fn hessian_pattern(&mut self) -> Option<Pattern> {
         self.problem.second_order().map(|problem| problem.hessian_pattern().clone())
@@ -169,32 +235,86 @@ impl<S: SampledProblem> SampledProblem for Counted<S> {
     }
     fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
         self.counts.gradient += 1;
-        self.samples.gradient += drawn(self.problem.accesses().gradient, draws);
-        guarded(|| self.problem.gradient(x, draws, g))
+        self.average(draws, 0, g, |problem, draws, out| problem.gradient(x, draws, out))
     }
     fn constraints(&mut self, x: &[f64], draws: &[Draw], c: &mut [f64]) -> Evaluation {
         self.counts.constraints += 1;
-        self.samples.constraints += drawn(self.problem.accesses().constraints, draws);
-        guarded(|| self.problem.constraints(x, draws, c))
+        self.average(draws, 1, c, |problem, draws, out| problem.constraints(x, draws, out))
     }
     fn jacobian(&mut self, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Evaluation {
         self.counts.jacobian += 1;
-        self.samples.jacobian += drawn(self.problem.accesses().jacobian, draws);
-        guarded(|| self.problem.jacobian(x, draws, values))
+        self.average(draws, 2, values, |problem, draws, out| problem.jacobian(x, draws, out))
     }
-    /// Counts as one evaluation of each function that is wanted.
+    /// Counts as one evaluation of each function that is wanted. What is exact is evaluated with the first portion alone: an average would
+    /// round it.
     fn evaluate(&mut self, x: &[f64], draws: &[Draw], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
-        let (wanted, accesses) = (wanted.of(self.problem.meta()), self.problem.accesses());
-        self.counts.add(wanted);
-        let samples = |wanted: bool, access| if wanted { drawn(access, draws) } else { 0 };
-        self.samples.gradient += samples(wanted.gradient, accesses.gradient);
-        self.samples.constraints += samples(wanted.constraints, accesses.constraints);
-        self.samples.jacobian += samples(wanted.jacobian, accesses.jacobian);
-        together(wanted, || self.problem.evaluate(x, draws, wanted, out))
+        let (wanted, accesses, lengths) = (wanted.of(self.problem.meta()), accesses(&self.problem), lengths(&self.problem));
+        let Counted { problem, counts, samples, portions } = self;
+        counts.add(wanted);
+        let is_sampled = accesses.map(|access| access.is_sampled());
+        let of_each = |wanted: Wanted, draws: &[Draw]| {
+            let functions = [wanted.gradient, wanted.constraints, wanted.jacobian];
+            [0, 1, 2].map(|k| if functions[k] { drawn(accesses[k], draws) } else { 0 })
+        };
+        let sampled = Wanted {
+            objective: wanted.objective,
+            gradient: wanted.gradient && is_sampled[0],
+            constraints: wanted.constraints && is_sampled[1],
+            jacobian: wanted.jacobian && is_sampled[2],
+        };
+        if !portions.are_several(draws) || sampled == Wanted::NOTHING {
+            samples.add(of_each(wanted, draws));
+            return together(wanted, || problem.evaluate(x, draws, wanted, out));
+        }
+        let mut objective = wanted.objective.then_some(0.0);
+        let broken_off = FunctionFailure::of(sampled.first().unwrap_or(Function::Objective));
+        portions.each(lengths, draws, broken_off, |draws, share, is_first, [g, c, j]| {
+            let asked = if is_first { wanted } else { sampled };
+            samples.add(of_each(asked, draws));
+            let mut part = Outputs::new(g, c, j);
+            together(asked, || problem.evaluate(x, draws, asked, &mut part))?;
+            objective = objective.zip(part.objective).map(|(sum, value)| sum + share * value);
+            let parts = [
+                (wanted.gradient, is_sampled[0], &mut *out.gradient, &*part.gradient),
+                (wanted.constraints, is_sampled[1], &mut *out.constraints, &*part.constraints),
+                (wanted.jacobian, is_sampled[2], &mut *out.jacobian, &*part.jacobian),
+            ];
+            for (_, is_sampled, out, part) in parts.into_iter().filter(|(wanted, ..)| *wanted) {
+                match is_sampled {
+                    true => {
+                        if is_first {
+                            out.fill(0.0);
+                        }
+                        add(share, part, out);
+                    }
+                    false if is_first => out.copy_from_slice(part),
+                    false => {}
+                }
+            }
+            Ok(())
+        })?;
+        out.objective = objective;
+        Ok(())
     }
     fn objective(&mut self, x: &[f64], draws: &[Draw]) -> Option<Evaluation<f64>> {
         self.counts.objective += 1;
-        guarded(|| self.problem.objective(x, draws).transpose()).transpose()
+        let lengths = lengths(&self.problem);
+        let Counted { problem, portions, .. } = self;
+        if !portions.are_several(draws) {
+            return guarded(|| problem.objective(x, draws).transpose()).transpose();
+        }
+        let mut average = Some(0.0);
+        let done = portions.each(
+            lengths,
+            draws,
+            |failure| failure,
+            |draws, share, _, _| {
+                let value = guarded(|| problem.objective(x, draws).transpose())?;
+                average = average.zip(value).map(|(sum, value)| sum + share * value);
+                Ok(())
+            },
+        );
+        done.map(|()| average).transpose()
     }
     fn exact(&mut self) -> Option<&mut dyn Problem> {
         self.problem.exact()
@@ -212,6 +332,18 @@ fn together(wanted: Wanted, evaluate: impl FnOnce() -> Result<(), FunctionFailur
         let failure = Failure::broken(format!("{}{several}", panic_message(&*panic)));
         Err(FunctionFailure { function: wanted.first().unwrap_or(Function::Objective), failure })
     })
+}
+
+/// How gradient, constraints and Jacobian are had.
+fn accesses(problem: &impl SampledProblem) -> [Access; 3] {
+    let Accesses { gradient, constraints, jacobian } = problem.accesses();
+    [gradient, constraints, jacobian]
+}
+
+/// How many numbers these are.
+fn lengths(problem: &impl SampledProblem) -> [usize; 3] {
+    let meta = problem.meta();
+    [meta.n(), meta.m(), meta.jacobian_len()]
 }
 
 fn drawn(access: Access, draws: &[Draw]) -> u64 {

@@ -69,7 +69,7 @@ pub use noisy::{Distribution, Noise, NoiseError, NoiseForm, Noisy};
 #[cfg(feature = "autodiff")]
 pub use number::Number;
 pub use pattern::Pattern;
-pub use portions::{EndWanted, Portions};
+pub use portions::EndWanted;
 pub use problem::{Problem, SecondOrder};
 pub use quantile::{two_sided, two_sided_student};
 pub use reduction::{Collective, Members, Reduction, Threads, gather, own_members};

@@ -3,9 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{
-    Accesses, Draw, Evaluation, Failure, Function, FunctionFailure, Meta, Outputs, Problem, SampledProblem, SecondOrder, Wanted,
-};
+use crate::{Draw, Failure, Meta};
 
 /// Numbers that a portion computes, all samples together, and the fewest and most samples of one: a fraction of a second of usual work.
 /// They follow from the problem's sizes alone, so that an average has the same bits on every machine.
@@ -16,194 +14,66 @@ const MOST: usize = 1 << 16;
 /// Whether somebody wants the end of the run.
 pub type EndWanted = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// A problem whose averages over many draws are taken in portions, between which an evaluation can be broken off.
-///
-/// ```
-/// use tangor_problem::{ClosureProblem, Draw, Meta, Noise, Noisy, Portions, SampledProblem};
-///
-/// let line = ClosureProblem::builder(Meta::new("line", vec![0.0])).objective(|x| x[0]).gradient(|_, g| g[0] = 1.0).build()?;
-/// let mut line = Portions::new(Noisy::new(line, Noise::level(1e-2))?);
-/// line.break_off_when(std::sync::Arc::new(|| true));
-/// let (few, many): (Vec<Draw>, Vec<Draw>) = ((0..10).map(Draw).collect(), (0..1_000_000).map(Draw).collect());
-/// assert!(line.gradient(&[3.0], &few, &mut [0.0]).is_ok());
-/// assert!(line.gradient(&[3.0], &many, &mut [0.0]).is_err());
-/// # Ok::<(), tangor_problem::Failure>(())
-/// ```
-pub struct Portions<S> {
-    problem: S,
+/// Cuts batches, and holds what a part of one gives.
+pub(crate) struct Portions {
     /// Most draws of a portion.
     most: usize,
-    end_wanted: Option<EndWanted>,
+    /// Asked between two portions.
+    pub end_wanted: Option<EndWanted>,
     /// Gradient, constraints and Jacobian of a portion; of no length before the first batch that needs one.
-    portion: [Vec<f64>; 3],
+    parts: [Vec<f64>; 3],
 }
 
-impl<S: fmt::Debug> fmt::Debug for Portions<S> {
+impl fmt::Debug for Portions {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Portions").field("problem", &self.problem).field("most", &self.most).finish_non_exhaustive()
+        out.debug_struct("Portions").field("most", &self.most).finish_non_exhaustive()
     }
 }
 
-impl<S: SampledProblem> Portions<S> {
-    /// Takes averages over as many draws at once as the problem's size suggests.
-    pub fn new(problem: S) -> Self {
-        let meta = problem.meta();
+impl Portions {
+    /// Every batch is one portion.
+    pub fn whole() -> Self {
+        Portions { most: usize::MAX, end_wanted: None, parts: [const { Vec::new() }; 3] }
+    }
+
+    /// As many draws at once as the problem's size suggests.
+    pub fn of(meta: &Meta) -> Self {
         let numbers = (meta.n() + meta.m()).saturating_add(meta.jacobian_len());
-        let most = (NUMBERS / numbers.max(1)).clamp(FEWEST, MOST);
-        Portions { problem, most, end_wanted: None, portion: [const { Vec::new() }; 3] }
+        Portions { most: (NUMBERS / numbers.max(1)).clamp(FEWEST, MOST), ..Portions::whole() }
     }
 
-    /// Breaks a batch off after a portion when the end is wanted then: the evaluation fails.
-    pub fn break_off_when(&mut self, end_wanted: EndWanted) {
-        self.end_wanted = Some(end_wanted);
-    }
-
-    /// Evaluates every batch to its end again.
-    pub fn never_break_off(&mut self) {
-        self.end_wanted = None;
+    pub fn is_end_wanted(&self) -> bool {
+        self.end_wanted.as_ref().is_some_and(|wanted| wanted())
     }
 
     /// Whether so many draws are more than a portion.
-    fn is_large(&self, draws: &[Draw]) -> bool {
+    pub fn are_several(&self, draws: &[Draw]) -> bool {
         draws.len() > self.most
     }
 
     /// One portion after the other, each with its share of the whole; the first comes with `true`.
-    fn each<E>(
+    pub fn each<E>(
         &mut self,
+        lengths: [usize; 3],
         draws: &[Draw],
         broken_off: impl Fn(Failure) -> E,
-        mut take: impl FnMut(&mut S, &[Draw], f64, bool, &mut [Vec<f64>; 3]) -> Result<(), E>,
+        mut take: impl FnMut(&[Draw], f64, bool, &mut [Vec<f64>; 3]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let meta = self.problem.meta();
-        for (portion, length) in self.portion.iter_mut().zip([meta.n(), meta.m(), meta.jacobian_len()]) {
-            portion.resize(length, 0.0);
+        for (part, length) in self.parts.iter_mut().zip(lengths) {
+            part.resize(length, 0.0);
         }
         for (k, some) in draws.chunks(self.most).enumerate() {
-            if k > 0 && self.end_wanted.as_ref().is_some_and(|wanted| wanted()) {
+            if k > 0 && self.is_end_wanted() {
                 return Err(broken_off(Failure::broken("the run is to end, in the middle of a batch of samples")));
             }
-            take(&mut self.problem, some, some.len() as f64 / draws.len() as f64, k == 0, &mut self.portion)?;
+            take(some, some.len() as f64 / draws.len() as f64, k == 0, &mut self.parts)?;
         }
         Ok(())
-    }
-
-    /// The average of one function.
-    fn average(
-        &mut self,
-        draws: &[Draw],
-        k: usize,
-        out: &mut [f64],
-        evaluate: impl Fn(&mut S, &[Draw], &mut [f64]) -> Evaluation,
-    ) -> Evaluation {
-        let is_sampled = self.is_sampled()[k];
-        if !(is_sampled && self.is_large(draws)) {
-            return evaluate(&mut self.problem, draws, out);
-        }
-        out.fill(0.0);
-        self.each(
-            draws,
-            |failure| failure,
-            |problem, draws, share, _, portion| {
-                evaluate(problem, draws, &mut portion[k])?;
-                add(share, &portion[k], out);
-                Ok(())
-            },
-        )
-    }
-
-    fn is_sampled(&self) -> [bool; 3] {
-        let Accesses { gradient, constraints, jacobian } = self.problem.accesses();
-        [gradient, constraints, jacobian].map(|access| access.is_sampled())
-    }
-}
-
-impl<S: SampledProblem> SampledProblem for Portions<S> {
-    fn meta(&self) -> &Meta {
-        self.problem.meta()
-    }
-    fn accesses(&self) -> Accesses {
-        self.problem.accesses()
-    }
-    fn exact_rows(&self) -> &[bool] {
-        self.problem.exact_rows()
-    }
-    fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
-        self.average(draws, 0, g, |problem, draws, out| problem.gradient(x, draws, out))
-    }
-    fn constraints(&mut self, x: &[f64], draws: &[Draw], c: &mut [f64]) -> Evaluation {
-        self.average(draws, 1, c, |problem, draws, out| problem.constraints(x, draws, out))
-    }
-    fn jacobian(&mut self, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Evaluation {
-        self.average(draws, 2, values, |problem, draws, out| problem.jacobian(x, draws, out))
-    }
-    /// What is exact is evaluated with the first portion alone: an average would round it.
-    fn evaluate(&mut self, x: &[f64], draws: &[Draw], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
-        let [gradient, constraints, jacobian] = self.is_sampled();
-        let wanted = wanted.of(self.problem.meta());
-        let sampled = Wanted {
-            objective: wanted.objective,
-            gradient: wanted.gradient && gradient,
-            constraints: wanted.constraints && constraints,
-            jacobian: wanted.jacobian && jacobian,
-        };
-        if !self.is_large(draws) || sampled == Wanted::NOTHING {
-            return self.problem.evaluate(x, draws, wanted, out);
-        }
-        let first = sampled.first().unwrap_or(Function::Objective);
-        let mut objective = wanted.objective.then_some(0.0);
-        let broken_off = FunctionFailure::of(first);
-        self.each(draws, broken_off, |problem, draws, share, is_first, [g, c, j]| {
-            let mut portion = Outputs::new(g, c, j);
-            problem.evaluate(x, draws, if is_first { wanted } else { sampled }, &mut portion)?;
-            objective = objective.zip(portion.objective).map(|(sum, value)| sum + share * value);
-            let parts = [
-                (wanted.gradient, sampled.gradient, &mut *out.gradient, &*portion.gradient),
-                (wanted.constraints, sampled.constraints, &mut *out.constraints, &*portion.constraints),
-                (wanted.jacobian, sampled.jacobian, &mut *out.jacobian, &*portion.jacobian),
-            ];
-            for (wanted, is_sampled, out, portion) in parts {
-                match (wanted, is_sampled) {
-                    (true, true) if is_first => {
-                        out.fill(0.0);
-                        add(share, portion, out);
-                    }
-                    (true, true) => add(share, portion, out),
-                    (true, false) if is_first => out.copy_from_slice(portion),
-                    _ => {}
-                }
-            }
-            Ok(())
-        })?;
-        out.objective = objective;
-        Ok(())
-    }
-    fn objective(&mut self, x: &[f64], draws: &[Draw]) -> Option<Evaluation<f64>> {
-        if !self.is_large(draws) {
-            return self.problem.objective(x, draws);
-        }
-        let mut average = Some(0.0);
-        let done = self.each(
-            draws,
-            |failure| failure,
-            |problem, draws, share, _, _| {
-                let value = problem.objective(x, draws).transpose()?;
-                average = average.zip(value).map(|(sum, value)| sum + share * value);
-                Ok(())
-            },
-        );
-        done.map(|()| average).transpose()
-    }
-    fn exact(&mut self) -> Option<&mut dyn Problem> {
-        self.problem.exact()
-    }
-    fn second_order(&mut self) -> Option<&mut dyn SecondOrder> {
-        self.problem.second_order()
     }
 }
 
 /// `sum += share * values`
-fn add(share: f64, values: &[f64], sum: &mut [f64]) {
+pub(crate) fn add(share: f64, values: &[f64], sum: &mut [f64]) {
     sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += share * value);
 }
 
@@ -212,7 +82,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::Access;
+    use crate::{Access, Accesses, Counted, Evaluation, Outputs, SampledProblem, Samples, Wanted};
 
     /// Gradient and constraints are the mean of the draws' numbers, the Jacobian is exact: 1/3, which no average keeps.
     struct Numbers {
@@ -251,10 +121,10 @@ mod tests {
         }
     }
 
-    fn numbers() -> (Portions<Numbers>, Arc<AtomicUsize>) {
+    fn numbers() -> (Counted<Numbers>, Arc<AtomicUsize>) {
         let largest = Arc::new(AtomicUsize::new(0));
         let meta = Meta::new("numbers", vec![0.0]).at_most(&[0.0]);
-        (Portions::new(Numbers { meta, largest: Arc::clone(&largest) }), largest)
+        (Counted::in_portions(Numbers { meta, largest: Arc::clone(&largest) }), largest)
     }
 
     #[test]
@@ -277,8 +147,7 @@ mod tests {
 
     #[test]
     fn a_large_problem_has_small_portions() {
-        let meta = |n: usize| Meta::new("wide", vec![0.0; n]).at_most(&[0.0]);
-        let most = |n: usize| Portions::new(Numbers { meta: meta(n), largest: Arc::default() }).most;
+        let most = |n: usize| Portions::of(&Meta::new("wide", vec![0.0; n]).at_most(&[0.0])).most;
         // Of 1,000 variables and one dense row: 2,001 numbers a sample.
         assert_eq!([1, 1000, 1_000_000].map(most), [MOST, NUMBERS / 2001, FEWEST]);
     }
@@ -289,11 +158,14 @@ mod tests {
         let (mut problem, _) = numbers();
         let asked = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&asked);
-        problem.break_off_when(Arc::new(move || count.fetch_add(1, Ordering::Relaxed) == 2));
+        problem.break_off_when(Some(Arc::new(move || count.fetch_add(1, Ordering::Relaxed) == 2)));
         let failure = problem.constraints(&[0.0], &draws, &mut [0.0]).expect_err("broken off");
         assert!(failure.is_broken() && failure.to_string().contains("the run is to end"), "{failure}");
         assert_eq!(asked.load(Ordering::Relaxed), 3);
-        problem.never_break_off();
+        // Three portions were evaluated, and no more are counted.
+        assert_eq!(problem.samples(), Samples { constraints: 3 * MOST as u64, ..Samples::default() });
+        problem.break_off_when(None);
         assert!(problem.constraints(&[0.0], &draws, &mut [0.0]).is_ok());
+        assert_eq!(problem.samples().constraints, 3 * MOST as u64 + 1_000_000);
     }
 }

@@ -24,6 +24,7 @@ mod solver;
 mod steps;
 
 pub use error::Error;
+pub use judging::events::rarest_told;
 pub use judging::judge_point::{Candidate, judge_before, judge_point, judge_point_and_rows};
 pub use judging::verdict::{Averaged, Bounded, Verdict};
 pub use run::checkpoint::Checkpoint;

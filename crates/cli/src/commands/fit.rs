@@ -325,7 +325,7 @@ impl Fit {
             }
         }
         let outcome = Report { point: judged.point, ..report.clone() };
-        self.record.name_files(out, &outcome, "tangor fit")
+        self.record.name_files(watch, &outcome, "tangor fit")
     }
 }
 

@@ -147,7 +147,7 @@ impl Solve {
             let report = plain::report(&report);
             Summary { meta: &meta, report: &report, known, longest_list, shown: &shown, spelt: |advice| advice }
                 .print(&mut watch.listener)?;
-            self.record.name_files(&mut watch.listener, &report, &format!("tangor solve {}", self.problem))?;
+            self.record.name_files(&mut watch, &report, &format!("tangor solve {}", self.problem))?;
         }
         watch.listener.flush()?;
         Ok(watch.exit_code(exit::of(&report)))

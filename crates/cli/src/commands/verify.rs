@@ -1,12 +1,16 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
 use serde::Deserialize;
 use tangor_problem::{MemoryLimit, Meta, Noise, Problem, SampledProblem, count_of};
-use tangor_solver::{Candidate, Point, Report, Sampling, judge_point_and_rows};
+use tangor_process::Patience;
+use tangor_solver::{Candidate, Report, Sampling, judge_point_and_rows};
 
-use crate::contradiction::{ROUNDING, contradictions, differs, near, wrong_objective, wrong_row};
+use crate::answer::Answer;
+use crate::contradiction::{ROUNDING, contradictions, differs, inconsistencies, near, wrong_objective, wrong_row};
 use crate::error::Error;
 use crate::idle::Idle;
 use crate::noise_source::{described, disturbed};
@@ -14,9 +18,8 @@ use crate::number::{scientific, short};
 use crate::problem_source::{Opening, ProblemArguments};
 use crate::screen::{Color, Screen};
 use crate::source::Source;
-use crate::style::{BAD, GOOD, TITLE, UNUSUAL};
-use crate::verdict::Judged;
-use crate::{ampl, exit, plain, recheck, size, verdict};
+use crate::style::{BAD, GOOD, TITLE};
+use crate::{ampl, exit, interrupt, plain, recheck, size, verdict};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,7 +32,8 @@ Examples:
 ///
 /// The problem is opened again. Exact functions are evaluated at the point, functions with noise are judged there on fresh samples,
 /// both with the multipliers of the result. There are three answers: it holds (exit code 0: all three residuals are within the
-/// tolerances of the result, and its numbers are true), it does not hold (2), or the samples cannot tell (3), and then how many could.
+/// tolerances of the result, and nothing that was computed again contradicts its numbers, nor do they contradict each other), it does not
+/// hold (2), or the samples cannot tell (3), and then how many could. What nobody can compute again, as its seconds, is not looked at.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{}", exit::HELP))]
 pub struct Verify {
@@ -45,7 +49,8 @@ pub struct Verify {
     #[arg(long, value_name = "EPS", requires = "answer")]
     tolerance: Option<f64>,
 
-    /// Fresh samples of each function, one in each batch at least; if nothing is said, at least as many as the last judgement took
+    /// Fresh samples of each function, one in each batch at least; if nothing is said, at least as many as the last judgement took, and as
+    /// tell of rare events in constraints
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     samples: Option<u64>,
 
@@ -56,6 +61,10 @@ pub struct Verify {
     /// The confidence of each bound; that of the run if nothing is said
     #[arg(long, value_name = "P")]
     confidence: Option<f64>,
+
+    /// The probability of the rarest event that matters to a constraint; if nothing is said, that of the run, or 0.00015 if that is less
+    #[arg(long, value_name = "P")]
+    rarest: Option<f64>,
 
     /// The seed of the fresh samples, which are others than those of a run with the same seed; that of the run if nothing is said
     #[arg(long, value_name = "N")]
@@ -87,19 +96,25 @@ impl Verify {
             return ampl::verify(&mut self.color.screen(), &self.result, answer, self.tolerance);
         }
         let (report, source) = read(&self.result)?;
-        let mut opened =
-            self.permitted(source.problem)?.open_with(&Opening { memory: self.memory_limit, ..Opening::default() })?;
-        let meta = plain::meta(opened.problem.meta());
+        let ended = interrupt::flag()?;
+        let opening =
+            Opening { memory: self.memory_limit, patience: Patience::interrupted_by(Arc::clone(&ended)), ..Opening::default() };
+        let mut opened = self.permitted(source.problem)?.open_with(&opening)?;
+        let own_meta = opened.problem.meta().clone();
+        let meta = plain::meta(&own_meta);
         fits(&report, &meta).map_err(|message| self.unusable(message))?;
-        let sampling = self.sampling(&report);
+        let exact = source.noise.is_none() && opened.problem.accesses().are_exact();
+        let has_noisy_rows = meta.m() > 0 && (source.noise.is_some() || opened.problem.accesses().constraints.is_sampled());
+        let sampling = self.sampling(&report, has_noisy_rows);
         self.fits_into_memory(&meta, &sampling)?;
         let out = &mut self.color.screen();
+        let inconsistent = inconsistencies(&report, &own_meta, !exact);
         let report = plain::report(&report);
-        let exact = source.noise.is_none() && opened.problem.accesses().are_exact();
         let mut idle = Idle::default();
         let given = [
             ("--samples", self.samples.is_some()),
             ("--confidence", self.confidence.is_some()),
+            ("--rarest", self.rarest.is_some()),
             ("--seed", self.seed.is_some()),
         ];
         idle.add(exact, format!("the functions of {} are exact", meta.name), &given);
@@ -111,9 +126,15 @@ impl Verify {
             )));
         }
         let answer = match exact {
-            true => judge_exactly(out, opened.exact()?, &report)?,
-            false => judge_on_samples(out, opened.problem, source.noise, &report, &sampling)?,
+            true => judge_exactly(out, opened.exact()?, &report),
+            false => judge_on_samples(out, opened.problem, source.noise, &report, &sampling, Arc::clone(&ended)),
         };
+        if answer.is_err() && ended.load(Ordering::Relaxed) {
+            writeln!(out, "Interrupted before anything could be told of {}.", report.problem)?;
+            return Ok(exit::STOPPED);
+        }
+        let mut answer = answer?;
+        answer.wrong.extend(inconsistent);
         answer.tell(out, &report)
     }
 
@@ -131,13 +152,16 @@ impl Verify {
     }
 
     /// How the result is judged. A long run's judgement takes more samples than was set, and says how many of all functions together:
-    /// as many of each are at least as many as it took.
-    fn sampling(&self, report: &Report) -> Sampling {
+    /// as many of each are at least as many as it took. Who wrote the result does not decide which events are too rare to matter.
+    fn sampling(&self, report: &Report, has_noisy_rows: bool) -> Sampling {
         let mut sampling = report.settings.sampling.clone();
+        let judge = &mut sampling.judge;
+        judge.confidence = self.confidence.unwrap_or(judge.confidence);
+        judge.rarest = self.rarest.unwrap_or(judge.rarest.min(Sampling::default().judge.rarest));
         let judged = report.verdict.map_or(0, |verdict| verdict.samples);
-        let samples = self.samples.unwrap_or(judged.max(sampling.judge.samples as u64));
-        sampling.judge.samples = usize::try_from(samples).unwrap_or(usize::MAX);
-        sampling.judge.confidence = self.confidence.unwrap_or(sampling.judge.confidence);
+        let telling = if has_noisy_rows { judge.samples_that_tell() } else { 0 };
+        let samples = self.samples.unwrap_or(judged.max(judge.samples.max(telling) as u64));
+        judge.samples = usize::try_from(samples).unwrap_or(usize::MAX);
         sampling.seed = self.seed.unwrap_or(sampling.seed);
         sampling
     }
@@ -204,12 +228,14 @@ fn judge_on_samples(
     noise: Option<Noise>,
     report: &Report,
     sampling: &Sampling,
+    ended: Arc<AtomicBool>,
 ) -> Result<Answer, Error> {
     let Report { x, row_multipliers, bound_multipliers, .. } = report;
     let candidate = Candidate { x, row_multipliers, bound_multipliers };
     let problem = disturbed(problem, noise)?;
     let names: Vec<String> = (0..problem.meta().m()).map(|i| plain::name(&problem.meta().row_name(i)).into_owned()).collect();
-    let (fresh, rows) = judge_point_and_rows(problem, candidate, sampling)?;
+    let (fresh, rows) =
+        judge_point_and_rows(problem, candidate, sampling, Some(Arc::new(move || ended.load(Ordering::Relaxed))))?;
     let tolerance = &report.settings.tolerance;
     let what = noise.as_ref().map_or_else(|| "its functions are sampled".to_string(), described);
     writeln!(out, "{TITLE}{}{TITLE:#}: {what}\n", report.problem)?;
@@ -219,12 +245,7 @@ fn judge_on_samples(
     verdict::print(out, &fresh, tolerance)?;
     let mut answer = Answer { samples: sampling.judge.samples as u64, ..Answer::default() };
     verdict::residuals(&fresh, tolerance).iter().for_each(|judged| answer.add(judged));
-    if fresh.few_events {
-        answer.hidden.push(
-            "an average of its constraints rests on too few events: a sample may not contain what happens rarely".to_string(),
-        );
-        answer.needed = answer.needed.max(FOR_EVENTS * answer.samples as f64);
-    }
+    answer.add_events(&fresh, sampling.judge.rarest, sampling.judge.samples_that_tell());
     match &report.verdict {
         Some(claimed) => {
             answer.wrong.extend(contradictions(report, claimed, &fresh));
@@ -237,74 +258,6 @@ fn judge_on_samples(
         None => answer.wrong.push("the result has no verdict on its point".to_string()),
     }
     Ok(answer)
-}
-
-/// How many times more samples may contain enough of what happens rarely.
-const FOR_EVENTS: f64 = 10.0;
-
-/// What was found about a result.
-#[derive(Default)]
-struct Answer {
-    /// What does not hold.
-    wrong: Vec<String>,
-    /// What noise hides.
-    hidden: Vec<String>,
-    /// Fresh samples of each function.
-    samples: u64,
-    /// How many might tell.
-    needed: f64,
-}
-
-impl Answer {
-    /// A residual holds when its bound is within the tolerance, and does not when the bound on the other side is above it.
-    fn add(&mut self, judged: &Judged) {
-        let Judged { name, residual, tolerance } = *judged;
-        if residual.upper <= tolerance {
-            return;
-        }
-        let least = residual.lower;
-        // What is not a number is above.
-        if least > tolerance || least.is_nan() {
-            let (least, tolerance) = (scientific(least, 2), short(tolerance));
-            self.wrong.push(format!("its {name} is at least {least}, above the tolerance {tolerance}"));
-            return;
-        }
-        // The noise of an average falls with the root of the number of samples.
-        let (noise, room) = (residual.upper - residual.value, (tolerance - residual.value).abs());
-        self.needed = self.needed.max(self.samples as f64 * (noise / room).powi(2) * 1.1);
-        let between = format!("{} and {}", scientific(least, 2), scientific(residual.upper, 2));
-        self.hidden.push(format!("its {name} is between {between}, and the tolerance is {}", short(tolerance)));
-    }
-
-    /// The answer in words, and the exit code.
-    fn tell(mut self, out: &mut Screen, report: &Report) -> Result<u8, Error> {
-        if report.point != Point::EpsKkt {
-            self.wrong.insert(0, format!("the result itself says that its point is {}", report.point));
-        }
-        let list = |out: &mut Screen, findings: &[String]| findings.iter().try_for_each(|one| writeln!(out, "  - {one}."));
-        if !self.wrong.is_empty() {
-            writeln!(out, "\n{BAD}Does not hold{BAD:#}:")?;
-            list(out, &self.wrong)?;
-            return Ok(exit::INFEASIBLE);
-        }
-        if self.hidden.is_empty() {
-            writeln!(out, "\n{GOOD}Holds{GOOD:#}: the point is a KKT point within the tolerances.")?;
-            return Ok(exit::SOLVED);
-        }
-        let samples = count_of(self.samples, "sample");
-        writeln!(out, "\n{UNUSUAL}Cannot tell{UNUSUAL:#} with {samples} of each function ({}):", enough(self.needed))?;
-        list(out, &self.hidden)?;
-        Ok(exit::LIMIT)
-    }
-}
-
-/// How many samples would be enough, with one digit: more is not known.
-fn enough(needed: f64) -> String {
-    if needed.is_nan() || needed >= 1e12 {
-        return "no number of samples is likely to tell: a residual is as large as its tolerance".to_string();
-    }
-    let unit = 10f64.powf(needed.max(1.0).log10().floor());
-    format!("it needs about --samples {}", (needed / unit).ceil() * unit)
 }
 
 /// Evaluates, prints, and lists what does not hold.
@@ -329,6 +282,12 @@ fn judge_exactly(out: &mut Screen, problem: &mut dyn Problem, report: &Report) -
         if !near(claimed, value, 1e-2 * tolerance + ROUNDING * value + 1e-3 * ROUNDING * terms) {
             complaints.push(differs(name, claimed, value));
         }
+    }
+    let slope = judged.infeasible_stationarity;
+    // A run looks for it only where constraints are violated.
+    let is_sought = judged.feasibility > tolerance.feasibility || report.infeasible_stationarity != 0.0;
+    if is_sought && !near(report.infeasible_stationarity, slope, ROUNDING * (1.0 + slope + judged.terms)) {
+        complaints.push(differs("slope of the violation (infeasible_stationarity)", report.infeasible_stationarity, slope));
     }
     if !near(report.objective, found.objective, ROUNDING * (1.0 + found.objective.abs())) {
         complaints.push(differs("objective", report.objective, found.objective));

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use tangor_solver::Row;
 
-use crate::{code, refusal, run, run_json};
+use crate::{code, refusal, run, run_json, stderr, stdout};
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("a path")
@@ -50,6 +50,25 @@ fn a_picture_is_drawn() {
         assert!(svg.contains(&format!(">{curve}<")), "{curve} is not named");
     }
     assert_eq!(svg.matches("<path class=\"curve\"").count(), 6);
+}
+
+/// A file that the system does not let grow is one that cannot be written: the run goes on, and no file is said to be there.
+#[cfg(unix)]
+#[test]
+fn a_limit_of_file_size_costs_a_warning_and_not_the_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let command = format!(
+        "ulimit -f 1; exec {} solve HS71 --quiet --trace t.jsonl --plot p.svg --checkpoint s.json",
+        env!("CARGO_BIN_EXE_tangor")
+    );
+    let output = std::process::Command::new("sh").args(["-c", &command]).current_dir(folder.path()).output().expect("a shell");
+    let (text, message) = (stdout(&output), stderr(&output));
+    assert_eq!(code(&output), 1, "{message}");
+    assert!(text.contains("Solved: ") && !text.contains(" in t.jsonl") && !text.contains("p.svg"), "{text}");
+    assert!(!text.contains("state in s.json"), "{text}");
+    assert_eq!(message.matches("; the result above is whole").count(), 3, "{message}");
+    let left: Vec<_> = std::fs::read_dir(folder.path()).expect("a folder").flatten().map(|file| file.file_name()).collect();
+    assert!(left.iter().all(|name| name == "t.jsonl"), "{left:?}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::{code, interrupt, refusal, run, run_json, tangor};
+use crate::{code, interrupt, refusal, run, run_json, stdout, tangor};
 
 /// A report without what differs between any two runs.
 fn comparable(mut report: Value) -> Value {
@@ -121,6 +121,16 @@ fn lists_may_be_cut_off() {
     }
 }
 
+#[test]
+fn a_run_that_ends_in_its_first_batch_says_so() {
+    let huge = ["--set", "sampling.gradient.first_batch=60000000", "--time-limit", "100ms", "--quiet"];
+    let output = run(&[&["solve", "HS71", "--noise", "1e-2"][..], &huge].concat());
+    let text = stdout(&output);
+    assert_eq!(code(&output), 3, "{text}");
+    assert!(text.contains("Not solved: there was no time to evaluate the functions at any point."), "{text}");
+    assert!(!text.contains("active") && !text.contains("variables\n"), "nothing is known of the start: {text}");
+}
+
 /// One batch that would take minutes, at the start or in a judgement, ends with the time and with Ctrl-C.
 #[cfg(unix)]
 #[test]
@@ -132,6 +142,8 @@ fn a_huge_batch_ends_with_the_time_and_with_an_interrupt() {
         let (report, exit) = run_json(&[&noisy[..], setting, &["--time-limit", "1s"]].concat());
         assert_eq!((report["stop"].as_str(), exit), (Some("wall_time"), 3), "{setting:?}");
         assert!(report["failure"].is_null(), "{}", report["failure"]);
+        // What was broken off is not counted.
+        assert!(report["samples"]["gradient"].as_u64() < Some(60_000_000), "{}", report["samples"]);
         assert!(started.elapsed().as_secs() < 20, "{setting:?}: {:?}", started.elapsed());
 
         let child = tangor(&[&noisy[..], setting, &["--time-limit", "60s"]].concat()).stdout(Stdio::piped()).spawn();

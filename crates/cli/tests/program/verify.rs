@@ -79,6 +79,11 @@ fn forged_exact_results_are_caught() {
             (|result| result["row_multipliers"][0] = json!(0.0), "its stationarity is "),
             (|result| result["bound_multipliers"][1] = json!(1.0), "its stationarity is "),
             (
+                |result| result["infeasible_stationarity"] = json!(0.5),
+                "its slope of the violation (infeasible_stationarity) is 5",
+            ),
+            (|result| result["message"] = json!("A global minimum."), "its message is not what its other fields say: Stopped"),
+            (
                 |result| result["point"] = json!("nothing"),
                 "the result itself says that its point is neither feasible nor stationary",
             ),
@@ -107,8 +112,46 @@ fn forged_noisy_results_are_caught() {
                 "the result says that its objective is 1.600000e+01, but it is 1.7",
             ),
             (|result| result["constraints"][0] = json!(26.0), "the result says that its constraint product is 2.600000e+01"),
+            (|result| result["message"] = json!("A global minimum."), "its message is not what its other fields say: Stopped"),
+            (|result| result["infeasible_stationarity"] = json!(0.5), "its slope of the violation is 5.000000e-01, but its"),
+            (|result| result["verdict"]["certified"] = json!(1e-9), "what its verdict certifies does not follow from its"),
+            (|result| result["verdict"]["noise"] = json!(0.0), "what its verdict certifies does not follow from its"),
+            (|result| result["verdict"]["confidence"] = json!(0.9999), "a confidence of 99.99%, but its settings ask for 95%"),
+            (|result| result["verdict"]["samples"] = json!(1u64 << 20), "more samples or iterations than the whole run"),
+            (|result| result["verdict"]["rarest"] = json!(1e-6), "no event rarer than 1 in 1000000 samples is missing"),
+            (|result| result["verdict"]["few_events"] = json!(true), "its verdict does not say that its point is a KKT point"),
         ],
     );
+}
+
+/// A forger who claims few samples, and that no rare event matters, does not decide how many are looked at.
+#[test]
+fn rare_events_are_looked_for_whatever_the_result_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let few = ["--set", "sampling.judge.rarest=1", "--set", "sampling.judge.samples=200"];
+    let (result, exit) = run_json(&[&NOISY[..], &few].concat());
+    assert_eq!(exit, 0);
+    let file = written(folder.path(), &result);
+    let output = run(&["verify", &file]);
+    assert!(code(&output) == 0 && stdout(&output).contains("rarer than 1 in 66"), "{}", stdout(&output));
+    let output = run(&["verify", &file, "--samples", "2000"]);
+    assert_eq!(code(&output), 3, "{}", stdout(&output));
+    assert!(stdout(&output).contains("may be missing among them, and those from 1 in 6667 on matter"), "{}", stdout(&output));
+    assert_eq!(code(&run(&["verify", &file, "--samples", "2000", "--rarest", "1"])), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (result, _) = run_json(&NOISY);
+    let file = written(folder.path(), &result);
+    let child = crate::tangor(&["verify", &file, "--samples", "1000000000"]).stdout(std::process::Stdio::piped()).spawn();
+    let child = child.expect("the program can be started");
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    crate::interrupt(&child);
+    let output = child.wait_with_output().expect("the program ends");
+    assert_eq!((code(&output), stdout(&output).as_str()), (4, "Interrupted before anything could be told of HS71.\n"));
 }
 
 #[test]

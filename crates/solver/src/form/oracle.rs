@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tangor_problem::{Counted, Counts, Failure, Function, Meta, Outputs, Portions, SampledProblem, Samples, Wanted};
+use tangor_problem::{Counted, Counts, Failure, Function, Meta, Outputs, SampledProblem, Samples, Wanted};
 
 use crate::Sampling;
 use crate::form::iterate::{Iterate, UserPoint};
@@ -15,7 +15,7 @@ use crate::run::report::EvaluationFailure;
 
 /// The user's problem with the maps to the internal form.
 pub struct Oracle<S> {
-    pub problem: Counted<Portions<S>>,
+    pub problem: Counted<S>,
     pub standard: Standard,
     /// What was taken out of the problem before it came into its internal form.
     pub presolve: Option<Presolve>,
@@ -45,7 +45,7 @@ impl Trouble {
 }
 
 impl<S: SampledProblem> Oracle<S> {
-    pub fn new(problem: Counted<Portions<S>>, standard: Standard, presolve: Option<Presolve>, sampling: &Sampling) -> Self {
+    pub fn new(problem: Counted<S>, standard: Standard, presolve: Option<Presolve>, sampling: &Sampling) -> Self {
         let estimates = Estimates::new(problem.meta(), problem.accesses(), sampling);
         Oracle { problem, standard, presolve, estimates }
     }

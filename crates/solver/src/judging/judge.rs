@@ -182,7 +182,7 @@ impl<S: SampledProblem> Solver<S> {
             iteration: self.state.progress.iteration,
             ..Verdict::default()
         };
-        Ok(Some(verdict.summed_up()))
+        Ok(Some(verdict.summed_up(settings.rarest)))
     }
 
     /// Averages over some of all fresh batches into `means`, and those of `g + J^T y - mu` at the multipliers fitted before.
@@ -234,7 +234,10 @@ impl<S: SampledProblem> Solver<S> {
                 work.draws.clear();
                 work.draws.extend((0..sizes[k] as u64).map(Draw));
             } else {
-                self.state.progress.judged.streams[k].draw(access, sizes[k].div_ceil(all), &mut work.draws);
+                let (stream, wanted) = (&mut self.state.progress.judged.streams[k], (access, sizes[k].div_ceil(all)));
+                let end_wanted = || self.oracle.problem.is_end_wanted();
+                let drawn = stream.draw_unless(end_wanted, wanted, &mut work.draws);
+                drawn.map_err(|failure| trouble(source.function(), failure))?;
             }
             if source == Quantity::Constraints && !whole && self.settings.sampling.judge.range.is_some() {
                 self.sample_one_by_one(work)?;

@@ -1,7 +1,7 @@
 //! Judging a point with multipliers that come from elsewhere, such as a report that was read from a file.
 
 use tangor_problem::{
-    Access, Accesses, Counted, Draw, KktPoint, KktResiduals, Meta, MetaError, Portions, SampledProblem, Samples,
+    Access, Accesses, Counted, Draw, EndWanted, KktPoint, KktResiduals, Meta, MetaError, SampledProblem, Samples,
 };
 
 use crate::form::oracle::{check, trouble};
@@ -32,16 +32,18 @@ pub struct Candidate<'a> {
 /// with no more members than that is judged as a whole. Where all functions are exact, or judged as a whole, so is the verdict: each
 /// bound is its residual.
 pub fn judge_point<S: SampledProblem>(problem: S, candidate: Candidate, sampling: &Sampling) -> Result<Verdict, Error> {
-    Ok(judge_on(FRESH, problem, candidate, sampling)?.verdict)
+    Ok(judge_on(FRESH, problem, candidate, sampling, None)?.verdict)
 }
 
-/// The same with the average of each constraint; the error is that of all of them at once, with the confidence of the verdict.
+/// The same with the average of each constraint; the error is that of all of them at once, with the confidence of the verdict. It fails when
+/// somebody wants its end.
 pub fn judge_point_and_rows<S: SampledProblem>(
     problem: S,
     candidate: Candidate,
     sampling: &Sampling,
+    end_wanted: Option<EndWanted>,
 ) -> Result<(Verdict, Vec<Averaged>), Error> {
-    let judged = judge_on(FRESH, problem, candidate, sampling)?;
+    let judged = judge_on(FRESH, problem, candidate, sampling, end_wanted)?;
     Ok((judged.verdict, judged.rows))
 }
 
@@ -52,7 +54,7 @@ pub fn judge_before<S: SampledProblem>(
     candidate: Candidate,
     sampling: &Sampling,
 ) -> Result<(Verdict, Samples), Error> {
-    let judged = judge_on(PILOT, problem, candidate, sampling)?;
+    let judged = judge_on(PILOT, problem, candidate, sampling, None)?;
     Ok((judged.verdict, judged.samples))
 }
 
@@ -68,6 +70,7 @@ fn judge_on<S: SampledProblem>(
     problem: S,
     candidate: Candidate,
     sampling: &Sampling,
+    end_wanted: Option<EndWanted>,
 ) -> Result<JudgedPoint, Error> {
     sampling.validate()?;
     let meta = problem.meta().clone();
@@ -77,11 +80,15 @@ fn judge_on<S: SampledProblem>(
     let batches = sampling.judge.batches;
     let size = sampling.judge.samples.div_ceil(batches);
     let mut sampler = Sampler::new(problem, &meta, sampling, stream);
+    sampler.problem.break_off_when(end_wanted.clone());
     let (mut errors, mut gradient) = (SampleMean::new(meta.n()), SampleMean::new(meta.n()));
     let (mut values, mut jacobian) = (SampleMean::new(meta.m()), SampleMean::new(meta.jacobian_len()));
     let (mut objective, mut can_tell) = (SampleMean::new(1), meta.has_objective);
     let mut events = Events::new(meta.m());
     for batch in 0..batches {
+        if end_wanted.as_ref().is_some_and(|wanted| wanted()) {
+            return Err(Error::Point { reason: "it was to end before all samples were taken".to_string() });
+        }
         match sampler.sample(&meta, candidate.x, size, batch == 0)? {
             Some(value) => objective.add(&[value]),
             None => can_tell = false,
@@ -126,7 +133,7 @@ fn judge_on<S: SampledProblem>(
         iteration: 0,
         ..Verdict::default()
     };
-    Ok(JudgedPoint { verdict: verdict.summed_up(), rows, samples })
+    Ok(JudgedPoint { verdict: verdict.summed_up(sampling.judge.rarest), rows, samples })
 }
 
 impl Candidate<'_> {
@@ -156,7 +163,7 @@ impl Candidate<'_> {
 
 /// Batches of all three functions.
 struct Sampler<S> {
-    problem: Counted<Portions<S>>,
+    problem: Counted<S>,
     streams: [Stream; 3],
     /// How each function is had; a whole population is as good as exact.
     accesses: [Access; 3],
@@ -177,7 +184,7 @@ impl<S: SampledProblem> Sampler<S> {
             Access::Finite(members) if members <= sampling.judge.samples as u64 => Some(members),
             _ => None,
         });
-        let problem = Counted::new(Portions::new(problem));
+        let problem = Counted::in_portions(problem);
         Sampler { problem, streams, accesses, whole, draws: Vec::new(), batch, objective: None }
     }
 

@@ -84,9 +84,9 @@ impl<S: SampledProblem> Solver<S> {
         (patience > 0 && self.state.progress.judged.stale >= patience).then_some(Stop::NoiseFloor)
     }
 
-    /// Judges the point, and once more on as many samples of the constraints as tell of rare events, where nothing else is missing and the
-    /// limits allow it; where they do not, a row that varies is taken for what it shows, and the verdict says what may be missing. Where
-    /// nothing can be said at all in a run with limits, samples are laid by for the last judgement.
+    /// Judges the point, and once more on as many samples of the constraints as tell of rare events, where nothing else is missing; where the
+    /// limits do not allow so many, on those that are left, and the verdict says what may be missing: a row that varies is taken for what it
+    /// shows. Where nothing can be said at all in a run with limits, samples are laid by for the last judgement.
     fn judge_until_events_tell(
         &mut self,
         sizes: [usize; 3],
@@ -99,7 +99,8 @@ impl<S: SampledProblem> Solver<S> {
             return Ok(Some(verdict));
         }
         let mut larger = sizes;
-        larger[1] = self.of_population(Quantity::Constraints, self.samples_that_tell(last));
+        larger[1] =
+            self.of_population(Quantity::Constraints, self.samples_that_tell(last)).min(self.left_for_events(sizes, last));
         let more = larger.map(|size| size as u64);
         let affords = if last { self.is_within_limits(more, |_, _| 0) } else { self.affords(more) };
         if larger[1] > sizes[1] && affords && verdict.lacks_only_events(&self.settings.tolerance, rarest, last) {
@@ -109,6 +110,17 @@ impl<S: SampledProblem> Solver<S> {
             self.lay_by();
         }
         Ok(Some(verdict))
+    }
+
+    /// The samples of the constraints that the limits leave for one more judgement. A run that may have to go on keeps half of them.
+    fn left_for_events(&self, sizes: [usize; 3], last: bool) -> usize {
+        let (limits, used) = (&self.settings.limits, self.oracle.samples());
+        let others = (sizes[0] + sizes[2]) as u64;
+        let of_all = limits.samples.map(|most| most.saturating_sub(used.total() + others));
+        let of_constraints = limits.constraint_samples.map(|most| most.saturating_sub(used.constraints));
+        let Some(left) = of_all.into_iter().chain(of_constraints).min() else { return usize::MAX };
+        let left = usize::try_from(if last { left } else { left / 2 }).unwrap_or(usize::MAX);
+        left - left % self.settings.sampling.judge.batches
     }
 
     /// From now on the last judgement takes as many samples of the constraints as tell of events, if that is a small share of all.

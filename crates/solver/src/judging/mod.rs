@@ -1,7 +1,7 @@
 //! What a point is: residuals, multipliers that fit it, and in a noisy run a certificate on fresh samples.
 
 pub(crate) mod confidence;
-mod events;
+pub mod events;
 pub(crate) mod judge;
 pub(crate) mod judge_point;
 mod looks;

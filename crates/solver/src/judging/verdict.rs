@@ -72,7 +72,7 @@ pub struct Verdict {
     #[serde(default)]
     pub rarest: Option<f64>,
     /// The least tolerance, the same for all three residuals, that their upper bounds keep: to that the point is certified, whatever was asked for.
-    /// None where few events, or a residual that is no number, leave nothing certain.
+    /// None where few events, one as rare as `sampling.judge.rarest` that may be missing, or a residual that is no number leave nothing certain.
     #[serde(default)]
     pub certified: Option<f64>,
     /// The part of these bounds that is noise: from so many samples no smaller tolerance can be certified, at any point.
@@ -85,13 +85,15 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// With what follows from its bounds: the tolerance that they certify, and what noise makes of it.
-    pub(crate) fn summed_up(mut self) -> Self {
+    /// With what follows from its bounds: the tolerance that they certify where no event as rare as this may be missing, and what noise makes
+    /// of it.
+    pub fn summed_up(mut self, rarest: f64) -> Self {
         let all = [self.stationarity, self.feasibility, self.complementarity];
         let most = |part: fn(&Bounded) -> f64| {
             all.iter().map(part).fold(0.0, |most: f64, one| if one.is_nan() || one > most { one } else { most })
         };
-        self.certified = Some(most(|one| one.upper)).filter(|upper| upper.is_finite() && !self.few_events);
+        let is_certain = !self.few_events && !self.may_miss(rarest);
+        self.certified = Some(most(|one| one.upper)).filter(|upper| upper.is_finite() && is_certain);
         self.noise = Some(most(|one| one.upper - one.value)).filter(|noise| noise.is_finite()).unwrap_or(0.0);
         self
     }
@@ -109,7 +111,7 @@ impl Verdict {
     }
 
     /// Whether an event of this probability may be missing among the samples.
-    fn may_miss(&self, rarest: f64) -> bool {
+    pub fn may_miss(&self, rarest: f64) -> bool {
         self.rarest.is_some_and(|told| told > rarest)
     }
 
@@ -201,13 +203,15 @@ mod tests {
             complementarity: Bounded::new(1e-4, 0.0, 0.0),
             ..Verdict::default()
         }
-        .summed_up();
+        .summed_up(1e-3);
         assert_eq!((verdict.certified, verdict.noise), (Some(3e-3), 2.5e-3));
         verdict.few_events = true;
-        assert_eq!(verdict.summed_up().certified, None);
+        assert_eq!(verdict.summed_up(1e-3).certified, None);
         verdict.few_events = false;
+        verdict.rarest = Some(1e-3);
+        assert_eq!([1e-3, 0.9e-3].map(|rarest| verdict.summed_up(rarest).certified), [Some(3e-3), None]);
         verdict.feasibility = Bounded::new(f64::NAN, 0.0, 0.0);
-        assert_eq!(verdict.summed_up().certified, None);
+        assert_eq!(verdict.summed_up(1e-3).certified, None);
     }
 
     #[test]

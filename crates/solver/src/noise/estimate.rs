@@ -1,7 +1,7 @@
 //! The estimate of one function: exact, mini-batch or recursive momentum.
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::{Access, Draw, Evaluation};
+use tangor_problem::{Access, Draw, Evaluation, Failure};
 
 use crate::noise::effective_samples::EffectiveSamples;
 use crate::noise::random::Stream;
@@ -152,7 +152,7 @@ impl Estimate {
         size as u64 * if twice { 2 } else { 1 }
     }
 
-    /// Draws the batch; another estimate may have drawn the same.
+    /// Draws the batch, unless somebody wants the end before it is long enough; another estimate may have drawn the same.
     pub fn prepare(
         &mut self,
         schedule: &Schedule,
@@ -160,7 +160,8 @@ impl Estimate {
         started: bool,
         (probe, compare): (bool, bool),
         other: Option<&Estimate>,
-    ) {
+        end_wanted: impl Fn() -> bool,
+    ) -> Result<(), Failure> {
         let (size, twice) = self.plan(schedule, now, started, (probe, compare));
         self.drawn_from = self.stream;
         match other.filter(|other| (other.drawn_from, other.access, other.draws.len()) == (self.stream, self.access, size)) {
@@ -169,11 +170,12 @@ impl Estimate {
                 self.draws.clone_from(&other.draws);
                 self.stream = other.stream;
             }
-            None => self.stream.draw(self.access, size, &mut self.draws),
+            None => self.stream.draw_unless(end_wanted, (self.access, size), &mut self.draws)?,
         }
         self.known = false;
         self.half = if started && probe && self.access.is_sampled() { self.draws.len() / 2 } else { self.draws.len() };
         self.twice = twice;
+        Ok(())
     }
 
     /// The batch at the point `before`, unless that is known, and at `x`.

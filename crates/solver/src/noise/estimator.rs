@@ -1,6 +1,6 @@
 //! The estimates of gradient, constraints and Jacobian, in one pass over the samples where they can share it.
 
-use tangor_problem::{Access, Accesses, Draw, Failure, Function, Meta, Outputs, SampledProblem, Wanted};
+use tangor_problem::{Access, Accesses, Counted, Draw, Failure, Function, Meta, Outputs, SampledProblem, Wanted};
 
 use crate::form::quantity::Quantity;
 use crate::noise::estimate::{Estimate, halves};
@@ -93,14 +93,17 @@ impl Estimates {
     /// The estimates at `x`, in one pass over the samples where all functions use the same.
     pub fn refresh(
         &mut self,
-        problem: &mut impl SampledProblem,
+        problem: &mut Counted<impl SampledProblem>,
         x: &[f64],
         learning: Learning,
     ) -> Result<(), (Function, Failure)> {
         let needed = Quantity::ALL.map(|source| source.is_needed(problem.meta()));
         let sources = || Quantity::ALL.into_iter().zip(needed).filter(|(_, needed)| *needed).map(|(source, _)| source);
         if !learning.again {
-            sources().for_each(|source| self.prepare(source, learning));
+            let end_wanted = || problem.is_end_wanted();
+            sources().try_for_each(|source| {
+                self.prepare(source, learning, end_wanted).map_err(|failure| (source.function(), failure))
+            })?;
         }
         if needed == [true; 3] && self.share_draws() {
             self.evaluate_together(problem, x)?;
@@ -132,13 +135,13 @@ impl Estimates {
         Situation { iteration, sigma, lipschitz, moved, is_value: source == Quantity::Constraints }
     }
 
-    fn prepare(&mut self, source: Quantity, learning: Learning) {
+    fn prepare(&mut self, source: Quantity, learning: Learning, end_wanted: impl Fn() -> bool) -> Result<(), Failure> {
         let (now, started, points) = (self.situation(source, learning), self.started, (learning.probe, learning.compare));
         let Estimates { schedule, gradient, constraints, jacobian, .. } = self;
         match source {
-            Quantity::Gradient => gradient.prepare(schedule, &now, started, points, None),
-            Quantity::Constraints => constraints.prepare(schedule, &now, started, points, Some(gradient)),
-            Quantity::Jacobian => jacobian.prepare(schedule, &now, started, points, Some(gradient)),
+            Quantity::Gradient => gradient.prepare(schedule, &now, started, points, None, end_wanted),
+            Quantity::Constraints => constraints.prepare(schedule, &now, started, points, Some(gradient), end_wanted),
+            Quantity::Jacobian => jacobian.prepare(schedule, &now, started, points, Some(gradient), end_wanted),
         }
     }
 
@@ -246,7 +249,8 @@ mod tests {
 
     /// Mean and mean square of the error of the estimate, over moving points after a while.
     fn errors(estimation: Estimation, level: f64) -> (f64, f64) {
-        let mut problem = Noisy::new(Bowl(Meta::new("bowl", vec![1.0; 4])), Noise::level(level)).expect("a valid level");
+        let noisy = Noisy::new(Bowl(Meta::new("bowl", vec![1.0; 4])), Noise::level(level)).expect("a valid level");
+        let mut problem = Counted::new(noisy);
         let sampling = Sampling { gradient: estimation, ..Sampling::default() };
         let mut estimates = Estimates::new(problem.meta(), problem.accesses(), &sampling);
         let (mut mean, mut square, mut count) = (0.0, 0.0, 0.0);
@@ -289,7 +293,8 @@ mod tests {
 
     #[test]
     fn the_samples_of_a_judgement_join_with_the_weight_of_their_draws() {
-        let mut problem = Noisy::new(Bowl(Meta::new("bowl", vec![1.0; 4])), Noise::level(0.1)).expect("a valid level");
+        let noisy = Noisy::new(Bowl(Meta::new("bowl", vec![1.0; 4])), Noise::level(0.1)).expect("a valid level");
+        let mut problem = Counted::new(noisy);
         let sampling = Sampling::default();
         let mut estimates = Estimates::new(problem.meta(), problem.accesses(), &sampling);
         estimates.refresh(&mut problem, &[1.0; 4], Learning::START).expect("defined");

@@ -1,7 +1,10 @@
 //! Draws from one seed. A draw depends only on the seed, its stream and its number, so a checkpoint keeps a counter and nothing else.
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::{Access, Draw, INCREMENT, mixed};
+use tangor_problem::{Access, Draw, Failure, INCREMENT, mixed};
+
+/// Draws that take no time worth speaking of.
+const AT_ONCE: usize = 1 << 20;
 
 /// A stream of draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,10 +21,32 @@ impl Stream {
         Stream { key: mix(mix(seed) ^ stream), next: 0, replacement }
     }
 
+    /// Fills the list with `count` draws. Where that takes long it asks whether somebody wants its end, and then leaves it with an error.
+    pub fn draw_unless(
+        &mut self,
+        end_wanted: impl Fn() -> bool,
+        (access, count): (Access, usize),
+        draws: &mut Vec<Draw>,
+    ) -> Result<(), Failure> {
+        draws.clear();
+        draws.reserve_exact(count);
+        while draws.len() < count {
+            self.add(access, (count - draws.len()).min(AT_ONCE), draws);
+            if draws.len() < count && end_wanted() {
+                return Err(Failure::broken("the run is to end, while samples were drawn"));
+            }
+        }
+        Ok(())
+    }
+
     /// Fills the list with `count` draws.
     pub fn draw(&mut self, access: Access, count: usize, draws: &mut Vec<Draw>) {
         draws.clear();
         draws.reserve_exact(count);
+        self.add(access, count, draws);
+    }
+
+    fn add(&mut self, access: Access, count: usize, draws: &mut Vec<Draw>) {
         for _ in 0..count {
             draws.push(Draw(match access {
                 Access::Finite(size) if !self.replacement && size > 0 => {
@@ -73,6 +98,21 @@ pub fn uniform(seed: u64, place: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_lists_are_left_when_the_end_is_wanted() {
+        let (mut hurried, mut patient, mut draws, mut all) = (Stream::new(7, 0, true), Stream::new(7, 0, true), vec![], vec![]);
+        let wanted = (Access::Endless, 3 * AT_ONCE + 1);
+        patient.draw(wanted.0, wanted.1, &mut all);
+        hurried.draw_unless(|| false, wanted, &mut draws).expect("nobody wants the end");
+        assert!(draws == all && hurried == patient, "the same draws");
+        let failure = hurried.draw_unless(|| true, wanted, &mut draws).expect_err("somebody does");
+        assert!(failure.is_broken() && draws.len() == AT_ONCE, "{failure}");
+        assert!(
+            hurried.draw_unless(|| true, (Access::Endless, AT_ONCE), &mut draws).is_ok(),
+            "a short list is ready before that"
+        );
+    }
 
     #[test]
     fn draws_are_reproducible_uniform_and_independent_of_batching() {

@@ -27,13 +27,28 @@ impl Estimation {
         }
     }
 
+    /// The first batch for a usual one: recursive momentum goes on from it for long.
+    fn enlarged(&self, size: usize) -> usize {
+        if self.estimator == Estimator::Momentum { size.saturating_mul(16) } else { size }
+    }
+
+    /// No batch has more samples.
+    pub(crate) fn largest_batch(&self) -> usize {
+        let (usual, first) = match self.batch {
+            Batch::Constant { size } => (size, self.enlarged(size)),
+            Batch::Geometric { size, largest, .. } => (largest, self.enlarged(size.min(largest))),
+            Batch::Paper { largest } => (largest, largest),
+        };
+        usual.max(self.first_batch.unwrap_or(first))
+    }
+
     /// The number of samples.
     pub(crate) fn size(&self, schedule: &Schedule, now: &Situation) -> usize {
         let first = now.iteration == 0;
         if let (true, Some(size)) = (first, self.first_batch) {
             return size.max(1);
         }
-        let enlarged = |size: usize| if first && self.estimator == Estimator::Momentum { 16 * size } else { size };
+        let enlarged = |size: usize| if first { self.enlarged(size) } else { size };
         match self.batch {
             Batch::Constant { size } => enlarged(size).max(1),
             Batch::Geometric { size, growth, largest } => {

@@ -2,7 +2,7 @@
 
 use tangor_problem::{MemoryLimit, Meta, Pattern, TooLarge, count_of};
 
-use crate::{Batch, Factorisation, Settings};
+use crate::{Factorisation, Settings};
 
 /// Bytes of a number.
 const NUMBER: u128 = 8;
@@ -42,14 +42,8 @@ pub fn check(meta: &Meta, settings: &Settings) -> Result<(), TooLarge> {
     let judge = &settings.sampling.judge;
     limit.check(jacobian + NUMBER * judge.samples as u128, || format!("sampling.judge.samples={}", judge.samples))?;
     for estimation in [&settings.sampling.gradient, &settings.sampling.constraints, &settings.sampling.jacobian] {
-        let largest = match estimation.batch {
-            Batch::Constant { size } => size,
-            Batch::Geometric { size, largest, .. } => size.max(largest),
-            Batch::Paper { largest } => largest,
-        };
-        for size in [largest, estimation.first_batch.unwrap_or(0)] {
-            limit.check(jacobian + LISTS * NUMBER * size as u128, || format!("a batch of {size} samples"))?;
-        }
+        let size = estimation.largest_batch();
+        limit.check(jacobian + LISTS * NUMBER * size as u128, || format!("a batch of {size} samples"))?;
     }
     Ok(())
 }
@@ -57,6 +51,7 @@ pub fn check(meta: &Meta, settings: &Settings) -> Result<(), TooLarge> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Batch;
 
     fn refused(meta: &Meta, settings: &Settings) -> String {
         check(meta, settings).expect_err("too large").to_string()
@@ -81,8 +76,9 @@ mod tests {
         settings.sampling.judge.samples = 100_000_000;
         assert!(refused(&meta, &settings).starts_with("sampling.judge.samples=100000000 would need 994 MB"));
         settings.sampling.judge.samples = 1000;
-        settings.sampling.gradient.batch = Batch::Constant { size: 1 << 40 };
-        assert!(refused(&meta, &settings).starts_with("a batch of 1099511627776 samples would need 26.4 TB"));
+        // The first batch is 16 times as large as the others: 3 lists of 8 bytes for each of 2^36.
+        settings.sampling.gradient.batch = Batch::Constant { size: 1 << 32 };
+        assert!(refused(&meta, &settings).starts_with("a batch of 68719476736 samples would need 1.65 TB"));
         settings.sampling.gradient.batch = Batch::Constant { size: 1 };
         settings.sampling.jacobian.first_batch = Some(1 << 40);
         assert!(refused(&meta, &settings).starts_with("a batch of 1099511627776 samples would need 26.4 TB"));

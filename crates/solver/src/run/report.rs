@@ -45,7 +45,7 @@ pub struct Report {
     /// Sum of |multiplier| times distance to its bound, over rows and variables, unscaled.
     #[serde(with = "number")]
     pub complementarity: f64,
-    /// Projected gradient of the violation, `|J^T v - mu'|`.
+    /// Projected gradient of the violation, `|J^T v - mu'|`; 0 where an exact run had no need of it, since all constraints hold.
     #[serde(with = "number")]
     pub infeasible_stationarity: f64,
     /// Multipliers of the constraints.

@@ -77,21 +77,14 @@ impl<S: SampledProblem> Solver<S> {
         let stop = self.outcome.stop.unwrap_or(Stop::User);
         let (row_multipliers, bound_multipliers) = self.oracle.user_multipliers(&self.outcome.best.y, &self.outcome.best.mu);
         let failure = self.outcome.failure.clone().filter(|_| stop == Stop::EvaluationFailed || stop == Stop::StepTooSmall);
-        let rarest = self.settings.sampling.judge.rarest;
-        let what = self.outcome.best.verdict.and_then(|verdict| verdict.missing_events(meta, tolerance, rarest));
-        let what = what.unwrap_or_else(|| match self.noisy.is_some() && self.outcome.best.verdict.is_none() {
-            true => "the point was not judged on fresh samples".to_string(),
-            false => format!("the point is {point}"),
-        });
-        let cause = failure.as_ref().map(|failure| format!(" ({})", failure.message)).unwrap_or_default();
         let presolved = self.oracle.presolve.as_ref().map(Presolve::summary).unwrap_or_default();
-        Report {
+        let mut report = Report {
             version: REPORT_VERSION,
             tangor: env!("CARGO_PKG_VERSION").to_string(),
             problem: meta.name.clone(),
             stop,
             point,
-            message: format!("Stopped because {stop}{cause}; {what}{}.", presolved.complaint()),
+            message: String::new(),
             objective: self.outcome.best.values.map_or(f64::NAN, |values| values.objective),
             x: self.outcome.best.x.clone(),
             constraints: self.outcome.best.c.clone(),
@@ -115,7 +108,30 @@ impl<S: SampledProblem> Solver<S> {
             presolved,
             names: Names::given(meta),
             settings: self.settings.clone(),
-        }
+        };
+        report.message = report.sentence(meta, self.noisy.is_some());
+        report
+    }
+}
+
+impl Report {
+    /// Why the run stopped and what its point is, as one sentence: the message, from the other fields.
+    pub fn sentence(&self, meta: &Meta, is_noisy: bool) -> String {
+        let (stop, tolerance, rarest) = (self.stop, &self.settings.tolerance, self.settings.sampling.judge.rarest);
+        let what = self.verdict.and_then(|verdict| verdict.missing_events(meta, tolerance, rarest));
+        let what = what.unwrap_or_else(|| match (is_noisy, self.verdict) {
+            _ if !self.was_evaluated() => "there was no time to evaluate the functions at any point".to_string(),
+            (true, None) => "the point was not judged on fresh samples".to_string(),
+            _ => format!("the point is {}", self.point),
+        });
+        let cause = self.failure.as_ref().map(|failure| format!(" ({})", failure.message)).unwrap_or_default();
+        format!("Stopped because {stop}{cause}; {what}{}.", self.presolved.complaint())
+    }
+
+    /// Whether all functions have been evaluated somewhere. False: the run was ended before that was done, and its point is the start.
+    pub fn was_evaluated(&self) -> bool {
+        let was_cut_short = matches!(self.stop, Stop::User | Stop::WallTime | Stop::Samples | Stop::Evaluations);
+        !(was_cut_short && self.feasibility.is_nan() && self.stationarity.is_nan())
     }
 }
 

@@ -1,6 +1,6 @@
 //! The start of a run: problem and settings are checked, memory is allocated, the functions are evaluated for the first time.
 
-use tangor_problem::{Counted, Exact, Outputs, Portions, Problem, SampledProblem, Wanted};
+use tangor_problem::{Counted, Exact, Outputs, Problem, SampledProblem, Wanted};
 
 use crate::form::iterate::Iterate;
 use crate::form::oracle::{Oracle, Trouble};
@@ -79,7 +79,7 @@ impl<S: SampledProblem> Solver<S> {
         meta.validate().map_err(|source| Error::Problem { name: meta.name.clone(), source })?;
         settings.validate()?;
         memory::check(meta, &settings)?;
-        let mut problem = Counted::new(Portions::new(problem));
+        let mut problem = Counted::in_portions(problem);
         let presolve = if settings.presolve { presolve(&mut problem) } else { None };
         let meta = problem.meta();
         let (standard, jacobian) = Standard::new(presolve.as_ref().map_or(meta, |presolve| &presolve.meta));
@@ -120,11 +120,7 @@ impl<S: SampledProblem> Solver<S> {
 
     /// Lets long batches of samples end with the run's time, or with the user's wish.
     pub(crate) fn watch_batches(&mut self) {
-        let batches = self.oracle.problem.get_mut();
-        match self.clock.end_wanted() {
-            Some(end_wanted) => batches.break_off_when(end_wanted),
-            None => batches.never_break_off(),
-        }
+        self.oracle.problem.break_off_when(self.clock.end_wanted());
     }
 
     pub(crate) fn evaluate_start(&mut self) -> Result<(), Trouble> {

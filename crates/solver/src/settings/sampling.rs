@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::SettingsError;
+use crate::judging::events::telling;
 use crate::settings::ranges::in_range;
 
 /// How sampled functions are estimated and judged.
@@ -270,6 +271,13 @@ pub struct Judge {
     /// The run ends at its noise floor when so many judgements in a row were no better than the best by more than their standard
     /// errors; twice as many while the estimates still gain accuracy. 0: never. Default: 10.
     pub patience: u64,
+}
+
+impl Judge {
+    /// So many samples in one judgement tell of the rarest event that matters.
+    pub fn samples_that_tell(&self) -> usize {
+        telling(1.0 - self.confidence, self.rarest)
+    }
 }
 
 impl Default for Judge {

@@ -1,0 +1,99 @@
+//! What was found about a result that was judged again: it holds, it does not, or it cannot be told.
+
+use std::io::Write;
+
+use tangor_problem::count_of;
+use tangor_solver::{Point, Report, Verdict};
+
+use crate::error::Error;
+use crate::exit;
+use crate::number::{scientific, short};
+use crate::screen::Screen;
+use crate::style::{BAD, GOOD, UNUSUAL};
+use crate::verdict::Judged;
+
+/// How many times more samples may contain enough of what happens rarely.
+const FOR_EVENTS: f64 = 10.0;
+
+/// What was found about a result.
+#[derive(Default)]
+pub struct Answer {
+    /// What does not hold.
+    pub wrong: Vec<String>,
+    /// What noise hides.
+    pub hidden: Vec<String>,
+    /// Fresh samples of each function.
+    pub samples: u64,
+    /// How many might tell.
+    pub needed: f64,
+}
+
+impl Answer {
+    /// A residual holds when its bound is within the tolerance, and does not when the bound on the other side is above it.
+    pub fn add(&mut self, judged: &Judged) {
+        let Judged { name, residual, tolerance } = *judged;
+        if residual.upper <= tolerance {
+            return;
+        }
+        let least = residual.lower;
+        // What is not a number is above.
+        if least > tolerance || least.is_nan() {
+            let (least, tolerance) = (scientific(least, 2), short(tolerance));
+            self.wrong.push(format!("its {name} is at least {least}, above the tolerance {tolerance}"));
+            return;
+        }
+        // The noise of an average falls with the root of the number of samples.
+        let (noise, room) = (residual.upper - residual.value, (tolerance - residual.value).abs());
+        self.needed = self.needed.max(self.samples as f64 * (noise / room).powi(2) * 1.1);
+        let between = format!("{} and {}", scientific(least, 2), scientific(residual.upper, 2));
+        self.hidden.push(format!("its {name} is between {between}, and the tolerance is {}", short(tolerance)));
+    }
+
+    /// Constraints that rest on too few events hold for nothing; where those seem to hold that matter, samples must tell of rare events, too:
+    /// so many of them do.
+    pub fn add_events(&mut self, fresh: &Verdict, rarest: f64, telling: usize) {
+        if fresh.few_events {
+            let few = "an average of its constraints rests on too few events: a sample may not contain what happens rarely";
+            self.hidden.push(few.to_string());
+            self.needed = self.needed.max(FOR_EVENTS * self.samples as f64).max(telling as f64);
+        } else if let Some(told) = fresh.rarest.filter(|_| fresh.may_miss(rarest)) {
+            self.hidden.push(format!(
+                "an event of a constraint rarer than 1 in {:.0} samples may be missing among them, and those from 1 in {:.0} on matter \
+                 (--rarest says which do)",
+                1.0 / told,
+                1.0 / rarest
+            ));
+            self.needed = self.needed.max(telling as f64);
+        }
+    }
+
+    /// The answer in words, and the exit code.
+    pub fn tell(mut self, out: &mut Screen, report: &Report) -> Result<u8, Error> {
+        if report.point != Point::EpsKkt {
+            self.wrong.insert(0, format!("the result itself says that its point is {}", report.point));
+        }
+        let list = |out: &mut Screen, findings: &[String]| findings.iter().try_for_each(|one| writeln!(out, "  - {one}."));
+        if !self.wrong.is_empty() {
+            writeln!(out, "\n{BAD}Does not hold{BAD:#}:")?;
+            list(out, &self.wrong)?;
+            return Ok(exit::INFEASIBLE);
+        }
+        if self.hidden.is_empty() {
+            writeln!(out, "\n{GOOD}Holds{GOOD:#}: the point is a KKT point within the tolerances.")?;
+            return Ok(exit::SOLVED);
+        }
+        let samples = count_of(self.samples, "sample");
+        writeln!(out, "\n{UNUSUAL}Cannot tell{UNUSUAL:#} with {samples} of each function ({}):", enough(self.needed))?;
+        list(out, &self.hidden)?;
+        Ok(exit::LIMIT)
+    }
+}
+
+/// How many samples would be enough, with one digit: more is not known.
+fn enough(needed: f64) -> String {
+    if needed.is_nan() || needed >= 1e12 {
+        return "no number of samples is likely to tell: a residual is as large as its tolerance".to_string();
+    }
+    let unit = 10f64.powf(needed.max(1.0).log10().floor());
+    format!("it needs about --samples {}", (needed / unit).ceil() * unit)
+}
