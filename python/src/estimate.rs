@@ -10,9 +10,9 @@ use pyo3::types::PyList;
 use tangor_problem::Meta;
 
 use crate::call::Call;
+use crate::definition::Estimation;
 use crate::differences::{Scheme, Stencil};
 use crate::shared::{Callee, Shared};
-use crate::statement::Estimation;
 
 /// Groups of columns whose points are handed to the threads at once. More than there are threads, so that none waits long for another.
 const GROUPS_AT_ONCE: usize = 64;

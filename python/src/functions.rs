@@ -10,18 +10,18 @@ use pyo3::types::PyTuple;
 use tangor_problem::{Evaluation, Meta, Problem};
 
 use crate::call::Call;
+use crate::definition::{Block, Definition, Kind, Slope};
 use crate::estimate::{Probed, Take};
 use crate::shared::{Callee, Shared};
-use crate::statement::{Block, Kind, Slope, Statement};
 use crate::values;
 
 const OBJECTIVE: &str = "the objective";
 const GRADIENT: &str = "the gradient of the objective";
 
-/// Calls the functions of a statement.
+/// Calls the functions of a definition.
 pub struct Functions {
     meta: Arc<Meta>,
-    statement: Arc<Statement>,
+    definition: Arc<Definition>,
     shared: Arc<Shared>,
     last: Last,
     first: First,
@@ -61,9 +61,9 @@ struct Last {
 }
 
 impl Functions {
-    /// The functions of a statement, for one run.
-    pub fn new(meta: Arc<Meta>, statement: Arc<Statement>, shared: Arc<Shared>, first: First) -> Self {
-        Functions { meta, statement, shared, last: Last::default(), first }
+    /// The functions of a definition, for one run.
+    pub fn new(meta: Arc<Meta>, definition: Arc<Definition>, shared: Arc<Shared>, first: First) -> Self {
+        Functions { meta, definition, shared, last: Last::default(), first }
     }
 
     /// Forgets what is known of another point.
@@ -78,8 +78,8 @@ impl Functions {
 
     /// Calls the function for all, once for each point.
     fn evaluate_all(&mut self, py: Python<'_>, x: &[f64]) -> PyResult<()> {
-        let statement = self.statement.clone();
-        let Some(evaluate) = &statement.evaluate else { return Ok(()) };
+        let definition = self.definition.clone();
+        let Some(evaluate) = &definition.evaluate else { return Ok(()) };
         self.look_at(x);
         if self.last.objective.is_some() {
             return Ok(());
@@ -93,7 +93,7 @@ impl Functions {
             PyTypeError::new_err("evaluate(x) must give a tuple of four: objective, gradient, constraints and Jacobian")
         })?;
         let part = |k: usize| four.get_item(k).map(Bound::unbind).map(Some);
-        self.last.objective = match self.statement.meta.has_objective {
+        self.last.objective = match self.definition.meta.has_objective {
             true => Some(values::number(&four.get_item(0)?, OBJECTIVE)?),
             false => Some(0.0),
         };
@@ -102,8 +102,8 @@ impl Functions {
     }
 
     fn value(&mut self, py: Python<'_>, x: &[f64]) -> PyResult<f64> {
-        let statement = self.statement.clone();
-        let Some(objective) = &statement.objective else {
+        let definition = self.definition.clone();
+        let Some(objective) = &definition.objective else {
             self.evaluate_all(py, x)?;
             return Ok(self.last.objective.unwrap_or(0.0));
         };
@@ -129,10 +129,10 @@ impl Functions {
     }
 
     fn slope(&mut self, py: Python<'_>, x: &[f64], g: &mut [f64]) -> PyResult<()> {
-        let statement = self.statement.clone();
+        let definition = self.definition.clone();
         let n = g.len();
         let why = || format!("there are {n} variables");
-        match statement.objective.as_ref().map(|objective| (&objective.value, &objective.slope)) {
+        match definition.objective.as_ref().map(|objective| (&objective.value, &objective.slope)) {
             Some((_, Slope::Given(call))) => {
                 self.shared.count(Callee::Gradient);
                 call.fill(py, &self.shared.lender, x, g, |result, g| values::vector(result, g, GRADIENT, &why))
@@ -162,13 +162,13 @@ impl Functions {
 
     /// A function whose slopes are estimated.
     fn probed<'a>(&'a self, call: &'a Call, callee: Callee, rows: usize, take: &'a Take<'a>) -> Probed<'a> {
-        let threads = self.statement.threads.as_ref();
-        Probed { meta: &self.statement.meta, call, callee, rows, take, shared: &self.shared, threads }
+        let threads = self.definition.threads.as_ref();
+        Probed { meta: &self.definition.meta, call, callee, rows, take, shared: &self.shared, threads }
     }
 
     fn rows(&mut self, py: Python<'_>, x: &[f64], c: &mut [f64]) -> PyResult<()> {
-        let statement = self.statement.clone();
-        for (number, block) in statement.blocks.iter().enumerate() {
+        let definition = self.definition.clone();
+        for (number, block) in definition.blocks.iter().enumerate() {
             let out = &mut c[block.rows.clone()];
             match &block.kind {
                 Kind::Linear(matrix) => multiply(block, matrix, x, out),
@@ -190,8 +190,8 @@ impl Functions {
     }
 
     fn row_slopes(&mut self, py: Python<'_>, x: &[f64], all: &mut [f64]) -> PyResult<()> {
-        let statement = self.statement.clone();
-        for (number, block) in statement.blocks.iter().enumerate() {
+        let definition = self.definition.clone();
+        for (number, block) in definition.blocks.iter().enumerate() {
             let out = &mut all[block.entries.clone()];
             let what = &block.jacobian_label;
             match &block.kind {

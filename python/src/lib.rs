@@ -3,6 +3,7 @@
 
 mod call;
 mod check;
+mod definition;
 mod differences;
 mod estimate;
 mod files;
@@ -16,7 +17,6 @@ mod sampled;
 mod settings;
 mod shared;
 mod sparse;
-mod statement;
 mod torch;
 mod values;
 

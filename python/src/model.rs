@@ -8,23 +8,23 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tangor_problem::{Draw, Evaluation, Exact, FunctionFailure, Meta, Outputs, Pattern, Problem, SampledProblem, Wanted};
 
+use crate::definition::Definition;
 use crate::functions::{First, Functions, raised};
 use crate::memory::Lender;
-use crate::sampled::{SampledFunctions, SampledStatement};
+use crate::sampled::{SampledDefinition, SampledFunctions};
 use crate::shared::Shared;
-use crate::statement::Statement;
 
 /// A problem. `tangor.Problem` and `tangor.SampledProblem` are what people use.
 #[pyclass(frozen, subclass, module = "tangor._tangor")]
 pub struct Model {
-    source: Source,
+    source: Origin,
     meta: Arc<Meta>,
 }
 
 #[derive(Clone)]
-enum Source {
-    Python(Arc<Statement>),
-    Sampled(Arc<SampledStatement>),
+enum Origin {
+    Python(Arc<Definition>),
+    Sampled(Arc<SampledDefinition>),
     Native(Shareable, Arc<Second>),
 }
 
@@ -82,15 +82,15 @@ impl Model {
     ) -> Self {
         let meta = Arc::new(problem.meta().clone());
         let second = Second { make: Box::new(make), made: OnceLock::new() };
-        Model { source: Source::Native(Arc::new(Mutex::new(problem)), Arc::new(second)), meta }
+        Model { source: Origin::Native(Arc::new(Mutex::new(problem)), Arc::new(second)), meta }
     }
 
     /// The problem without noise, if it is one.
     pub fn exact(&self, shared: &Arc<Shared>) -> Option<Box<dyn Problem + Send>> {
         match &self.source {
-            Source::Python(statement) => Some(Box::new(self.functions(statement, shared, First::default()))),
-            Source::Native(problem, _) => Some(Box::new(self.native_problem(problem))),
-            Source::Sampled(_) => None,
+            Origin::Python(definition) => Some(Box::new(self.functions(definition, shared, First::default()))),
+            Origin::Native(problem, _) => Some(Box::new(self.native_problem(problem))),
+            Origin::Sampled(_) => None,
         }
     }
 
@@ -101,14 +101,16 @@ impl Model {
 
     fn build_after(&self, shared: &Arc<Shared>, first: First) -> Box<dyn SampledProblem + Send> {
         match &self.source {
-            Source::Python(statement) => Box::new(Exact(self.functions(statement, shared, first))),
-            Source::Native(problem, _) => Box::new(Exact(self.native_problem(problem))),
-            Source::Sampled(statement) => Box::new(SampledFunctions::new(self.meta.clone(), statement.clone(), shared.clone())),
+            Origin::Python(definition) => Box::new(Exact(self.functions(definition, shared, first))),
+            Origin::Native(problem, _) => Box::new(Exact(self.native_problem(problem))),
+            Origin::Sampled(definition) => {
+                Box::new(SampledFunctions::new(self.meta.clone(), definition.clone(), shared.clone()))
+            }
         }
     }
 
-    fn functions(&self, statement: &Arc<Statement>, shared: &Arc<Shared>, first: First) -> Functions {
-        Functions::new(self.meta.clone(), statement.clone(), shared.clone(), first)
+    fn functions(&self, definition: &Arc<Definition>, shared: &Arc<Shared>, first: First) -> Functions {
+        Functions::new(self.meta.clone(), definition.clone(), shared.clone(), first)
     }
 
     fn native_problem(&self, problem: &Shareable) -> Native {
@@ -152,16 +154,16 @@ impl Model {
 #[pymethods]
 impl Model {
     #[new]
-    fn new(statement: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let statement = Arc::new(Statement::new(statement)?);
-        Ok(Model { meta: Arc::new(statement.meta.clone()), source: Source::Python(statement) })
+    fn new(definition: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let definition = Arc::new(Definition::new(definition)?);
+        Ok(Model { meta: Arc::new(definition.meta.clone()), source: Origin::Python(definition) })
     }
 
     /// A noisy problem.
     #[staticmethod]
-    fn sampled(statement: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let statement = Arc::new(SampledStatement::new(statement)?);
-        Ok(Model { meta: Arc::new(statement.meta.clone()), source: Source::Sampled(statement) })
+    fn sampled(definition: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let definition = Arc::new(SampledDefinition::new(definition)?);
+        Ok(Model { meta: Arc::new(definition.meta.clone()), source: Origin::Sampled(definition) })
     }
 
     /// The same problem with another start.
@@ -185,7 +187,7 @@ impl Model {
         y: PyReadonlyArray1<'py, f64>,
     ) -> PyResult<Option<PyTriangle<'py>>> {
         let (x, y) = (self.point(&x)?, y.as_slice()?);
-        let Source::Native(problem, second) = &self.source else { return Ok(None) };
+        let Origin::Native(problem, second) = &self.source else { return Ok(None) };
         if y.len() != self.meta.m() {
             return Err(PyValueError::new_err(format!("there are {} multipliers, but {} constraints", y.len(), self.meta.m())));
         }

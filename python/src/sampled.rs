@@ -9,13 +9,13 @@ use pyo3::types::{PyDict, PyTuple};
 use tangor_problem::{Access, Accesses, Draw, Evaluation, Meta, Pattern, SampledProblem};
 
 use crate::call::Call;
+use crate::definition::{meta, wanted};
 use crate::shared::{Callee, Shared};
 use crate::sparse::Rows;
-use crate::statement::{meta, wanted};
 use crate::values;
 
 /// A noisy problem as Python states it.
-pub struct SampledStatement {
+pub struct SampledDefinition {
     /// Sizes, bounds, names, start and pattern.
     pub meta: Meta,
     accesses: Accesses,
@@ -29,7 +29,7 @@ pub struct SampledStatement {
     jacobian: Option<Call>,
 }
 
-impl SampledStatement {
+impl SampledDefinition {
     /// Reads what the Python layer prepared.
     pub fn new(data: &Bound<'_, PyDict>) -> PyResult<Self> {
         let mut meta = meta(data)?;
@@ -57,7 +57,7 @@ impl SampledStatement {
                 Some(_) => Access::Exact,
             })
         };
-        Ok(SampledStatement {
+        Ok(SampledDefinition {
             accesses: Accesses {
                 gradient: access("gradient_members")?,
                 constraints: access("constraint_members")?,
@@ -78,7 +78,7 @@ impl SampledStatement {
 /// Calls the functions of a noisy problem.
 pub struct SampledFunctions {
     meta: Arc<Meta>,
-    statement: Arc<SampledStatement>,
+    definition: Arc<SampledDefinition>,
     shared: Arc<Shared>,
     last: Option<Last>,
 }
@@ -91,21 +91,21 @@ struct Last {
 }
 
 impl SampledFunctions {
-    /// The functions of a statement, for one run.
-    pub fn new(meta: Arc<Meta>, statement: Arc<SampledStatement>, shared: Arc<Shared>) -> Self {
-        SampledFunctions { meta, statement, shared, last: None }
+    /// The functions of a definition, for one run.
+    pub fn new(meta: Arc<Meta>, definition: Arc<SampledDefinition>, shared: Arc<Shared>) -> Self {
+        SampledFunctions { meta, definition, shared, last: None }
     }
 
     /// One of the three from its own function, or from the one for all, which is called once for the same point and draws.
     fn part<'py>(&mut self, py: Python<'py>, which: usize, x: &[f64], draws: &[Draw]) -> PyResult<Bound<'py, PyAny>> {
-        let statement = self.statement.clone();
-        let own = [&statement.gradient, &statement.constraints, &statement.jacobian][which];
+        let definition = self.definition.clone();
+        let own = [&definition.gradient, &definition.constraints, &definition.jacobian][which];
         let numbers = |draws: &[Draw]| PyArray1::from_iter(py, draws.iter().map(|draw| draw.0));
         if let Some(call) = own {
             self.shared.count([Callee::Gradient, Callee::Constraints, Callee::Jacobian][which]);
             return self.shared.lender.show(py, x, |x| call.at_draws(x.as_any(), numbers(draws).as_any()));
         }
-        let evaluate = statement.evaluate.as_ref().ok_or_else(|| PyTypeError::new_err("a function is missing"))?;
+        let evaluate = definition.evaluate.as_ref().ok_or_else(|| PyTypeError::new_err("a function is missing"))?;
         let known = self.last.as_ref().is_some_and(|last| {
             last.x == x && last.draws.len() == draws.len() && last.draws.iter().zip(draws).all(|(a, b)| *a == b.0)
         });
@@ -133,11 +133,11 @@ impl SampledProblem for SampledFunctions {
     }
 
     fn accesses(&self) -> Accesses {
-        self.statement.accesses
+        self.definition.accesses
     }
 
     fn exact_rows(&self) -> &[bool] {
-        &self.statement.exact_rows
+        &self.definition.exact_rows
     }
 
     fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
@@ -160,7 +160,7 @@ impl SampledProblem for SampledFunctions {
     fn jacobian(&mut self, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Evaluation {
         self.shared.clone().attach(|py| {
             let result = self.part(py, 2, x, draws)?;
-            match &self.statement.pattern {
+            match &self.definition.pattern {
                 Some(pattern) => pattern.take(&result, values, "the Jacobian"),
                 None => crate::values::matrix(&result, (self.meta.m(), x.len()), values, "the Jacobian"),
             }
@@ -168,8 +168,8 @@ impl SampledProblem for SampledFunctions {
     }
 
     fn objective(&mut self, x: &[f64], draws: &[Draw]) -> Option<Evaluation<f64>> {
-        let statement = self.statement.clone();
-        let call = statement.objective.as_ref()?;
+        let definition = self.definition.clone();
+        let call = definition.objective.as_ref()?;
         Some(self.shared.clone().attach(|py| {
             self.shared.count(Callee::Objective);
             let numbers = PyArray1::from_iter(py, draws.iter().map(|draw| draw.0));

@@ -183,8 +183,8 @@ fn middle(mut values: Vec<f64>) -> Option<f64> {
 fn slope(points: &[(f64, f64)]) -> Option<f64> {
     let count = points.len() as f64;
     let (mean_x, mean_y) = (points.iter().map(|p| p.0).sum::<f64>() / count, points.iter().map(|p| p.1).sum::<f64>() / count);
-    let spread: f64 = points.iter().map(|p| (p.0 - mean_x).powi(2)).sum();
-    (points.len() > 1 && spread > 0.0).then(|| points.iter().map(|p| (p.0 - mean_x) * (p.1 - mean_y)).sum::<f64>() / spread)
+    let squares: f64 = points.iter().map(|p| (p.0 - mean_x).powi(2)).sum();
+    (points.len() > 1 && squares > 0.0).then(|| points.iter().map(|p| (p.0 - mean_x) * (p.1 - mean_y)).sum::<f64>() / squares)
 }
 
 #[cfg(test)]

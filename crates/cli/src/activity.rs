@@ -5,7 +5,7 @@ use tangor_solver::Report;
 
 /// Where a value stands between its bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum BoundKind {
     /// Lower and upper bound are the same.
     Equality,
     /// At the lower bound.
@@ -20,7 +20,7 @@ pub struct Active {
     /// Its name.
     pub name: String,
     /// Which of its bounds.
-    pub side: Side,
+    pub kind: BoundKind,
     /// That bound.
     pub bound: f64,
     /// The value there.
@@ -43,7 +43,7 @@ pub fn rows(meta: &Meta, report: &Report) -> Vec<Active> {
     let bounds = Bounds { lower: &meta.c_lower, upper: &meta.c_upper };
     let mut active = bounds.active(&report.constraints, &report.row_multipliers, tolerance(report), |i| meta.row_name(i));
     active.sort_by(|a, b| {
-        let equality_last = (a.side == Side::Equality).cmp(&(b.side == Side::Equality));
+        let equality_last = (a.kind == BoundKind::Equality).cmp(&(b.kind == BoundKind::Equality));
         equality_last.then(b.multiplier.abs().total_cmp(&a.multiplier.abs()))
     });
     active
@@ -53,7 +53,7 @@ pub fn rows(meta: &Meta, report: &Report) -> Vec<Active> {
 pub fn variables(meta: &Meta, report: &Report) -> Vec<Active> {
     let bounds = Bounds { lower: &meta.x_lower, upper: &meta.x_upper };
     let mut active = bounds.active(&report.x, &report.bound_multipliers, tolerance(report), |i| meta.variable_name(i));
-    active.retain(|active| active.side != Side::Equality);
+    active.retain(|active| active.kind != BoundKind::Equality);
     active.iter_mut().for_each(|active| active.on_variable = true);
     active.sort_by(|a, b| b.multiplier.abs().total_cmp(&a.multiplier.abs()));
     active
@@ -83,13 +83,13 @@ impl Bounds<'_> {
         let values = values.iter().zip(multipliers);
         let held = bounds.zip(values).enumerate().filter_map(|(i, ((&lower, &upper), (&value, &multiplier)))| {
             let tolerance = if multiplier.abs() <= nothing && lower < upper { tolerance.min(AT_BOUND) } else { tolerance };
-            let (side, bound) = match (within(value, lower, tolerance), within(value, upper, tolerance)) {
-                (true, _) | (_, true) if lower == upper => (Side::Equality, lower),
-                (true, _) => (Side::Lower, lower),
-                (_, true) => (Side::Upper, upper),
+            let (kind, bound) = match (within(value, lower, tolerance), within(value, upper, tolerance)) {
+                (true, _) | (_, true) if lower == upper => (BoundKind::Equality, lower),
+                (true, _) => (BoundKind::Lower, lower),
+                (_, true) => (BoundKind::Upper, upper),
                 _ => return None,
             };
-            Some(Active { name: name(i), side, bound, value, multiplier, on_variable: false })
+            Some(Active { name: name(i), kind, bound, value, multiplier, on_variable: false })
         });
         held.collect()
     }
@@ -102,20 +102,20 @@ mod tests {
     #[test]
     fn what_holds_a_value_is_found() {
         let cases = [
-            (0.0, 1.0, 0.0, Some((Side::Lower, 0.0))),
-            (0.0, 1.0, 1.0 + 5e-7, Some((Side::Upper, 1.0))),
+            (0.0, 1.0, 0.0, Some((BoundKind::Lower, 0.0))),
+            (0.0, 1.0, 1.0 + 5e-7, Some((BoundKind::Upper, 1.0))),
             (0.0, 1.0, 0.5, None),
-            (2.0, 2.0, 2.0 - 5e-7, Some((Side::Equality, 2.0))),
+            (2.0, 2.0, 2.0 - 5e-7, Some((BoundKind::Equality, 2.0))),
             (2.0, 2.0, 3.0, None),
             (-f64::INFINITY, f64::INFINITY, 0.0, None),
             (-1e20, 1e20, 1e20, None),
-            (1e6, 2e6, 1e6 + 0.5, Some((Side::Lower, 1e6))),
+            (1e6, 2e6, 1e6 + 0.5, Some((BoundKind::Lower, 1e6))),
             (0.0, 1.0, f64::NAN, None),
         ];
         for (lower, upper, value, expected) in cases {
             let bounds = Bounds { lower: &[lower], upper: &[upper] };
             let active = bounds.active(&[value], &[7.0], 1e-6, |_| "name".to_string());
-            let found = active.first().map(|active| (active.side, active.bound));
+            let found = active.first().map(|active| (active.kind, active.bound));
             assert_eq!(found, expected, "{value} in [{lower}, {upper}]");
             assert!(active.iter().all(|active| active.multiplier == 7.0 && active.value == value));
         }

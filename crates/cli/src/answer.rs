@@ -10,7 +10,7 @@ use crate::exit;
 use crate::number::{scientific, short};
 use crate::screen::Screen;
 use crate::style::{BAD, GOOD, UNUSUAL};
-use crate::verdict::Judged;
+use crate::verdict::JudgedResidual;
 
 /// How many times more samples may contain enough of what happens rarely.
 const FOR_EVENTS: f64 = 10.0;
@@ -30,8 +30,8 @@ pub struct Answer {
 
 impl Answer {
     /// A residual holds when its bound is within the tolerance, and does not when the bound on the other side is above it.
-    pub fn add(&mut self, judged: &Judged) {
-        let Judged { name, residual, tolerance } = *judged;
+    pub fn add(&mut self, judged: &JudgedResidual) {
+        let JudgedResidual { name, residual, tolerance } = *judged;
         if residual.upper <= tolerance {
             return;
         }

@@ -7,7 +7,7 @@ use tangor_collection::{Known, What};
 use tangor_problem::{Meta, count_of};
 use tangor_solver::{Point, Presolved, Report, Stop};
 
-use crate::activity::{self, Active, Side};
+use crate::activity::{self, Active, BoundKind};
 use crate::number::{readable, scientific, short};
 use crate::solution::{self, Shown};
 use crate::style::{BAD, DIM, GOOD, TITLE, UNUSUAL};
@@ -163,7 +163,7 @@ impl Summary<'_> {
         if active.is_empty() {
             return Ok(());
         }
-        let remark = match active.iter().filter(|active| active.side == Side::Equality).count() {
+        let remark = match active.iter().filter(|active| active.kind == BoundKind::Equality).count() {
             0 => String::new(),
             1 if active.len() == 1 => ", an equality".to_string(),
             1 => ", one of them an equality".to_string(),
@@ -174,10 +174,10 @@ impl Summary<'_> {
         let shown = &active[..active.len().min(self.longest_list)];
         let width = name_width(shown.iter().map(|active| active.name.as_str()));
         for active in shown {
-            let relation = match active.side {
-                Side::Equality => "=",
-                Side::Lower => "at lower bound",
-                Side::Upper => "at upper bound",
+            let relation = match active.kind {
+                BoundKind::Equality => "=",
+                BoundKind::Lower => "at lower bound",
+                BoundKind::Upper => "at upper bound",
             };
             let multiplier = readable(active.multiplier);
             let line = format!("{:<width$}  {relation} {}, multiplier {multiplier}", active.name, readable(active.bound));

@@ -10,7 +10,7 @@ use crate::style::{DIM, GOOD, UNUSUAL};
 use crate::width;
 
 /// One of the three residuals of a verdict.
-pub struct Judged {
+pub struct JudgedResidual {
     /// Its name.
     pub name: &'static str,
     /// It and its bound.
@@ -30,7 +30,7 @@ pub enum Standing {
     Above,
 }
 
-impl Judged {
+impl JudgedResidual {
     /// Where it stands.
     pub fn standing(&self) -> Standing {
         match (self.residual.upper <= self.tolerance, self.residual.lower <= self.tolerance) {
@@ -47,11 +47,11 @@ pub fn standing(verdict: &Verdict, tolerance: &Tolerance, standing: Standing) ->
 }
 
 /// The three residuals of a verdict with their tolerances.
-pub fn residuals(verdict: &Verdict, tolerance: &Tolerance) -> [Judged; 3] {
+pub fn residuals(verdict: &Verdict, tolerance: &Tolerance) -> [JudgedResidual; 3] {
     [
-        Judged { name: "stationarity", residual: verdict.stationarity, tolerance: tolerance.stationarity },
-        Judged { name: "feasibility", residual: verdict.feasibility, tolerance: tolerance.feasibility },
-        Judged { name: "complementarity", residual: verdict.complementarity, tolerance: tolerance.complementarity },
+        JudgedResidual { name: "stationarity", residual: verdict.stationarity, tolerance: tolerance.stationarity },
+        JudgedResidual { name: "feasibility", residual: verdict.feasibility, tolerance: tolerance.feasibility },
+        JudgedResidual { name: "complementarity", residual: verdict.complementarity, tolerance: tolerance.complementarity },
     ]
 }
 
@@ -101,7 +101,7 @@ pub fn print_with_names(
             Standing::Hidden => ("unclear", UNUSUAL),
             Standing::Above => ("above", UNUSUAL),
         };
-        let Judged { name, residual, tolerance } = judged;
+        let JudgedResidual { name, residual, tolerance } = judged;
         let (value, upper) = (scientific(residual.value, 2), scientific(residual.upper, 2));
         let bound = format!("{value}, at most {upper}");
         writeln!(out, "  {name:<LABEL$} {bound:<28}{style}{word} {}{style:#}", short(tolerance))?;

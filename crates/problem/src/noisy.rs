@@ -106,9 +106,9 @@ pub struct NoiseError {
 pub struct Noisy<P> {
     problem: P,
     noise: Noise,
-    gradient: Source,
-    constraints: Source,
-    jacobian: Source,
+    gradient: NoiseOfFunction,
+    constraints: NoiseOfFunction,
+    jacobian: NoiseOfFunction,
     average: Vec<f64>,
     one: Vec<f64>,
 }
@@ -121,9 +121,9 @@ impl<P: Problem> Noisy<P> {
         let (n, m, entries) = (meta.n(), meta.m(), meta.jacobian_len());
         let largest = n.max(m).max(entries);
         Ok(Noisy {
-            gradient: Source::new(&noise, noise.gradient, n, 1),
-            constraints: Source::new(&noise, noise.constraints, m, 2),
-            jacobian: Source::new(&noise, noise.jacobian, entries, 3),
+            gradient: NoiseOfFunction::new(&noise, noise.gradient, n, 1),
+            constraints: NoiseOfFunction::new(&noise, noise.constraints, m, 2),
+            jacobian: NoiseOfFunction::new(&noise, noise.jacobian, entries, 3),
             problem,
             noise,
             average: vec![0.0; largest],
@@ -142,7 +142,7 @@ impl<P: Problem> Noisy<P> {
     }
 
     /// Puts the average noise of the draws on exact values.
-    fn disturb(&mut self, source: Source, draws: &[Draw], values: &mut [f64]) -> Evaluation {
+    fn disturb(&mut self, source: NoiseOfFunction, draws: &[Draw], values: &mut [f64]) -> Evaluation {
         if source.level == 0.0 {
             return Ok(());
         }
@@ -222,7 +222,7 @@ impl<P: Problem> SampledProblem for Noisy<P> {
 
 /// Where the noise of one function comes from.
 #[derive(Clone, Copy, Debug)]
-struct Source {
+struct NoiseOfFunction {
     distribution: Distribution,
     level: f64,
     /// Entries that share one random vector: all of them for additive noise, each alone for multiplicative.
@@ -233,14 +233,14 @@ struct Source {
     function: u64,
 }
 
-impl Source {
+impl NoiseOfFunction {
     fn new(noise: &Noise, level: f64, length: usize, function: u64) -> Self {
         let together = match noise.form {
             NoiseForm::Additive => length.max(1),
             NoiseForm::Multiplicative => 1,
         };
         let distribution = noise.distribution;
-        Source { distribution, level, together, scale: 1.0 / distribution.mean_norm(together), function }
+        NoiseOfFunction { distribution, level, together, scale: 1.0 / distribution.mean_norm(together), function }
     }
 
     fn noise_of(&self, draw: Draw, w: &mut [f64]) {

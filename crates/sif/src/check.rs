@@ -7,9 +7,9 @@ use tangor_problem::{Evaluation, Failure, Problem};
 
 use crate::error::SifError;
 use crate::fortran::{Compiled, Derivatives};
+use crate::group_table::{GroupTable, Scratch, TRIVIAL};
 use crate::options::Options;
 use crate::problem::SifProblem;
-use crate::side::{Scratch, Side, TRIVIAL};
 
 /// A derivative that the file codes differently from what differentiation gives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,9 +54,10 @@ pub fn check(
 
 fn compare(coded: &SifProblem, automatic: &SifProblem, x: &[f64], tolerance: f64) -> Evaluation<Vec<Difference>> {
     let mut differences = Vec::new();
-    let sides = [(&coded.objective.side, &automatic.objective.side), (&coded.constraints.side, &automatic.constraints.side)];
-    for (coded, automatic) in sides {
-        let mut scratch = [coded, automatic].map(|side| Scratch::new(&side.functions, side.widest().max(1)));
+    let tables =
+        [(&coded.objective.table, &automatic.objective.table), (&coded.constraints.table, &automatic.constraints.table)];
+    for (coded, automatic) in tables {
+        let mut scratch = [coded, automatic].map(|table| Scratch::new(&table.functions, table.widest().max(1)));
         let mut values = vec![0.0; coded.elements()];
         for (element, value) in values.iter_mut().enumerate() {
             let left = element_derivatives(coded, element, x, &mut scratch[0])?;
@@ -80,15 +81,15 @@ struct Derived {
     hessian: Vec<f64>,
 }
 
-fn element_derivatives(side: &Side, element: usize, x: &[f64], scratch: &mut Scratch) -> Evaluation<Derived> {
-    let (function, n, parameters) = side.element(element, x, scratch);
+fn element_derivatives(table: &GroupTable, element: usize, x: &[f64], scratch: &mut Scratch) -> Evaluation<Derived> {
+    let (function, n, parameters) = table.element(element, x, scratch);
     let result = derive(function, &scratch.variables[..n], parameters, &mut scratch.element_work);
-    side.blame_element(element, result)
+    table.blame_element(element, result)
 }
 
-fn group_derivatives(side: &Side, row: usize, alpha: f64, scratch: &mut Scratch) -> Evaluation<Derived> {
-    let function = &side.functions.group_types[side.group_type[row] as usize];
-    side.blame_row(row, derive(function, &[alpha], side.parameters_of_row(row), &mut scratch.group_work))
+fn group_derivatives(table: &GroupTable, row: usize, alpha: f64, scratch: &mut Scratch) -> Evaluation<Derived> {
+    let function = &table.functions.group_types[table.group_type[row] as usize];
+    table.blame_row(row, derive(function, &[alpha], table.parameters_of_row(row), &mut scratch.group_work))
 }
 
 fn derive(function: &Compiled, variables: &[f64], parameters: &[f64], work: &mut [f64]) -> Result<Derived, Failure> {

@@ -1,6 +1,6 @@
-//! Evaluation of a side: first its elements, then its rows.
+//! Evaluation of a table: first its elements, then its rows.
 //!
-//! Large sides are cut into as many pieces as there are lanes, always at the same places: the values do not depend on how many
+//! Large tables are cut into as many pieces as there are lanes, always at the same places: the values do not depend on how many
 //! threads take part.
 
 use std::array::from_fn;
@@ -8,18 +8,18 @@ use std::array::from_fn;
 use tangor_problem::Evaluation;
 
 use crate::fortran::Compiled;
-use crate::side::{Scratch, Side, TRIVIAL};
+use crate::group_table::{GroupTable, Scratch, TRIVIAL};
 
 /// Fewer elements or rows than this are evaluated by one thread: to wake others would take longer.
 const WORTH_SHARING: usize = 8192;
 
-/// Into how many pieces a large side is cut; a power of two.
+/// Into how many pieces a large table is cut; a power of two.
 const LANES: usize = 32;
 
-/// A side with the memory that its evaluation needs.
+/// A table with the memory that its evaluation needs.
 #[derive(Debug)]
 pub(crate) struct Evaluator {
-    pub side: Side,
+    pub table: GroupTable,
     /// `f_j`, one for each element.
     pub element_values: Vec<f64>,
     /// The gradients of the elements, one after the other.
@@ -28,37 +28,37 @@ pub(crate) struct Evaluator {
 }
 
 impl Evaluator {
-    pub fn new(side: Side) -> Self {
-        let alone = side.elements().max(side.rows()) < WORTH_SHARING || side.carries_state();
+    pub fn new(table: GroupTable) -> Self {
+        let alone = table.elements().max(table.rows()) < WORTH_SHARING || table.carries_state();
         let lanes = if alone { 1 } else { LANES };
-        let scratch = Scratch::new(&side.functions, side.widest());
+        let scratch = Scratch::new(&table.functions, table.widest());
         Evaluator {
-            element_values: vec![0.0; side.elements()],
-            element_gradients: vec![0.0; side.variables.len()],
+            element_values: vec![0.0; table.elements()],
+            element_gradients: vec![0.0; table.variables.len()],
             lanes: vec![scratch; lanes],
-            side,
+            table,
         }
     }
 
     /// The values of all rows.
     pub fn values(&mut self, x: &[f64], rows: &mut [f64]) -> Evaluation {
-        let lanes = shared(&mut self.lanes, self.side.elements());
-        self.side.fill_elements(x, 0, &mut self.element_values, None, lanes)?;
-        self.side.fill_rows(x, 0, &self.element_values, rows, shared(&mut self.lanes, self.side.rows()))
+        let lanes = shared(&mut self.lanes, self.table.elements());
+        self.table.fill_elements(x, 0, &mut self.element_values, None, lanes)?;
+        self.table.fill_rows(x, 0, &self.element_values, rows, shared(&mut self.lanes, self.table.rows()))
     }
 
     /// The gradients of all rows, in the order of the pattern.
     pub fn gradients(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
         self.elements(x)?;
         let known = Known { x, values: &self.element_values, gradients: &self.element_gradients };
-        self.side.fill_gradients(known, 0, self.side.rows(), values, shared(&mut self.lanes, self.side.rows()))
+        self.table.fill_gradients(known, 0, self.table.rows(), values, shared(&mut self.lanes, self.table.rows()))
     }
 
     /// The values and gradients of all elements.
     pub fn elements(&mut self, x: &[f64]) -> Evaluation {
         let gradients = Some(self.element_gradients.as_mut_slice());
-        let lanes = shared(&mut self.lanes, self.side.elements());
-        self.side.fill_elements(x, 0, &mut self.element_values, gradients, lanes)
+        let lanes = shared(&mut self.lanes, self.table.elements());
+        self.table.fill_elements(x, 0, &mut self.element_values, gradients, lanes)
     }
 }
 
@@ -75,7 +75,7 @@ struct Known<'a> {
     gradients: &'a [f64],
 }
 
-impl Side {
+impl GroupTable {
     /// Evaluates the elements from `first` on, as many as `values` has room for.
     fn fill_elements(
         &self,

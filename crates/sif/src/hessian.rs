@@ -7,8 +7,8 @@ use tangor_problem::{Evaluation, Meta, Pattern, Problem, SecondOrder};
 
 use crate::error::SifError;
 use crate::evaluate::Evaluator;
+use crate::group_table::{GroupTable, TRIVIAL};
 use crate::problem::SifProblem;
-use crate::side::{Side, TRIVIAL};
 
 /// A problem that also knows its second derivatives; see [`SifProblem::with_hessian`].
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct WithHessian {
     buffers: Buffers,
 }
 
-/// Where the second derivatives of a side go.
+/// Where the second derivatives of a table go.
 #[derive(Debug)]
 struct Places {
     /// For each element its packed lower triangle, one after the other.
@@ -43,33 +43,34 @@ impl SifProblem {
     /// Adds second derivatives; refused when they would have more entries than [`Limits::hessian`](crate::Limits::hessian) allows.
     pub fn with_hessian(self) -> Result<WithHessian, SifError> {
         let limit = self.limits.hessian;
-        let sides = [&self.objective.side, &self.constraints.side];
-        let entries: u64 = sides.iter().map(|side| entries(side)).sum::<u64>() + self.quadratic.len() as u64;
+        let tables = [&self.objective.table, &self.constraints.table];
+        let entries: u64 = tables.iter().map(|table| entries(table)).sum::<u64>() + self.quadratic.len() as u64;
         if entries > limit {
             let message = format!("the Hessian of the Lagrangian has {entries} entries, and the limit is {limit}");
             return Err(SifError { file: self.meta().name.clone(), line: 0, column: 0, message });
         }
         let mut keys: Vec<u64> = self.quadratic.iter().map(|&(j, k, _)| key(j, k)).collect();
-        sides.iter().for_each(|side| for_places(side, |place| keys.push(place), |_| {}));
-        sides.iter().for_each(|side| for_places(side, |_| {}, |place| keys.push(place)));
+        tables.iter().for_each(|table| for_places(table, |place| keys.push(place), |_| {}));
+        tables.iter().for_each(|table| for_places(table, |_| {}, |place| keys.push(place)));
         keys.sort_unstable();
         keys.dedup();
         // Every key is among those collected above.
         let find = |place: u64| keys.binary_search(&place).unwrap_or_default();
-        let places = |side: &Side| {
+        let places = |table: &GroupTable| {
             let (mut elements, mut rows) = (Vec::new(), Vec::new());
-            for_places(side, |place| elements.push(find(place)), |place| rows.push(find(place)));
+            for_places(table, |place| elements.push(find(place)), |place| rows.push(find(place)));
             Places { elements, rows }
         };
-        let widest = sides.iter().map(|side| side.widest()).max().unwrap_or(0);
-        let longest = sides.iter().flat_map(|side| side.column_at.windows(2).map(|pair| pair[1] - pair[0])).max().unwrap_or(0);
+        let widest = tables.iter().map(|table| table.widest()).max().unwrap_or(0);
+        let longest =
+            tables.iter().flat_map(|table| table.column_at.windows(2).map(|pair| pair[1] - pair[0])).max().unwrap_or(0);
         Ok(WithHessian {
             pattern: Pattern::sparse(keys.iter().map(|key| ((key >> 32) as usize, (key & 0xffff_ffff) as usize))),
-            objective: places(sides[0]),
-            constraints: places(sides[1]),
+            objective: places(tables[0]),
+            constraints: places(tables[1]),
             quadratic: self.quadratic.iter().map(|&(j, k, _)| find(key(j, k))).collect(),
             buffers: Buffers {
-                weights: vec![0.0; sides.iter().map(|side| side.elements()).max().unwrap_or(0)],
+                weights: vec![0.0; tables.iter().map(|table| table.elements()).max().unwrap_or(0)],
                 argument_gradient: vec![0.0; longest],
                 gradient: vec![0.0; widest],
                 hessian: vec![0.0; widest * (widest + 1) / 2],
@@ -88,22 +89,22 @@ fn triangle(n: usize) -> u64 {
     n as u64 * (n as u64 + 1) / 2
 }
 
-fn entries(side: &Side) -> u64 {
-    let elements: u64 = side.variables_at.windows(2).map(|pair| triangle(pair[1] - pair[0])).sum();
-    let typed = (0..side.rows()).filter(|&row| side.group_type[row] != TRIVIAL);
-    elements + typed.map(|row| triangle(side.column_at[row + 1] - side.column_at[row])).sum::<u64>()
+fn entries(table: &GroupTable) -> u64 {
+    let elements: u64 = table.variables_at.windows(2).map(|pair| triangle(pair[1] - pair[0])).sum();
+    let typed = (0..table.rows()).filter(|&row| table.group_type[row] != TRIVIAL);
+    elements + typed.map(|row| triangle(table.column_at[row + 1] - table.column_at[row])).sum::<u64>()
 }
 
-/// Visits the places of all second derivatives of a side.
-fn for_places(side: &Side, mut element_place: impl FnMut(u64), mut row_place: impl FnMut(u64)) {
-    for pair in side.variables_at.windows(2) {
-        let variables = &side.variables[pair[0]..pair[1]];
+/// Visits the places of all second derivatives of a table.
+fn for_places(table: &GroupTable, mut element_place: impl FnMut(u64), mut row_place: impl FnMut(u64)) {
+    for pair in table.variables_at.windows(2) {
+        let variables = &table.variables[pair[0]..pair[1]];
         for (i, &first) in variables.iter().enumerate() {
             variables[..=i].iter().for_each(|&second| element_place(key(first, second)));
         }
     }
-    for row in (0..side.rows()).filter(|&row| side.group_type[row] != TRIVIAL) {
-        let columns = &side.columns[side.column_at[row]..side.column_at[row + 1]];
+    for row in (0..table.rows()).filter(|&row| table.group_type[row] != TRIVIAL) {
+        let columns = &table.columns[table.column_at[row]..table.column_at[row + 1]];
         for (i, &first) in columns.iter().enumerate() {
             columns[..=i].iter().for_each(|&second| row_place(key(first, second)));
         }
@@ -121,17 +122,17 @@ impl Places {
         values: &mut [f64],
     ) -> Evaluation {
         evaluator.elements(x)?;
-        let Evaluator { side, element_values, element_gradients, lanes } = evaluator;
+        let Evaluator { table, element_values, element_gradients, lanes } = evaluator;
         let scratch = &mut lanes[0];
         buffers.weights.fill(0.0);
         let mut places = self.rows.iter();
-        for row in 0..side.rows() {
-            let mut factor = multiplier(row) * side.scale[row];
-            if side.group_type[row] != TRIVIAL {
-                let alpha = side.argument(row, x, element_values);
-                let (slope, curvature) = side.group_curvature(row, alpha, &mut scratch.group_work)?;
-                let a = &mut buffers.argument_gradient[..side.column_at[row + 1] - side.column_at[row]];
-                side.argument_gradient(row, element_gradients, a);
+        for row in 0..table.rows() {
+            let mut factor = multiplier(row) * table.scale[row];
+            if table.group_type[row] != TRIVIAL {
+                let alpha = table.argument(row, x, element_values);
+                let (slope, curvature) = table.group_curvature(row, alpha, &mut scratch.group_work)?;
+                let a = &mut buffers.argument_gradient[..table.column_at[row + 1] - table.column_at[row]];
+                table.argument_gradient(row, element_gradients, a);
                 for i in 0..a.len() {
                     for (second, &place) in a[..=i].iter().zip(places.by_ref()) {
                         values[place] += factor * curvature * a[i] * second;
@@ -139,25 +140,25 @@ impl Places {
                 }
                 factor *= slope;
             }
-            for k in side.use_at[row]..side.use_at[row + 1] {
-                buffers.weights[side.use_element[k] as usize] += factor * side.use_weight[k];
+            for k in table.use_at[row]..table.use_at[row + 1] {
+                buffers.weights[table.use_element[k] as usize] += factor * table.use_weight[k];
             }
         }
-        self.add_elements(side, x, scratch, buffers, values)
+        self.add_elements(table, x, scratch, buffers, values)
     }
 
     fn add_elements(
         &self,
-        side: &Side,
+        table: &GroupTable,
         x: &[f64],
-        scratch: &mut crate::side::Scratch,
+        scratch: &mut crate::group_table::Scratch,
         buffers: &mut Buffers,
         values: &mut [f64],
     ) -> Evaluation {
-        let all = side.carries_state();
+        let all = table.carries_state();
         let mut rest = self.elements.as_slice();
-        for element in 0..side.elements() {
-            let (function, n, parameters) = side.element(element, x, scratch);
+        for element in 0..table.elements() {
+            let (function, n, parameters) = table.element(element, x, scratch);
             let (places, others) = rest.split_at(n * (n + 1) / 2);
             rest = others;
             let weight = buffers.weights[element];
@@ -166,8 +167,8 @@ impl Places {
             }
             let (gradient, hessian) = (&mut buffers.gradient[..n], &mut buffers.hessian[..places.len()]);
             let result = function.hessian(&scratch.variables[..n], parameters, &mut scratch.element_work, gradient, hessian);
-            side.blame_element(element, result)?;
-            let variables = &side.variables[side.variables_at[element]..side.variables_at[element + 1]];
+            table.blame_element(element, result)?;
+            let variables = &table.variables[table.variables_at[element]..table.variables_at[element + 1]];
             let mut entries = places.iter().zip(hessian.iter());
             for i in 0..n {
                 for (j, (&place, &entry)) in (0..=i).zip(entries.by_ref()) {
@@ -181,7 +182,7 @@ impl Places {
     }
 }
 
-impl Side {
+impl GroupTable {
     /// `g'(alpha)` and `g''(alpha)` of a row with a group type.
     fn group_curvature(&self, row: usize, alpha: f64, work: &mut [f64]) -> Evaluation<(f64, f64)> {
         let function = &self.functions.group_types[self.group_type[row] as usize];

@@ -29,6 +29,7 @@ mod decode;
 mod error;
 mod evaluate;
 mod fortran;
+mod group_table;
 mod hessian;
 mod info;
 mod loops;
@@ -38,7 +39,6 @@ mod options;
 mod parameters;
 mod problem;
 mod sections;
-mod side;
 mod source;
 
 use std::mem::take;
@@ -54,7 +54,7 @@ pub use options::{Limits, Options};
 pub use problem::SifProblem;
 
 use fortran::{compile_elements, compile_groups};
-use side::Functions;
+use group_table::Functions;
 use source::Line;
 
 /// Reads a file.

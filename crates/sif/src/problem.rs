@@ -5,10 +5,10 @@ use std::sync::Arc;
 use tangor_problem::{Evaluation, Failure, INFINITE, Meta, Pattern, Problem};
 
 use crate::evaluate::Evaluator;
+use crate::group_table::{Functions, GroupTable};
 use crate::info::Info;
 use crate::model::{Group, GroupKind, Model};
 use crate::options::Limits;
-use crate::side::{Functions, Side};
 
 /// The problem of a SIF file.
 ///
@@ -33,8 +33,8 @@ pub struct SifProblem {
 impl SifProblem {
     pub(crate) fn new(model: Model, functions: Functions, info: Info, limits: Limits) -> Self {
         let functions = Arc::new(functions);
-        let objective = Evaluator::new(Side::new(&model, Arc::clone(&functions), true));
-        let constraints = Evaluator::new(Side::new(&model, functions, false));
+        let objective = Evaluator::new(GroupTable::new(&model, Arc::clone(&functions), true));
+        let constraints = Evaluator::new(GroupTable::new(&model, functions, false));
         let rows = || model.groups.iter().filter(|group| group.kind != GroupKind::Objective);
         let quadratic = merge(&model.quadratic);
         let meta = Meta {
@@ -44,11 +44,11 @@ impl SifProblem {
             x_upper: model.variables.iter().map(|variable| unbounded(variable.upper)).collect(),
             c_lower: rows().map(|group| row_bounds(group).0).collect(),
             c_upper: rows().map(|group| row_bounds(group).1).collect(),
-            jacobian: pattern(&constraints.side),
-            has_objective: objective.side.rows() > 0 || !quadratic.is_empty(),
+            jacobian: pattern(&constraints.table),
+            has_objective: objective.table.rows() > 0 || !quadratic.is_empty(),
             maximise: false,
-            linear_rows: (0..constraints.side.rows()).map(|row| constraints.side.is_linear(row)).collect(),
-            row_names: (0..constraints.side.rows()).map(|row| constraints.side.row_name(row).to_string()).collect(),
+            linear_rows: (0..constraints.table.rows()).map(|row| constraints.table.is_linear(row)).collect(),
+            row_names: (0..constraints.table.rows()).map(|row| constraints.table.row_name(row).to_string()).collect(),
             variable_names: model.variable_names.iter().map(String::from).collect(),
         };
         let multipliers = rows().map(|group| group.multiplier).collect();
@@ -57,8 +57,8 @@ impl SifProblem {
             info,
             multipliers,
             limits,
-            rows: vec![0.0; objective.side.rows()],
-            gradients: vec![0.0; objective.side.columns.len()],
+            rows: vec![0.0; objective.table.rows()],
+            gradients: vec![0.0; objective.table.columns.len()],
             objective,
             constraints,
             quadratic,
@@ -90,7 +90,7 @@ impl SifProblem {
 
     /// How many element functions an evaluation of everything (objective and constraints) needs.
     pub fn elements(&self) -> usize {
-        self.objective.side.elements() + self.constraints.side.elements()
+        self.objective.table.elements() + self.constraints.table.elements()
     }
 }
 
@@ -114,7 +114,7 @@ impl Problem for SifProblem {
         self.check(x, g.len(), self.meta.n())?;
         self.objective.gradients(x, &mut self.gradients)?;
         g.fill(0.0);
-        for (&column, &value) in self.objective.side.columns.iter().zip(&self.gradients) {
+        for (&column, &value) in self.objective.table.columns.iter().zip(&self.gradients) {
             g[column as usize] += value;
         }
         for &(j, k, h) in &self.quadratic {
@@ -151,11 +151,11 @@ fn merge(quadratic: &[(u32, u32, f64)]) -> Vec<(u32, u32, f64)> {
     entries
 }
 
-fn pattern(side: &Side) -> Pattern {
-    let row_of = |row: usize| std::iter::repeat_n(row, side.column_at[row + 1] - side.column_at[row]);
+fn pattern(table: &GroupTable) -> Pattern {
+    let row_of = |row: usize| std::iter::repeat_n(row, table.column_at[row + 1] - table.column_at[row]);
     Pattern::Sparse {
-        rows: (0..side.rows()).flat_map(row_of).collect(),
-        columns: side.columns.iter().map(|&column| column as usize).collect(),
+        rows: (0..table.rows()).flat_map(row_of).collect(),
+        columns: table.columns.iter().map(|&column| column as usize).collect(),
     }
 }
 

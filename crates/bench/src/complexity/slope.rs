@@ -21,13 +21,13 @@ impl Fit {
         let logs: Vec<(f64, f64)> = points.iter().map(|(eps, count)| (eps.ln(), count.ln())).collect();
         let mean_x = logs.iter().map(|(x, _)| x).sum::<f64>() / number;
         let mean_y = logs.iter().map(|(_, y)| y).sum::<f64>() / number;
-        let spread: f64 = logs.iter().map(|(x, _)| (x - mean_x).powi(2)).sum();
-        if spread == 0.0 {
+        let squares: f64 = logs.iter().map(|(x, _)| (x - mean_x).powi(2)).sum();
+        if squares == 0.0 {
             return None;
         }
-        let slope = logs.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum::<f64>() / spread;
+        let slope = logs.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum::<f64>() / squares;
         let left: f64 = logs.iter().map(|(x, y)| (y - mean_y - slope * (x - mean_x)).powi(2)).sum();
-        Some(Fit { slope, standard_error: (left / (number - 2.0) / spread).sqrt() })
+        Some(Fit { slope, standard_error: (left / (number - 2.0) / squares).sqrt() })
     }
 
     /// Whether the count grows no faster than `eps^exponent`, up to the standard error.

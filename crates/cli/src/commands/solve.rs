@@ -9,12 +9,12 @@ use crate::error::Error;
 use crate::noise_source::{NoiseArguments, described, disturbed};
 use crate::problem_source::{Opened, Opening, ProblemArguments};
 use crate::progress::Progress;
+use crate::provenance::{Outcome, Provenance};
 use crate::record::{self, RecordArguments};
 use crate::sampling_source::SamplingArguments;
 use crate::screen::{Color, Listener};
 use crate::settings_source::SettingsArguments;
 use crate::solution::Shown;
-use crate::source::{Outcome, Source};
 use crate::start::started_at;
 use crate::style::TITLE;
 use crate::summary::Summary;
@@ -101,7 +101,7 @@ impl Solve {
         self.settings.assignments.splice(0..0, self.sampling.assignments());
         let saved = self.record.saved()?;
         let settings = record::settings(&self.settings, saved.as_ref(), Settings::default())?;
-        let source = Source { problem: self.problem.clone(), noise: self.noise(saved.as_ref())? };
+        let source = Provenance { problem: self.problem.clone(), noise: self.noise(saved.as_ref())? };
         let ending = interrupt::Ending::new(&settings, saved.as_ref())?;
         if let Some(starts) = self.starts {
             return self.run_starts(starts, &settings, &source, &ending);
@@ -154,7 +154,13 @@ impl Solve {
     }
 
     /// Solves from several starts and tells of all, of the best one as of a single run.
-    fn run_starts(&self, count: u32, settings: &Settings, source: &Source, ending: &interrupt::Ending) -> Result<u8, Error> {
+    fn run_starts(
+        &self,
+        count: u32,
+        settings: &Settings,
+        source: &Provenance,
+        ending: &interrupt::Ending,
+    ) -> Result<u8, Error> {
         let first = self.problem.open_with(&opening(settings, ending))?;
         let meta = first.problem.meta().clone();
         let shown = Shown::new(&self.show, &plain::meta(&meta))?;
@@ -191,7 +197,7 @@ impl Solve {
         let asked = self.noise.noise()?;
         let Some(saved) = saved else { return Ok(asked) };
         // A state that another program wrote says nothing of noise.
-        let source: Option<Source> = serde_json::from_value(saved.note.clone())
+        let source: Option<Provenance> = serde_json::from_value(saved.note.clone())
             .map_err(|cause| Error::Setting(format!("the saved state does not say where its problem comes from: {cause}")))?;
         let noise = source.and_then(|source| source.noise);
         match asked.is_some() && asked != noise {
@@ -217,7 +223,7 @@ impl Solve {
     }
 
     /// What is solved, and what is to be said of its functions.
-    fn title(&self, out: &mut Listener, meta: &Meta, source: &Source, warnings: &[String]) -> Result<(), Error> {
+    fn title(&self, out: &mut Listener, meta: &Meta, source: &Provenance, warnings: &[String]) -> Result<(), Error> {
         let variables = count_of(meta.n(), "variable");
         let constraints = count_of(meta.m(), "constraint");
         let noise = source.noise.as_ref().map(|noise| format!(", {}", described(noise))).unwrap_or_default();

@@ -16,8 +16,8 @@ use crate::idle::Idle;
 use crate::noise_source::{described, disturbed};
 use crate::number::{scientific, short};
 use crate::problem_source::{Opening, ProblemArguments};
+use crate::provenance::Provenance;
 use crate::screen::{Color, Screen};
-use crate::source::Source;
 use crate::style::{BAD, GOOD, TITLE};
 use crate::{ampl, exit, interrupt, plain, recheck, size, verdict};
 
@@ -86,7 +86,7 @@ pub struct Verify {
 /// The part of a result that is not the report.
 #[derive(Deserialize)]
 struct Rest {
-    source: Option<Source>,
+    source: Option<Provenance>,
 }
 
 impl Verify {
@@ -185,7 +185,7 @@ impl Verify {
     }
 }
 
-fn read(path: &Path) -> Result<(Report, Source), Error> {
+fn read(path: &Path) -> Result<(Report, Provenance), Error> {
     let text = std::fs::read_to_string(path).map_err(|cause| Error::Unreadable { path: path.to_owned(), cause })?;
     let wrong = |message: String| Error::Result { path: path.to_owned(), message };
     let malformed = |cause: serde_json::Error| wrong(format!("it is not what `tangor solve --json` prints ({cause})"));

@@ -83,8 +83,8 @@ impl Fair {
                 values[0] += softplus(z) - y * z;
                 values[1] += w[0] * p;
                 values[2] += w[1] * p;
-                let spread = p * (1.0 - p);
-                for (gradient, slope) in gradients.chunks_mut(n).zip([p - y, w[0] * spread, w[1] * spread]) {
+                let variance = p * (1.0 - p);
+                for (gradient, slope) in gradients.chunks_mut(n).zip([p - y, w[0] * variance, w[1] * variance]) {
                     if slope != 0.0 {
                         add_gradient(data, *hidden, (x, i), &units, slope, gradient);
                     }

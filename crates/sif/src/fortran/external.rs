@@ -145,7 +145,8 @@ impl External {
                 hessian.iter_mut().zip(coded).for_each(|(entry, cell)| *entry = read(memory, *cell));
             }
             Some(coded) => {
-                self.range.spread(|entry, place, coefficient| hessian[place] += coefficient * read(memory, coded[entry]));
+                self.range
+                    .each_coefficient(|entry, place, coefficient| hessian[place] += coefficient * read(memory, coded[entry]));
             }
         }
     }

@@ -61,7 +61,7 @@ impl Range {
     }
 
     /// Visits the terms of `W' H W`, lower triangles packed: entry of H, entry of the result, coefficient.
-    pub fn spread(&self, mut visit: impl FnMut(usize, usize, f64)) {
+    pub fn each_coefficient(&self, mut visit: impl FnMut(usize, usize, f64)) {
         for k in 0..self.rows.len() {
             for l in 0..=k {
                 for &(i, left) in &self.rows[k] {

@@ -261,7 +261,7 @@ fn transform_hessian(graph: &mut Graph, range: &Range, hessian: &[Option<NodeId>
         return hessian.to_vec();
     }
     let mut transformed = vec![None; range.columns * (range.columns + 1) / 2];
-    range.spread(|entry, place, coefficient| {
+    range.each_coefficient(|entry, place, coefficient| {
         if let Some(node) = hessian[entry] {
             let term = scale(graph, node, coefficient);
             transformed[place] = add(graph, transformed[place], Some(term));

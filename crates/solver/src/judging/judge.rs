@@ -23,7 +23,7 @@ use crate::{Averaged, Bounded, Event, Settings, TrueResiduals, Unusual, Verdict}
 const MOST_RESERVED: usize = 1 << 20;
 
 /// The memory of the judge.
-pub struct Judge {
+pub struct JudgeMemory {
     draws: Vec<Draw>,
     /// One batch of each function, in the user's form.
     batch: [Vec<f64>; 3],
@@ -49,9 +49,9 @@ pub struct Judge {
     pub judged: Iterate,
 }
 
-impl Judge {
+impl JudgeMemory {
     pub fn new(current: &Iterate, lengths: [usize; 3], settings: &Settings) -> Self {
-        Judge {
+        JudgeMemory {
             draws: Vec::with_capacity(settings.sampling.judge.samples.min(MOST_RESERVED)),
             batch: lengths.map(|length| vec![0.0; length]),
             means: lengths.map(SampleMean::new),
@@ -71,7 +71,7 @@ impl Judge {
     }
 }
 
-impl Judge {
+impl JudgeMemory {
     /// What all samples of the latest verdict say of each function.
     pub fn averages(&self) -> [&[f64]; 3] {
         let [gradient, constraints, jacobian] = &self.all;
@@ -94,7 +94,7 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     /// Does something with the judge's memory, at the current point. None: this is no noisy run.
-    fn with_judge<T>(&mut self, act: impl FnOnce(&mut Self, &mut Judge) -> T) -> Option<T> {
+    fn with_judge<T>(&mut self, act: impl FnOnce(&mut Self, &mut JudgeMemory) -> T) -> Option<T> {
         let mut noisy = self.noisy.take()?;
         noisy.judge.judged.z.copy_from_slice(&self.state.current.z);
         noisy.judge.judged.user.x.copy_from_slice(&self.state.current.user.x);
@@ -105,7 +105,7 @@ impl<S: SampledProblem> Solver<S> {
 
     fn judge_with(
         &mut self,
-        work: &mut Judge,
+        work: &mut JudgeMemory,
         (sizes, last): ([usize; 3], bool),
         unusual: &mut Unusual,
     ) -> Result<Option<Verdict>, Trouble> {
@@ -165,7 +165,7 @@ impl<S: SampledProblem> Solver<S> {
             false => Lacking::default(),
         };
         let infeasible = slope_noise(slope, residuals.feasibility, both, jacobian_noise);
-        let spread = confidence::factor(risk, batches) * work.objective.standard_error();
+        let error_of_objective = confidence::factor(risk, batches) * work.objective.standard_error();
         let verdict = Verdict {
             stationarity: Bounded::new(stationarity, factor.above * error, factor.around * error),
             feasibility: Bounded::new(residuals.feasibility, above, around),
@@ -173,7 +173,7 @@ impl<S: SampledProblem> Solver<S> {
             complementarity: Bounded::new(residuals.complementarity, inequalities * around, inequalities * around),
             infeasible: Bounded::new(residuals.infeasible, infeasible, infeasible),
             relative_infeasible: residuals.relative_infeasible,
-            objective: work.can_tell.then(|| Averaged { value: work.objective.mean[0], error: spread }),
+            objective: work.can_tell.then(|| Averaged { value: work.objective.mean[0], error: error_of_objective }),
             confidence: settings.confidence,
             few_events: lacking.events,
             silent_row: lacking.silent,
@@ -187,7 +187,12 @@ impl<S: SampledProblem> Solver<S> {
 
     /// Averages over some of all fresh batches into `means`, and those of `g + J^T y - mu` at the multipliers fitted before.
     /// False: the time was over.
-    fn average(&mut self, work: &mut Judge, (some, all): (Range<usize>, usize), sizes: [usize; 3]) -> Result<bool, Trouble> {
+    fn average(
+        &mut self,
+        work: &mut JudgeMemory,
+        (some, all): (Range<usize>, usize),
+        sizes: [usize; 3],
+    ) -> Result<bool, Trouble> {
         work.means.iter_mut().for_each(SampleMean::clear);
         work.errors.clear();
         for batch in some {
@@ -219,7 +224,7 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     /// One of all batches of each function at the current point; what is exact, or the whole population, is evaluated once.
-    fn sample(&mut self, work: &mut Judge, sizes: [usize; 3], (batch, all): (usize, usize)) -> Result<(), Trouble> {
+    fn sample(&mut self, work: &mut JudgeMemory, sizes: [usize; 3], (batch, all): (usize, usize)) -> Result<(), Trouble> {
         for (k, source) in Quantity::ALL.into_iter().enumerate() {
             let whole = self.is_whole(source, sizes[k]);
             if !source.is_needed(self.oracle.meta()) || (batch > 0 && whole) {
@@ -259,7 +264,7 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     /// The constraints for each of the draws, and their average as a batch.
-    fn sample_one_by_one(&mut self, work: &mut Judge) -> Result<(), Trouble> {
+    fn sample_one_by_one(&mut self, work: &mut JudgeMemory) -> Result<(), Trouble> {
         let (problem, function) = (&mut self.oracle.problem, Quantity::Constraints.function());
         work.batch[1].fill(0.0);
         for draw in &work.draws {
@@ -278,7 +283,7 @@ impl<S: SampledProblem> Solver<S> {
     /// All that is known before the second half of the batches, for the multipliers: the first half together with the estimates of the run, each
     /// with the weight of its draws. That these flatter the run is no harm: the second half, which judges, is independent of both. Gives the mean
     /// square error of the Jacobian.
-    fn load_known(&mut self, work: &mut Judge, sizes: [usize; 3], (first, batches): (usize, usize)) -> f64 {
+    fn load_known(&mut self, work: &mut JudgeMemory, sizes: [usize; 3], (first, batches): (usize, usize)) -> f64 {
         let mut share = 1.0;
         for (k, source) in Quantity::ALL.into_iter().enumerate() {
             // What is known exactly is there already.
@@ -286,7 +291,7 @@ impl<S: SampledProblem> Solver<S> {
                 continue;
             }
             let estimate = self.oracle.estimates.get(source);
-            share = estimate.worth.share_of(first * sizes[k].div_ceil(batches));
+            share = estimate.effective.share_of(first * sizes[k].div_ceil(batches));
             for (known, (mean, value)) in work.batch[k].iter_mut().zip(work.means[k].mean.iter().zip(estimate.values())) {
                 *known = value + share * (mean - value);
             }
@@ -296,14 +301,14 @@ impl<S: SampledProblem> Solver<S> {
         share * work.means[2].standard_error().powi(2)
     }
 
-    fn load_means(&mut self, work: &mut Judge) {
+    fn load_means(&mut self, work: &mut JudgeMemory) {
         self.oracle.load_derivatives(&work.means[0].mean, &work.means[2].mean, &mut work.judged);
         self.oracle.load_values(&work.means[1].mean, &mut work.judged, true);
     }
 
     /// The multipliers with the least of the residuals relative to their tolerances; `error` is the mean square error of the
     /// Jacobian. True: Clarabel was asked.
-    fn fit_multipliers(&mut self, work: &mut Judge, error: f64) -> bool {
+    fn fit_multipliers(&mut self, work: &mut JudgeMemory, error: f64) -> bool {
         // The run's own multipliers are a good first guess, and the same in a run that was resumed.
         self.judging.fit.tangent.lambda.copy_from_slice(&self.steps.tangent.lambda);
         let mut best = (f64::INFINITY, SIGMAS[0]);
@@ -322,7 +327,7 @@ impl<S: SampledProblem> Solver<S> {
         asked
     }
 
-    fn fit_with(&mut self, work: &mut Judge, weights: (f64, f64)) -> bool {
+    fn fit_with(&mut self, work: &mut JudgeMemory, weights: (f64, f64)) -> bool {
         let asked = self.judging.fit.fit(&work.judged, weights, &self.oracle.standard, &mut self.steps.projection, &self.clock);
         self.judging.kkt.judge(&work.judged, &self.judging.fit.tangent, &self.oracle.standard);
         asked
@@ -334,7 +339,7 @@ impl<S: SampledProblem> Solver<S> {
         self.with_judge(Self::true_residuals_with)?
     }
 
-    fn true_residuals_with(&mut self, work: &mut Judge) -> Option<TrueResiduals> {
+    fn true_residuals_with(&mut self, work: &mut JudgeMemory) -> Option<TrueResiduals> {
         // Counting turns panics into failures; the counts themselves are nobody's.
         let mut exact = Counted::new(self.oracle.problem.exact()?);
         let [gradient, constraints, jacobian] = &mut work.batch;

@@ -78,8 +78,8 @@ impl<S: SampledProblem> Solver<S> {
             return None;
         }
         // Estimates that still gain accuracy get twice the patience: the judge may not see it yet.
-        let worth = self.oracle.estimates.worth();
-        let growing = worth > 1.1 * std::mem::replace(&mut self.state.progress.judged.worth, worth);
+        let effective = self.oracle.estimates.effective_samples();
+        let growing = effective > 1.1 * std::mem::replace(&mut self.state.progress.judged.effective, effective);
         let patience = self.settings.sampling.judge.patience * if growing { 2 } else { 1 };
         (patience > 0 && self.state.progress.judged.stale >= patience).then_some(Stop::NoiseFloor)
     }

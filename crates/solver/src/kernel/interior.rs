@@ -3,7 +3,7 @@
 //! Mehrotra's predictor and corrector, and a further corrector of Gondzio's where the step is short, on `H s + g + J^T y - zl + zu = 0`,
 //! `J s - kappa y = r`, `zl (s - lower) = zu (upper - s) = t`, with `t` going to 0 and `s` strictly between the bounds.
 
-use crate::kernel::subproblem::{Side, Subproblem};
+use crate::kernel::subproblem::{BoundStatus, Subproblem};
 use crate::kernel::system::System;
 use crate::kernel::vector::{add, largest, norm};
 use crate::run::clock::Clock;
@@ -346,17 +346,17 @@ impl Interior {
     }
 
     /// Which bounds hold: those whose gap shrank by more than their multiplier in the last step. Units play no part in this.
-    pub fn tell_sides(&self, problem: &Subproblem, s: &[f64], sides: &mut [Side]) {
+    pub fn tell_statuses(&self, problem: &Subproblem, s: &[f64], statuses: &mut [BoundStatus]) {
         let direction = &self.direction;
         let holds = |z: f64, dz: f64, gap: f64, ds: f64| z > 0.0 && z * (gap - self.last * ds) > gap * (z - self.last * dz);
-        for (i, side) in sides.iter_mut().enumerate() {
+        for (i, status) in statuses.iter_mut().enumerate() {
             let (lower, upper) = (problem.lower[i], problem.upper[i]);
-            *side = if is_narrow(lower, upper) || holds(self.lower[i], direction.lower[i], s[i] - lower, direction.s[i]) {
-                Side::Lower
+            *status = if is_narrow(lower, upper) || holds(self.lower[i], direction.lower[i], s[i] - lower, direction.s[i]) {
+                BoundStatus::Lower
             } else if holds(self.upper[i], direction.upper[i], upper - s[i], -direction.s[i]) {
-                Side::Upper
+                BoundStatus::Upper
             } else {
-                Side::Free
+                BoundStatus::Free
             };
         }
     }
@@ -403,8 +403,8 @@ mod tests {
         interior.direction.s = vec![-1.8, 0.0, 2.0 * gone];
         interior.direction.lower = vec![0.0, -1.8, 0.0];
         interior.direction.upper = vec![0.0, 0.0, -1.0];
-        let mut sides = [Side::Upper; 3];
-        interior.tell_sides(&problem, &[0.1, 1.0, 5.0 - 1e3], &mut sides);
-        assert_eq!(sides, [Side::Lower, Side::Free, Side::Upper]);
+        let mut statuses = [BoundStatus::Upper; 3];
+        interior.tell_statuses(&problem, &[0.1, 1.0, 5.0 - 1e3], &mut statuses);
+        assert_eq!(statuses, [BoundStatus::Lower, BoundStatus::Free, BoundStatus::Upper]);
     }
 }

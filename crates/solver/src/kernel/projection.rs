@@ -10,7 +10,7 @@
 use crate::kernel::cone;
 use crate::kernel::interior::{Interior, Near};
 use crate::kernel::matrix::Jacobian;
-use crate::kernel::subproblem::{Block, Side, Subproblem};
+use crate::kernel::subproblem::{Block, BoundStatus, Subproblem};
 use crate::kernel::system::{Beside, System};
 use crate::kernel::vector::{add, largest, norm};
 use crate::run::clock::Clock;
@@ -70,9 +70,9 @@ pub struct Projected {
 pub struct Projection {
     pub(super) system: System,
     settings: Kernel,
-    pub(super) sides: Vec<Side>,
-    /// The sides with the fewest wrong columns.
-    best: Vec<Side>,
+    pub(super) statuses: Vec<BoundStatus>,
+    /// The statuses with the fewest wrong columns.
+    best: Vec<BoundStatus>,
     /// What holds the columns that are not free: infinite there.
     extra: Vec<f64>,
     /// The size of each row, and `kappa'` and `kappa + kappa'`.
@@ -114,8 +114,8 @@ impl Projection {
         Projection {
             system: System::new(jacobian, settings.factorisation, beside),
             settings: settings.clone(),
-            sides: vec![Side::Free; columns],
-            best: vec![Side::Free; columns],
+            statuses: vec![BoundStatus::Free; columns],
+            best: vec![BoundStatus::Free; columns],
             extra: vec![0.0; columns],
             sizes: vec![0.0; m],
             proximal: vec![0.0; m],
@@ -229,7 +229,7 @@ impl Projection {
             for near in [Near::Enough, Near::Solved] {
                 let steps = interior.approach(problem, &self.sizes, &mut self.system, near, y, s, clock);
                 (done.iterations, done.interior) = (done.iterations + steps, done.interior + steps);
-                interior.tell_sides(problem, s, &mut self.sides);
+                interior.tell_statuses(problem, s, &mut self.statuses);
                 interior.keep(s, y);
                 let patience = if near == Near::Enough || interior.is_solved() { SHORT } else { LONG };
                 found = self.search(problem, y, s, patience, clock, done);
@@ -266,10 +266,10 @@ impl Projection {
         for i in 0..s.len() {
             let unclipped = -self.q[i] / problem.metric[i];
             let (lower, upper) = (problem.lower[i], problem.upper[i]);
-            self.sides[i] = match (unclipped <= lower, unclipped >= upper) {
-                (true, _) => Side::Lower,
-                (_, true) => Side::Upper,
-                _ => Side::Free,
+            self.statuses[i] = match (unclipped <= lower, unclipped >= upper) {
+                (true, _) => BoundStatus::Lower,
+                (_, true) => BoundStatus::Upper,
+                _ => BoundStatus::Free,
             };
             s[i] = unclipped.max(lower).min(upper);
         }
@@ -288,7 +288,7 @@ impl Projection {
         (self.settings.tolerance * size).max(self.settings.floor)
     }
 
-    /// Searches for the active set from the guess in `sides`.
+    /// Searches for the active set from the guess in `statuses`.
     fn search(
         &mut self,
         problem: &Subproblem,
@@ -349,7 +349,7 @@ impl Projection {
             }
             if wrong < fewest {
                 (fewest, tries) = (wrong, TRIES);
-                self.best.copy_from_slice(&self.sides);
+                self.best.copy_from_slice(&self.statuses);
             } else if tries > 0 {
                 tries -= 1;
             } else if fewest > patience.few {
@@ -358,7 +358,7 @@ impl Projection {
                 tries = u32::MAX;
             }
             if tries == u32::MAX || done.iterations - first >= patience.systems {
-                self.sides.copy_from_slice(&self.best);
+                self.statuses.copy_from_slice(&self.best);
                 let most = done.iterations + SYSTEMS_EACH * fewest as u32 + 4;
                 if fewest > patience.few || !self.settle(problem, y, s, most, clock, done) {
                     return Search::Unsettled;
@@ -370,7 +370,7 @@ impl Projection {
         }
     }
 
-    /// Factorises for the sides. False: no more systems may be formed, or this one is not regular.
+    /// Factorises for the statuses. False: no more systems may be formed, or this one is not regular.
     pub(super) fn factorise(&mut self, problem: &Subproblem, clock: &Clock, done: &mut Projected) -> bool {
         if done.iterations > 0 && clock.is_over() || done.iterations >= self.settings.iterations {
             return false;
@@ -384,29 +384,29 @@ impl Projection {
     }
 
     fn hold(&mut self) {
-        for (extra, side) in self.extra.iter_mut().zip(&self.sides) {
-            *extra = if *side == Side::Free { 0.0 } else { f64::INFINITY };
+        for (extra, status) in self.extra.iter_mut().zip(&self.statuses) {
+            *extra = if *status == BoundStatus::Free { 0.0 } else { f64::INFINITY };
         }
     }
 
     /// Moves held columns to their bounds.
     fn place_held(&self, problem: &Subproblem, s: &mut [f64]) {
         for (i, s) in s.iter_mut().enumerate() {
-            match self.sides[i] {
-                Side::Free => {}
-                Side::Lower => *s = problem.lower[i],
-                Side::Upper => *s = problem.upper[i],
+            match self.statuses[i] {
+                BoundStatus::Free => {}
+                BoundStatus::Lower => *s = problem.lower[i],
+                BoundStatus::Upper => *s = problem.upper[i],
             }
         }
     }
 
-    /// Solves the system for these sides, as a correction of `s` and `y`.
+    /// Solves the system for these statuses, as a correction of `s` and `y`.
     pub(super) fn correct(&mut self, problem: &Subproblem, y: &mut [f64], s: &mut [f64]) {
         self.place_held(problem, s);
         problem.find_reduced_gradient(s, y, &mut self.q);
         problem.find_residual(s, y, &mut self.residual);
         for (i, ds) in self.ds.iter_mut().enumerate() {
-            *ds = if self.sides[i] == Side::Free { -self.q[i] } else { 0.0 };
+            *ds = if self.statuses[i] == BoundStatus::Free { -self.q[i] } else { 0.0 };
         }
         for i in 0..y.len() {
             self.dy[i] = self.residual[i] + self.proximal[i] * (y[i] - self.centre[i]);
@@ -433,10 +433,10 @@ impl Projection {
     pub(super) fn is_wrong(&self, problem: &Subproblem, s: &[f64], (beyond, sign): (f64, f64), i: usize) -> bool {
         let (lower, upper) = (problem.lower[i], problem.upper[i]);
         let allowed = beyond + 1e-12 * s[i].abs();
-        match self.sides[i] {
-            Side::Free => s[i] < lower - allowed || s[i] > upper + allowed,
-            Side::Lower => self.q[i] < -sign && lower < upper,
-            Side::Upper => self.q[i] > sign && lower < upper,
+        match self.statuses[i] {
+            BoundStatus::Free => s[i] < lower - allowed || s[i] > upper + allowed,
+            BoundStatus::Lower => self.q[i] < -sign && lower < upper,
+            BoundStatus::Upper => self.q[i] > sign && lower < upper,
         }
     }
 
@@ -455,10 +455,10 @@ impl Projection {
     /// Changes the columns that are wrong over.
     fn change_over(&mut self, problem: &Subproblem, s: &[f64]) {
         for i in (0..s.len()).filter(|&i| self.ds[i] != 0.0) {
-            self.sides[i] = match self.sides[i] {
-                Side::Free if s[i] < problem.lower[i] => Side::Lower,
-                Side::Free => Side::Upper,
-                _ => Side::Free,
+            self.statuses[i] = match self.statuses[i] {
+                BoundStatus::Free if s[i] < problem.lower[i] => BoundStatus::Lower,
+                BoundStatus::Free => BoundStatus::Upper,
+                _ => BoundStatus::Free,
             };
         }
     }

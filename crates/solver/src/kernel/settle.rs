@@ -5,7 +5,7 @@
 //! becomes zero on the way is let go. The dual objective rises with every step, so that no set of bounds comes twice.
 
 use crate::kernel::projection::{Projected, Projection};
-use crate::kernel::subproblem::{Side, Subproblem};
+use crate::kernel::subproblem::{BoundStatus, Subproblem};
 use crate::kernel::vector::add;
 use crate::run::clock::Clock;
 
@@ -43,8 +43,8 @@ impl Projection {
         let rounding = self.rounding(problem, y, s);
         let mut any = false;
         for i in 0..s.len() {
-            if self.sides[i] != Side::Free && self.is_wrong(problem, s, rounding, i) {
-                self.sides[i] = Side::Free;
+            if self.statuses[i] != BoundStatus::Free && self.is_wrong(problem, s, rounding, i) {
+                self.statuses[i] = BoundStatus::Free;
                 any = true;
             }
         }
@@ -54,7 +54,7 @@ impl Projection {
     /// The free column that is furthest beyond its bounds, in the metric.
     fn most_violated(&self, problem: &Subproblem, y: &[f64], s: &[f64]) -> Option<usize> {
         let rounding = self.rounding(problem, y, s);
-        let free = (0..s.len()).filter(|&i| self.sides[i] == Side::Free && self.is_wrong(problem, s, rounding, i));
+        let free = (0..s.len()).filter(|&i| self.statuses[i] == BoundStatus::Free && self.is_wrong(problem, s, rounding, i));
         let distance = |i: usize| problem.metric[i].sqrt() * (problem.lower[i] - s[i]).max(s[i] - problem.upper[i]);
         free.max_by(|&a, &b| distance(a).total_cmp(&distance(b)))
     }
@@ -72,8 +72,8 @@ impl Projection {
         done: &mut Projected,
     ) -> bool {
         let from_below = s[p] < problem.lower[p];
-        let (side, bound, sign) =
-            if from_below { (Side::Lower, problem.lower[p], 1.0) } else { (Side::Upper, problem.upper[p], -1.0) };
+        let (status, bound, sign) =
+            if from_below { (BoundStatus::Lower, problem.lower[p], 1.0) } else { (BoundStatus::Upper, problem.upper[p], -1.0) };
         loop {
             self.ds.fill(0.0);
             self.dy.fill(0.0);
@@ -92,10 +92,10 @@ impl Projection {
             add(t, &self.dq, &mut self.q);
             let holds = enough <= free_at;
             if holds {
-                self.sides[p] = side;
+                self.statuses[p] = status;
                 s[p] = bound;
             } else {
-                self.sides[freed] = Side::Free;
+                self.statuses[freed] = BoundStatus::Free;
                 self.q[freed] = 0.0;
             }
             if done.iterations >= most || !self.factorise(problem, clock, done) {
@@ -111,10 +111,10 @@ impl Projection {
     fn first_zero(&self, problem: &Subproblem) -> (f64, usize) {
         let mut first = (f64::INFINITY, 0);
         for i in (0..self.q.len()).filter(|&i| problem.lower[i] < problem.upper[i]) {
-            let towards = match self.sides[i] {
-                Side::Free => continue,
-                Side::Lower => -self.dq[i],
-                Side::Upper => self.dq[i],
+            let towards = match self.statuses[i] {
+                BoundStatus::Free => continue,
+                BoundStatus::Lower => -self.dq[i],
+                BoundStatus::Upper => self.dq[i],
             };
             if towards > 0.0 {
                 let t = (self.q[i] / -self.dq[i]).max(0.0);

@@ -97,7 +97,7 @@ impl LowRank {
 
 /// Which bound holds a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum BoundStatus {
     Free,
     Lower,
     Upper,

@@ -157,7 +157,7 @@ impl<S: SampledProblem> Solver<S> {
     /// samples, and rows without a multiplier do not count.
     pub(crate) fn learn_noise_of_lagrangian(&mut self, moved: f64) {
         let (estimates, Some(noisy)) = (&self.oracle.estimates, &mut self.noisy) else { return };
-        let (standard, common, worth) = (&self.oracle.standard, &mut noisy.common, &mut self.state.progress.lagrangian);
+        let (standard, common, effective) = (&self.oracle.standard, &mut noisy.common, &mut self.state.progress.lagrangian);
         let meta = self.oracle.problem.meta();
         let n = self.state.current.n();
         let mut squares = [0.0; 2];
@@ -180,12 +180,12 @@ impl<S: SampledProblem> Solver<S> {
         }
         let lead = if estimates.gradient.access.is_sampled() { &estimates.gradient } else { &estimates.jacobian };
         if let Some(sizes) = sizes {
-            worth.compare(sizes, squares[0], squares[1], moved);
+            effective.compare(sizes, squares[0], squares[1], moved);
         }
         if lead.twice && lead.settings.estimator == Estimator::Momentum {
-            worth.advance(lead.a, lead.draws.len(), moved);
+            effective.advance(lead.a, lead.draws.len(), moved);
         } else {
-            worth.start(lead.draws.len());
+            effective.start(lead.draws.len());
         }
     }
 

@@ -13,7 +13,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The share of the spread that a new comparison of halves replaces.
+/// The share of the variance that a new comparison of halves replaces.
 const FORGET: f64 = 0.1;
 
 /// So many draws are as good as the expectation itself; a number that JSON knows, as infinity is none.
@@ -29,7 +29,8 @@ pub struct EffectiveSamples {
     /// `B` of the last batch
     batch: f64,
     /// `S` and `K`: weighted sums over the comparisons so far, with the same weights.
-    spread: f64,
+    #[serde(rename = "spread")]
+    variance: f64,
     drift: f64,
     /// The sum of the weights.
     weight: f64,
@@ -76,13 +77,13 @@ impl EffectiveSamples {
         self.share_of(batch)
     }
 
-    /// Two halves of a batch, of these sizes, differed by `spread` (square of the norm) at a point, and their differences to a point that
+    /// Two halves of a batch, of these sizes, differed by `difference` (square of the norm) at a point, and their differences to a point that
     /// is `moved` away by `drift`.
-    pub fn compare(&mut self, sizes: [usize; 2], spread: f64, drift: f64, moved: f64) {
+    pub fn compare(&mut self, sizes: [usize; 2], difference: f64, drift: f64, moved: f64) {
         let per_draw = 1.0 / (1.0 / sizes[0] as f64 + 1.0 / sizes[1] as f64);
-        let (spread, drift) = (per_draw * spread, per_draw * drift / (moved * moved));
-        if spread.is_finite() && drift.is_finite() {
-            self.spread = (1.0 - FORGET) * self.spread + spread;
+        let (variance, drift) = (per_draw * difference, per_draw * drift / (moved * moved));
+        if variance.is_finite() && drift.is_finite() {
+            self.variance = (1.0 - FORGET) * self.variance + variance;
             self.drift = (1.0 - FORGET) * self.drift + drift;
             self.weight = (1.0 - FORGET) * self.weight + 1.0;
         }
@@ -95,7 +96,7 @@ impl EffectiveSamples {
 
     /// The mean square error of the estimate, `S / N`.
     pub fn error(&self) -> f64 {
-        if self.weight > 0.0 { self.spread / self.weight / self.draws } else { 0.0 }
+        if self.weight > 0.0 { self.variance / self.weight / self.draws } else { 0.0 }
     }
 
     /// How far a point may move without the estimate losing more than a quarter of what the next batch gives, which is
@@ -107,7 +108,7 @@ impl EffectiveSamples {
 
     /// `K / S`
     fn ratio(&self) -> f64 {
-        if self.drift > 0.0 { self.drift / self.spread } else { 0.0 }
+        if self.drift > 0.0 { self.drift / self.variance } else { 0.0 }
     }
 
     /// A batch was taken in with the momentum `a`, after the point had `moved`.
@@ -127,68 +128,68 @@ mod tests {
 
     #[test]
     fn without_drift_it_is_the_plain_average() {
-        let mut worth = EffectiveSamples::default();
-        worth.start(16);
+        let mut effective = EffectiveSamples::default();
+        effective.start(16);
         for k in 0..10 {
-            let a = worth.momentum(4);
+            let a = effective.momentum(4);
             assert!((a - 4.0 / (16.0 + 4.0 * f64::from(k) + 4.0)).abs() < 1e-15);
-            worth.advance(a, 4, 1.0);
+            effective.advance(a, 4, 1.0);
         }
-        assert!((worth.draws - 56.0).abs() < 1e-12);
+        assert!((effective.draws - 56.0).abs() < 1e-12);
     }
 
     #[test]
     fn drift_makes_old_draws_worth_less() {
-        let mut worth = EffectiveSamples::default();
-        worth.start(6);
+        let mut effective = EffectiveSamples::default();
+        effective.start(6);
         // Halves of 2 and 2: 1 / (1/2 + 1/2) = 1, so S = 8 and K = 3 / 0.5^2 = 12.
-        worth.compare([2, 2], 8.0, 3.0, 0.5);
-        assert_eq!(worth.noise_of_difference(), 12.0 / 6.0);
-        assert!((worth.error() - 8.0 / 6.0).abs() < 1e-15);
+        effective.compare([2, 2], 8.0, 3.0, 0.5);
+        assert_eq!(effective.noise_of_difference(), 12.0 / 6.0);
+        assert!((effective.error() - 8.0 / 6.0).abs() < 1e-15);
         // K / S = 3/2 and B = N = 6: 3/2 reach^2 / 6 = 1/4 * 6 / 6^2
-        assert!((1.5 * worth.reach().powi(2) / 6.0 - 0.25 * 6.0 / 36.0).abs() < 1e-15);
-        let a = worth.momentum(2);
+        assert!((1.5 * effective.reach().powi(2) / 6.0 - 0.25 * 6.0 / 36.0).abs() < 1e-15);
+        let a = effective.momentum(2);
         assert_eq!(a, 0.25);
         // 1/N = 1/8 + 12/8 * 0.5^2 / 2 = 1/8 + 3/16
-        worth.advance(a, 2, 0.5);
-        assert!((worth.draws - 16.0 / 5.0).abs() < 1e-14);
+        effective.advance(a, 2, 0.5);
+        assert!((effective.draws - 16.0 / 5.0).abs() < 1e-14);
         // With a momentum of 1 only the batch counts.
-        worth.advance(1.0, 2, 0.0);
-        assert!((worth.draws - 2.0).abs() < 1e-14);
+        effective.advance(1.0, 2, 0.0);
+        assert!((effective.draws - 2.0).abs() < 1e-14);
     }
 
     #[test]
     fn an_exact_estimate_loses_only_what_the_moves_cost() {
-        let mut worth = EffectiveSamples::default();
-        worth.start(6);
-        worth.compare([2, 2], 8.0, 3.0, 0.5);
-        worth.make_exact();
-        assert!(worth.momentum(2) < 1e-299 && worth.error() < 1e-299);
+        let mut effective = EffectiveSamples::default();
+        effective.start(6);
+        effective.compare([2, 2], 8.0, 3.0, 0.5);
+        effective.make_exact();
+        assert!(effective.momentum(2) < 1e-299 && effective.error() < 1e-299);
         // K / S = 3/2: each move of 1/2 with B = 2 adds 3/2 / 4 / 2 = 3/16 to 1 / N, and nothing else does.
         for moves in 1..4 {
-            worth.advance(0.0, 2, 0.5);
-            assert!((worth.draws - 16.0 / (3.0 * f64::from(moves))).abs() < 1e-13);
+            effective.advance(0.0, 2, 0.5);
+            assert!((effective.draws - 16.0 / (3.0 * f64::from(moves))).abs() < 1e-13);
         }
         // Without the pass it would be worth 1/N = 1/(6 + 2) + 3/16 after the first of them, and so on: that is what limits the next move.
         let running = (0..3).fold(6.0, |n: f64, _| 1.0 / (1.0 / (n + 2.0) + 3.0 / 16.0));
-        assert!((worth.reach() - 0.5 * 2.0 / (running * 1.5f64.sqrt())).abs() < 1e-14);
+        assert!((effective.reach() - 0.5 * 2.0 / (running * 1.5f64.sqrt())).abs() < 1e-14);
     }
 
     #[test]
     fn other_draws_at_the_same_point_join_with_their_weight() {
-        let mut worth = EffectiveSamples::default();
-        worth.start(6);
-        assert_eq!(worth.join(18), 0.75);
-        assert_eq!((worth.draws, worth.running), (24.0, 6.0));
-        assert_eq!(worth.momentum(8), 0.25);
+        let mut effective = EffectiveSamples::default();
+        effective.start(6);
+        assert_eq!(effective.join(18), 0.75);
+        assert_eq!((effective.draws, effective.running), (24.0, 6.0));
+        assert_eq!(effective.momentum(8), 0.25);
     }
 
     #[test]
     fn points_without_noise_whose_difference_is_noisy_count_for_nothing() {
-        let mut worth = EffectiveSamples::default();
-        worth.start(6);
-        worth.compare([1, 1], 0.0, 1.0, 1.0);
-        worth.advance(worth.momentum(2), 2, 1.0);
-        assert_eq!((worth.draws, worth.momentum(2)), (0.0, 1.0));
+        let mut effective = EffectiveSamples::default();
+        effective.start(6);
+        effective.compare([1, 1], 0.0, 1.0, 1.0);
+        effective.advance(effective.momentum(2), 2, 1.0);
+        assert_eq!((effective.draws, effective.momentum(2)), (0.0, 1.0));
     }
 }

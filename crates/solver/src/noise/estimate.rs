@@ -32,8 +32,8 @@ pub struct Estimate {
     /// The same samples, here less there; when `compared`.
     pub difference: Vec<f64>,
     pub compared: bool,
-    pub worth: EffectiveSamples,
-    pub next_worth: EffectiveSamples,
+    pub effective: EffectiveSamples,
+    pub next_effective: EffectiveSamples,
     /// The momentum of the last batch; 1 for a batch alone.
     pub a: f64,
 }
@@ -43,7 +43,8 @@ pub struct Estimate {
 pub struct SavedEstimate {
     stream: Stream,
     values: Vec<f64>,
-    worth: EffectiveSamples,
+    #[serde(rename = "worth")]
+    effective: EffectiveSamples,
 }
 
 /// Both parts of a batch, the second only if it is not empty.
@@ -71,8 +72,8 @@ impl Estimate {
             known: false,
             difference: spare(),
             compared: false,
-            worth: EffectiveSamples::default(),
-            next_worth: EffectiveSamples::default(),
+            effective: EffectiveSamples::default(),
+            next_effective: EffectiveSamples::default(),
             a: 1.0,
         }
     }
@@ -91,7 +92,7 @@ impl Estimate {
     }
 
     pub fn save(&self) -> SavedEstimate {
-        SavedEstimate { stream: self.stream, values: self.values.clone(), worth: self.worth }
+        SavedEstimate { stream: self.stream, values: self.values.clone(), effective: self.effective }
     }
 
     /// False: what was saved does not fit.
@@ -101,29 +102,29 @@ impl Estimate {
         }
         self.stream = saved.stream;
         self.values.copy_from_slice(&saved.values);
-        self.worth = saved.worth;
+        self.effective = saved.effective;
         true
     }
 
     /// The mean square of the noise in `difference`, for a point that `moved`.
     pub fn noise_of_difference(&self, moved: f64) -> f64 {
-        if self.access.is_sampled() { self.next_worth.noise_of_difference() * moved * moved } else { 0.0 }
+        if self.access.is_sampled() { self.next_effective.noise_of_difference() * moved * moved } else { 0.0 }
     }
 
     /// The mean square of the noise that a move of 1 adds to the estimate.
     pub fn noise_of_a_move(&self) -> f64 {
-        if self.access.is_sampled() { self.worth.noise_of_difference() } else { 0.0 }
+        if self.access.is_sampled() { self.effective.noise_of_difference() } else { 0.0 }
     }
 
     /// The mean square error of the estimate; 0 for an exact function.
     pub fn error(&self) -> f64 {
-        if self.access.is_sampled() { self.worth.error() } else { 0.0 }
+        if self.access.is_sampled() { self.effective.error() } else { 0.0 }
     }
 
     /// How far a point may move without the estimate getting worse; without bound for mini-batches, which never are better.
     pub fn reach(&self) -> f64 {
         let lasting = self.access.is_sampled() && self.settings.estimator == Estimator::Momentum;
-        if lasting { self.worth.reach() } else { f64::INFINITY }
+        if lasting { self.effective.reach() } else { f64::INFINITY }
     }
 
     /// The size of the next batch, and whether it is taken at the previous point, too.
@@ -213,17 +214,17 @@ impl Estimate {
     /// Goes on from the whole population's average, whose error is none.
     pub fn take_exact(&mut self, values: &[f64]) {
         self.values.copy_from_slice(values);
-        self.worth.make_exact();
+        self.effective.make_exact();
     }
 
-    /// Whether draws are weighed by what the estimate is worth: then others at the same point can join it.
+    /// Whether draws are weighed by what the estimate is effective: then others at the same point can join it.
     pub fn weighs_draws(&self) -> bool {
         self.settings.estimator == Estimator::Momentum && self.settings.momentum == Momentum::Adaptive
     }
 
     /// The average over so many other draws, at the point of the estimate, joins it.
     pub fn join(&mut self, average: &[f64], draws: usize) {
-        let share = self.worth.join(draws);
+        let share = self.effective.join(draws);
         for (value, average) in self.values.iter_mut().zip(average) {
             *value += share * (average - *value);
         }
@@ -231,7 +232,7 @@ impl Estimate {
 
     /// The estimate from the batch.
     pub fn combine(&mut self, schedule: &Schedule, started: bool, moved: f64) {
-        self.next_worth = self.worth;
+        self.next_effective = self.effective;
         self.compared = started && (self.twice || self.access == Access::Exact);
         let (first, second) = (self.half, self.draws.len() - self.half);
         if second > 0 {
@@ -247,16 +248,16 @@ impl Estimate {
         }
         self.next.copy_from_slice(&self.here[0]);
         if !self.twice || self.settings.estimator != Estimator::Momentum {
-            self.next_worth.start(self.draws.len());
+            self.next_effective.start(self.draws.len());
             self.a = 1.0;
             return;
         }
-        let a = self.settings.a(schedule).unwrap_or_else(|| self.worth.momentum(self.draws.len()));
+        let a = self.settings.a(schedule).unwrap_or_else(|| self.effective.momentum(self.draws.len()));
         for (i, next) in self.next.iter_mut().enumerate() {
             *next += (1.0 - a) * (self.values[i] - self.there[0][i]);
         }
         self.a = a;
-        self.next_worth.advance(a, self.draws.len(), moved);
+        self.next_effective.advance(a, self.draws.len(), moved);
     }
 
     /// By how much the second half of the last batch is off the first, at the trial point and in what changed from the point before; none
@@ -275,13 +276,13 @@ impl Estimate {
     fn compare_halves(&mut self, sizes: [usize; 2], moved: f64) {
         let ([here, other_here], off_there) = (&mut self.here, &self.there[1]);
         let share = sizes[1] as f64 / (sizes[0] + sizes[1]) as f64;
-        let (mut spread, mut drift) = (0.0, 0.0);
+        let (mut difference, mut drift) = (0.0, 0.0);
         for i in 0..here.len() {
             let off = other_here[i] - here[i];
-            spread += off * off;
+            difference += off * off;
             drift += (off - off_there[i]).powi(2);
             here[i] += share * off;
         }
-        self.next_worth.compare(sizes, spread, drift, moved);
+        self.next_effective.compare(sizes, difference, drift, moved);
     }
 }

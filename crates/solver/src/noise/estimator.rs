@@ -183,18 +183,18 @@ impl Estimates {
         Ok(())
     }
 
-    /// How many draws the estimates are worth: the least of the sampled ones.
-    pub fn worth(&self) -> f64 {
+    /// How many draws the estimates are effective: the least of the sampled ones.
+    pub fn effective_samples(&self) -> f64 {
         let all = [&self.gradient, &self.constraints, &self.jacobian];
         let sampled = all.into_iter().filter(|estimate| estimate.access.is_sampled() && !estimate.values.is_empty());
-        sampled.map(|estimate| estimate.worth.draws()).fold(f64::INFINITY, f64::min)
+        sampled.map(|estimate| estimate.effective.draws()).fold(f64::INFINITY, f64::min)
     }
 
     /// The samples of a function in the next iteration, if its batch is as large as the last one; two halves have at least two.
     pub fn next_samples(&self, source: Quantity) -> u64 {
         let estimate = self.get(source);
         let points = if estimate.settings.estimator == Estimator::Momentum { 2.0 } else { 1.0 };
-        if estimate.access.is_sampled() { (points * estimate.worth.batch().max(2.0)) as u64 } else { 0 }
+        if estimate.access.is_sampled() { (points * estimate.effective.batch().max(2.0)) as u64 } else { 0 }
     }
 
     /// All three were refreshed at `x`.
@@ -202,7 +202,7 @@ impl Estimates {
         for source in Quantity::ALL {
             let estimate = self.of(source);
             std::mem::swap(&mut estimate.values, &mut estimate.next);
-            estimate.worth = estimate.next_worth;
+            estimate.effective = estimate.next_effective;
         }
         self.resume_at(x);
     }
@@ -306,7 +306,7 @@ mod tests {
         for (after, before) in estimates.gradient.values().iter().zip(before) {
             assert!((after - (0.25 * before + 1.5)).abs() < 1e-15);
         }
-        assert_eq!(estimates.gradient.worth.draws(), 64.0);
+        assert_eq!(estimates.gradient.effective.draws(), 64.0);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use tangor_problem::{SampledProblem, Samples};
 
 use crate::form::oracle::Trouble;
-use crate::judging::judge::Judge;
+use crate::judging::judge::JudgeMemory;
 use crate::kernel::vector::norm;
 use crate::noise::common_samples::CommonSamples;
 use crate::noise::estimator::Learning;
@@ -31,7 +31,7 @@ const LONGEST_UNSEEN: f64 = 2.0;
 pub struct Noisy {
     pub common: CommonSamples,
     pub average: Average,
-    pub judge: Judge,
+    pub judge: JudgeMemory,
 }
 
 /// The average of the last iterates, in blocks: one complete, one growing.
@@ -113,7 +113,7 @@ impl<S: SampledProblem> Solver<S> {
         self.noisy = Some(Noisy {
             common: CommonSamples::new(&self.state.current, [lengths[0], lengths[2]]),
             average: Average::new(lengths[0], self.settings.sampling.average),
-            judge: Judge::new(&self.state.current, lengths, &self.settings),
+            judge: JudgeMemory::new(&self.state.current, lengths, &self.settings),
         });
     }
 

@@ -34,7 +34,7 @@ pub struct Progress {
     pub lipschitz: Estimates,
     /// How often each event happened.
     pub events: [u64; Event::ALL.len()],
-    pub judged: Judged,
+    pub judged: Judgements,
     /// What the estimate of the Lagrangian's gradient is worth, in a noisy run.
     pub lagrangian: EffectiveSamples,
     pub escapes: Escapes,
@@ -48,7 +48,7 @@ pub struct Progress {
 
 /// How the judgements of a noisy run stand.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Judged {
+pub struct Judgements {
     /// The iteration of the latest one.
     pub at: Option<u64>,
     /// The iteration of the latest one whose time had come; exact passes have no such time.
@@ -60,7 +60,8 @@ pub struct Judged {
     /// Judgements in a row that were no better than the best.
     pub stale: u64,
     /// How many samples the estimates were worth at the latest one.
-    pub worth: f64,
+    #[serde(rename = "worth")]
+    pub effective: f64,
     /// Whether samples are laid by for the last one, since events were missing in an earlier one.
     #[serde(default)]
     pub laid_by: bool,
@@ -83,13 +84,13 @@ impl Progress {
             looked_at: 0.0,
             largest_objective: 0.0,
             lagrangian: EffectiveSamples::default(),
-            judged: Judged {
+            judged: Judgements {
                 at: None,
                 due: 0,
                 looks: 0,
                 exact: 0,
                 stale: 0,
-                worth: 0.0,
+                effective: 0.0,
                 laid_by: false,
                 streams: [3, 4, 5].map(|k| Stream::new(seed, k, replacement)),
             },

@@ -13,7 +13,7 @@ use crate::differences::{self, Scheme};
 use crate::sparse::Rows;
 
 /// All that is known of a problem whose functions are Python's.
-pub struct Statement {
+pub struct Definition {
     /// Sizes, bounds, names, start and pattern.
     pub meta: Meta,
     /// The objective, if there is one and it stands alone.
@@ -95,7 +95,7 @@ pub enum Kind {
 /// `(function, args, takes out)`
 type GivenCall = (Py<PyAny>, Py<PyTuple>, bool);
 
-impl Statement {
+impl Definition {
     /// Reads what the Python layer prepared.
     pub fn new(data: &Bound<'_, PyDict>) -> PyResult<Self> {
         let meta = meta(data)?;
@@ -111,13 +111,13 @@ impl Statement {
         };
         let evaluate = wanted(data, "evaluate")?.extract::<Option<GivenCall>>()?.map(|given| Call::new(given, py));
         let threads = wanted(data, "threads")?.extract::<Option<Py<PyAny>>>()?;
-        let mut statement = Statement { meta, objective, blocks: Vec::new(), evaluate, threads };
+        let mut definition = Definition { meta, objective, blocks: Vec::new(), evaluate, threads };
         for block in wanted(data, "blocks")?.try_iter()? {
-            statement.add(block?.cast_into::<PyDict>()?)?;
+            definition.add(block?.cast_into::<PyDict>()?)?;
         }
-        statement.set_pattern()?;
-        statement.meta.validate().map_err(|error| PyValueError::new_err(format!("{}: {error}", statement.meta.name)))?;
-        Ok(statement)
+        definition.set_pattern()?;
+        definition.meta.validate().map_err(|error| PyValueError::new_err(format!("{}: {error}", definition.meta.name)))?;
+        Ok(definition)
     }
 
     fn add(&mut self, given: Bound<'_, PyDict>) -> PyResult<()> {
@@ -175,7 +175,7 @@ impl Statement {
 
 /// What the Python layer must have given.
 pub fn wanted<'py>(data: &Bound<'py, PyDict>, key: &str) -> PyResult<Bound<'py, PyAny>> {
-    data.get_item(key)?.ok_or_else(|| PyTypeError::new_err(format!("the statement of a problem lacks {key:?}")))
+    data.get_item(key)?.ok_or_else(|| PyTypeError::new_err(format!("the definition of a problem lacks {key:?}")))
 }
 
 /// The plain data of a problem.

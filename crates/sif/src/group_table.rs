@@ -1,6 +1,6 @@
-//! The groups of one side of a problem (the objective, or the constraints) in compact arrays.
+//! The groups of the objective, or those of the constraints, in compact arrays.
 //!
-//! Group `i` is a row: `r_i(x) = s_i g_i(alpha_i)` with `alpha_i = sum_j w_ij f_j(x) + a_i'x - b_i`. Every element that a side
+//! Group `i` is a row: `r_i(x) = s_i g_i(alpha_i)` with `alpha_i = sum_j w_ij f_j(x) + a_i'x - b_i`. Every element that a table
 //! uses is evaluated once, whatever number of rows it appears in.
 
 use std::sync::Arc;
@@ -44,7 +44,7 @@ impl Scratch {
 pub(crate) const TRIVIAL: u32 = u32::MAX;
 
 #[derive(Debug)]
-pub(crate) struct Side {
+pub(crate) struct GroupTable {
     pub functions: Arc<Functions>,
 
     // Elements, with offsets into their variables and parameters (one more offset than elements).
@@ -81,27 +81,27 @@ pub(crate) struct Side {
     pub linear_part: Vec<f64>,
 }
 
-impl Side {
+impl GroupTable {
     /// Gathers the groups of the objective or, if not `objective`, those of the constraints.
     pub fn new(model: &Model, functions: Arc<Functions>, objective: bool) -> Self {
-        let mut side = Side::empty(functions);
+        let mut table = GroupTable::empty(functions);
         let mut row_of = vec![u32::MAX; model.groups.len()];
         for (number, group) in model.groups.iter().enumerate() {
             if (group.kind == GroupKind::Objective) == objective {
-                row_of[number] = side.scale.len() as u32;
-                side.group_number.push(number as u32);
-                side.scale.push(group.scale);
-                side.constant.push(group.constant);
-                side.group_type.push(group.group_type.map_or(TRIVIAL, |number| number as u32));
-                side.group_parameters.extend_from_slice(&group.parameters);
-                side.group_parameters_at.push(side.group_parameters.len());
+                row_of[number] = table.scale.len() as u32;
+                table.group_number.push(number as u32);
+                table.scale.push(group.scale);
+                table.constant.push(group.constant);
+                table.group_type.push(group.group_type.map_or(TRIVIAL, |number| number as u32));
+                table.group_parameters.extend_from_slice(&group.parameters);
+                table.group_parameters_at.push(table.group_parameters.len());
             }
         }
-        side.add_linear(model, &row_of);
-        side.add_uses(model, &row_of);
-        side.fold_scale();
-        side.add_pattern();
-        side
+        table.add_linear(model, &row_of);
+        table.add_uses(model, &row_of);
+        table.fold_scale();
+        table.add_pattern();
+        table
     }
 
     /// A row without a group type takes its scale into its terms; what is left to multiply are rows with a type.
@@ -115,7 +115,7 @@ impl Side {
     }
 
     fn empty(functions: Arc<Functions>) -> Self {
-        Side {
+        GroupTable {
             functions,
             element_number: Vec::new(),
             element_type: Vec::new(),

@@ -10,7 +10,7 @@ use crate::starts::Told;
 /// The problem as it was named, and the noise that was put on it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Source {
+pub struct Provenance {
     /// How the problem is opened.
     pub problem: ProblemArguments,
     /// The noise, if there was any.
@@ -24,7 +24,7 @@ pub struct Outcome<'a> {
     #[serde(flatten)]
     pub report: &'a Report,
     /// Its source.
-    pub source: &'a Source,
+    pub source: &'a Provenance,
     /// The runs from all starts, when there were several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub starts: Option<Vec<Told<'a>>>,
