@@ -63,13 +63,13 @@ mod tests {
     fn entries_by_hand() {
         // f = 1/2 (4 x1^2 + x2^2): steps along both axes show its Hessian.
         let mut moments = AdaptiveDiagonal::new(2);
-        moments.add(Curvature { dz: &[1.0, 1.0], dl: &[4.0, 1.0], noise: 0.0, eta: 1.0 });
+        moments.add(Curvature { dz: &[1.0, 1.0], dl: &[4.0, 1.0], noise: 0.0 });
         let mut h = [0.0; 2];
         moments.write((1e-8, 1e8), &mut h);
         assert_eq!(h, [4.0, 1.0]);
         assert_eq!(moments.size_of_entries(), (17.0f64 / 2.0).sqrt());
         // A second step of twice the length: (0.95 * 16 + 16) / (0.95 + 2) and (0.95 + 4) / (0.95 + 2).
-        moments.add(Curvature { dz: &[0.0, 2.0], dl: &[4.0, 2.0], noise: 0.0, eta: 1.0 });
+        moments.add(Curvature { dz: &[0.0, 2.0], dl: &[4.0, 2.0], noise: 0.0 });
         moments.write((1e-8, 1e8), &mut h);
         assert!((h[0] - (31.2f64 / 2.95).sqrt()).abs() < 1e-15 && (h[1] - (4.95f64 / 2.95).sqrt()).abs() < 1e-15);
     }
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn flat_variables_are_kept_from_leaping() {
         let mut moments = AdaptiveDiagonal::new(2);
-        moments.add(Curvature { dz: &[1.0, 1.0], dl: &[2.0, 0.0], noise: 0.0, eta: 1.0 });
+        moments.add(Curvature { dz: &[1.0, 1.0], dl: &[2.0, 0.0], noise: 0.0 });
         let mut h = [0.0; 2];
         moments.write((1e-8, 1e8), &mut h);
         assert_eq!(h, [2.0, 1e-3 * 2.0f64.sqrt()]);

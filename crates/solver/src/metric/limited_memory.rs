@@ -160,9 +160,9 @@ mod tests {
     fn the_secant_equation_holds_and_the_oldest_step_is_forgotten() {
         let mut metric = LimitedMemory::new(2, 1);
         let fill = |d: &mut [f64]| d.fill(2.0);
-        metric.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.0, eta: 1.0 }, fill);
+        metric.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.0 }, fill);
         assert_eq!(product(&mut metric, &[1.0, 0.0]), [4.0, 1.0]);
-        metric.update(Curvature { dz: &[0.0, 1.0], dl: &[1.0, 3.0], noise: 0.0, eta: 1.0 }, fill);
+        metric.update(Curvature { dz: &[0.0, 1.0], dl: &[1.0, 3.0], noise: 0.0 }, fill);
         // D = 2 I with s = e2 alone: B = diag(2, 0) + y y^T / 3.
         let b = product(&mut metric, &[1.0, 0.0]);
         assert!((b[0] - (2.0 + 1.0 / 3.0)).abs() < 1e-15 && (b[1] - 1.0).abs() < 1e-15, "{b:?}");
@@ -173,9 +173,9 @@ mod tests {
     fn steps_that_noise_explains_are_not_kept() {
         // B = 2 I, s = e1, y = (4, 1): beyond c B s = (4, 0) there is (0, 1), of whose square noise explains 0.6 or 0.2.
         let mut metric = LimitedMemory::new(2, 3);
-        metric.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.6, eta: 1.0 }, |d| d.fill(2.0));
+        metric.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.6 }, |d| d.fill(2.0));
         assert_eq!(product(&mut metric, &[1.0, 0.0]), [2.0, 0.0]);
-        metric.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.2, eta: 1.0 }, |d| d.fill(2.0));
+        metric.update(Curvature { dz: &[1.0, 0.0], dl: &[4.0, 1.0], noise: 0.2 }, |d| d.fill(2.0));
         let b = product(&mut metric, &[1.0, 0.0]);
         assert!((b[0] - 4.0).abs() < 1e-15 && (b[1] - 0.8).abs() < 1e-15, "{b:?}");
     }
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn negative_curvature_is_damped() {
         let mut metric = LimitedMemory::new(1, 2);
-        metric.update(Curvature { dz: &[1.0], dl: &[-3.0], noise: 0.0, eta: 1.0 }, |d| d.fill(2.0));
+        metric.update(Curvature { dz: &[1.0], dl: &[-3.0], noise: 0.0 }, |d| d.fill(2.0));
         // B = 2, s^T B s = 2: damped to 0.2 * 2.
         assert!((product(&mut metric, &[1.0])[0] - 0.4).abs() < 1e-15);
         assert!(metric.reset() && !metric.reset());

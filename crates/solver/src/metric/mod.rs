@@ -17,11 +17,8 @@ use crate::metric::limited_memory::{LimitedMemory, Pairs};
 use crate::metric::quasi_newton::{Learnt, QuasiNewton};
 use crate::{Metric, MetricKind};
 
-/// What damping leaves of a quasi-Newton matrix along a full step without curvature.
-const DAMPED: f64 = 0.2;
-
-/// What is left of a metric that is a scalar after such a step.
-const FALL: f64 = DAMPED;
+/// What is left of the metric after a step without curvature: as much as damping leaves of a quasi-Newton matrix along it.
+const FALL: f64 = 0.2;
 
 /// The least that counts of a Hessian along a step, relative to its largest entry.
 const SMALLEST: f64 = 1e-8;
@@ -56,8 +53,6 @@ pub struct Curvature<'a> {
     pub dl: &'a [f64],
     /// The mean square of the noise in `dl`.
     pub noise: f64,
-    /// The share of the full step that was taken.
-    pub eta: f64,
 }
 
 /// What a step teaches a matrix `B`.
@@ -81,8 +76,7 @@ impl Curvature<'_> {
     ///
     /// What noise explains is not learnt: `y = c B s + r` with `c = s^T y / s^T B s` keeps the curvature along the step, which noise
     /// hardly touches, and the share `1 - noise / |r|^2` of the rest. Then Powell's damping keeps `B` positive definite where the
-    /// curvature is not: where `s^T y < 0.2 s^T B s`, `y` is moved towards `B s` until `s^T y = 0.2 s^T B s` after a full step, and
-    /// `(1 - eta) s^T B s` after one that was shortened: `B` was too flat for it already, and a flatter one would give steps that are longer still.
+    /// curvature is not: `y` is moved towards `B s` until `s^T y = 0.2 s^T B s`.
     pub fn lesson(&self, bs: &[f64], y: &mut [f64]) -> Option<Lesson> {
         let (before, sy) = (dot(self.dz, bs), dot(self.dz, self.dl));
         if !(before > 0.0 && before.is_finite() && sy.is_finite()) {
@@ -95,8 +89,7 @@ impl Curvature<'_> {
             clear = (1.0 - self.noise / dot(y, y)).max(0.0);
             y.iter_mut().zip(bs).for_each(|(y, bs)| *y = clear * *y + c * bs);
         }
-        let kept = DAMPED.max(1.0 - self.eta);
-        let share = if sy >= DAMPED * before { 1.0 } else { (1.0 - kept) * before / (before - sy) };
+        let share = if sy >= 0.2 * before { 1.0 } else { 0.8 * before / (before - sy) };
         y.iter_mut().zip(bs).for_each(|(y, bs)| *y = share * *y + (1.0 - share) * bs);
         Some(Lesson { before, after: share * sy + (1.0 - share) * before, clear })
     }

@@ -234,7 +234,7 @@ impl<S: SampledProblem> Solver<S> {
         let noise = standard.objective_scale.powi(2) * estimates.gradient.noise_of_difference(length)
             + weights.sum::<f64>() * estimates.jacobian.noise_of_difference(length);
         self.state.metric.apply(dz, hz);
-        let curvature = Curvature { dz: &dz[..n], dl: &dl[..n], noise, eta: 1.0 };
+        let curvature = Curvature { dz: &dz[..n], dl: &dl[..n], noise };
         // A test judges what the step does, and for that the curvature along it counts. Without one, all of it does.
         let tested = self.settings.sampling.merit_test;
         let along = dot(&dl[..n], &dz[..n]).max(0.0) / dot(&hz[..n], &dz[..n]);
