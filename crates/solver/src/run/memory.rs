@@ -78,7 +78,7 @@ mod tests {
         settings.sampling.judge.samples = 1000;
         // The first batch is 16 times as large as the others: 3 lists of 8 bytes for each of 2^36.
         settings.sampling.gradient.batch = Batch::Constant { size: 1 << 32 };
-        assert!(refused(&meta, &settings).starts_with("a batch of 68719476736 samples would need 1.65 TB"));
+        assert!(refused(&meta, &settings).starts_with("a batch of 68719476736 samples would need 1.6 TB"));
         settings.sampling.gradient.batch = Batch::Constant { size: 1 };
         settings.sampling.jacobian.first_batch = Some(1 << 40);
         assert!(refused(&meta, &settings).starts_with("a batch of 1099511627776 samples would need 26.4 TB"));
