@@ -1,7 +1,7 @@
 //! Where the numbers of a result contradict each other, or what was found again.
 
 use tangor_problem::{Meta, count_of};
-use tangor_solver::{Averaged, Point, Report, Verdict, rarest_told};
+use tangor_solver::{Averaged, Names, Point, Report, Verdict, rarest_told};
 
 use crate::number::scientific;
 use crate::{plain, verdict};
@@ -12,6 +12,12 @@ pub const ROUNDING: f64 = 1e-9;
 /// Whether a number is the same up to an allowance; false for NaN, too.
 pub fn near(claimed: f64, value: f64, allowance: f64) -> bool {
     (claimed - value).abs() <= allowance
+}
+
+/// The words for an average that fresh samples contradict.
+pub fn disagrees(name: &str, claimed: f64, fresh: Averaged) -> String {
+    let (claimed, value) = (scientific(claimed, 6), scientific(fresh.value, 6));
+    format!("the result says that its {name} is {claimed}, but fresh samples say {value} +- {}", scientific(fresh.error, 1))
 }
 
 /// The words for a number that is another one.
@@ -27,6 +33,13 @@ pub fn inconsistencies(report: &Report, meta: &Meta, is_noisy: bool) -> Vec<Stri
     if report.tangor == env!("CARGO_PKG_VERSION") && report.message != sentence {
         found.push(format!("its message is not what its other fields say: {}", plain::name(sentence.trim_end_matches('.'))));
     }
+    let names = Names::all(meta);
+    if report.names != Names::default() && report.names != names {
+        found.push("its names of variables or constraints are not those of the problem, in this order".to_string());
+    }
+    if report.average.is_some() && report.settings.sampling.average == 0 {
+        found.push("it has an average of iterates, which its settings do not ask for".to_string());
+    }
     if report.point == Point::EpsKkt && !report.worst_rows.is_empty() {
         found.push("it says that its point is a KKT point, and lists violated constraints".to_string());
     }
@@ -34,6 +47,13 @@ pub fn inconsistencies(report: &Report, meta: &Meta, is_noisy: bool) -> Vec<Stri
     let judge = &report.settings.sampling.judge;
     if report.point == Point::EpsKkt && !verdict.holds(&report.settings.tolerance) {
         found.push("its verdict does not say that its point is a KKT point".to_string());
+    }
+    let bounds = [verdict.stationarity, verdict.feasibility, verdict.complementarity, verdict.infeasible];
+    if bounds.iter().any(|one| !(0.0 <= one.lower && one.lower <= one.value && one.value <= one.upper)) {
+        found.push("a residual of its verdict is not between its own bounds".to_string());
+    }
+    if !(verdict.relative_infeasible >= 0.0 && verdict.relative_infeasible.is_finite()) {
+        found.push("its verdict has a relative slope of the violation that is no number from 0 on".to_string());
     }
     let again = verdict.summed_up(judge.rarest);
     if (verdict.certified, verdict.noise) != (again.certified, again.noise) {
@@ -91,16 +111,16 @@ pub fn wrong_objective(report: &Report, claimed: &Verdict, fresh: &Verdict) -> O
         return Some(format!("the result says that its objective is {one}, but its verdict says {other}"));
     }
     let allowance = claimed.error + fresh.error + ROUNDING * (1.0 + fresh.value.abs());
-    (!near(claimed.value, fresh.value, allowance)).then(|| differs("objective", claimed.value, fresh.value))
+    (!near(claimed.value, fresh.value, allowance)).then(|| disagrees("objective", claimed.value, fresh))
 }
 
 /// The first constraint of a noisy result that differs from the fresh samples by more than the noise of both, and what they say. That of the
 /// result is in the bound on its violation, from one tail and for all rows together: twice that covers a row on both sides.
-pub fn wrong_row(report: &Report, claimed: &Verdict, rows: &[Averaged]) -> Option<(usize, f64)> {
+pub fn wrong_row(report: &Report, claimed: &Verdict, rows: &[Averaged]) -> Option<(usize, Averaged)> {
     let own = 2.0 * (claimed.feasibility.upper - claimed.feasibility.value);
     let differs = |(i, row): (usize, &Averaged)| {
         let allowance = own + row.error + ROUNDING * (1.0 + row.value.abs());
-        (!near(report.constraints[i], row.value, allowance)).then_some((i, row.value))
+        (!near(report.constraints[i], row.value, allowance)).then_some((i, *row))
     };
     rows.iter().enumerate().find_map(differs)
 }
@@ -137,7 +157,7 @@ mod tests {
         let claimed = Verdict { feasibility: Bounded { value: 0.1, lower: 0.0, upper: 0.2 }, ..Verdict::default() };
         let found = |value, error| wrong_row(&report(), &claimed, &[Averaged { value, error }]);
         assert_eq!(found(3.29, 0.1), None);
-        assert_eq!(found(3.31, 0.1), Some((0, 3.31)));
+        assert_eq!(found(3.31, 0.1), Some((0, Averaged { value: 3.31, error: 0.1 })));
         assert_eq!(found(f64::NAN, 0.1).map(|(i, _)| i), Some(0));
     }
 }

@@ -26,7 +26,7 @@ pub fn of(report: &Report) -> String {
                 false => missed(report.point, &above),
             }
         }
-        (point, _) => point.to_string(),
+        (point, _) => format!("{point}{}", report.condition().unwrap_or_default()),
     }
 }
 

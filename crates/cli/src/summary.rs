@@ -115,7 +115,7 @@ impl Summary<'_> {
         ];
         if report.point == Point::EpsInfeasibleStationary {
             let relative = tolerance.infeasible * report.feasibility.min(1.0);
-            residuals.push(("slope of violation", report.infeasible_stationarity, relative));
+            residuals.push((SLOPE, report.infeasible_stationarity, relative));
         }
         if report.samples.total() > 0 && !report.feasibility.is_nan() {
             writeln!(
@@ -127,6 +127,11 @@ impl Summary<'_> {
         for (name, value, tolerance) in residuals {
             if value.is_nan() {
                 writeln!(out, "  {name:<18} unknown")?;
+                continue;
+            }
+            if name == SLOPE && value > tolerance {
+                // Otherwise the point would not be called stationary.
+                writeln!(out, "  {name:<18} {:<22}no more than rounding makes", scientific(value, 2))?;
                 continue;
             }
             let (verdict, style) = if value <= tolerance { ("within", GOOD) } else { ("above", UNUSUAL) };
@@ -264,6 +269,9 @@ impl Summary<'_> {
         writeln!(out, "  {}", width::wrapped(&text, 2))
     }
 }
+
+/// The name of the projected gradient of the violation.
+const SLOPE: &str = "slope of violation";
 
 /// How wide the names of residuals are.
 const LABEL: usize = 18;

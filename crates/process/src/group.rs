@@ -21,11 +21,21 @@ pub struct Group {
     mark: Mark,
 }
 
-/// What the guardian does: its first argument is the mark. It has none itself, so that it does not end before its work is done.
+/// What the guardian does: its first argument is the mark. It has none itself, so that it does not end before its work is done. It looks until
+/// nothing is left: what was there when it first looked may have started more meanwhile.
 #[cfg(unix)]
 const GUARD: &str = r#"read line
-for each in /proc/[0-9]*; do
-    if grep -qsF "$1" "$each/environ" 2>/dev/null; then kill -KILL "${each#/proc/}"; fi
+rounds=0
+found=yes
+while [ -n "$found" ] && [ "$rounds" -lt 100 ]; do
+    found=
+    rounds=$((rounds + 1))
+    for each in /proc/[0-9]*; do
+        if grep -qsF "$1" "$each/environ" 2>/dev/null; then
+            kill -KILL "${each#/proc/}"
+            found=yes
+        fi
+    done
 done
 kill -KILL 0"#;
 

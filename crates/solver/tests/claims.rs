@@ -39,6 +39,25 @@ fn a_saddle_of_the_violation_is_left() {
 }
 
 #[test]
+fn nothing_is_called_infeasible_while_other_starts_are_left() {
+    let meta = Meta::new("saddle", vec![0.0, 0.0]).no_objective().equalities(&[1.0]);
+    let saddle = constraint(meta, |x| x[0] * x[1], |x, g| g.copy_from_slice(&[x[1], x[0]]));
+    for iterations in 1..6 {
+        let mut settings = Settings::default();
+        settings.limits.iterations = iterations;
+        let report = solve(saddle(), settings).unwrap();
+        let is_claimed = report.point == Point::EpsInfeasibleStationary;
+        assert!(!is_claimed, "after {iterations} iterations: {}", report.message);
+    }
+    // Without other starts it is the end, and the message says what was found.
+    let mut settings = Settings::default();
+    settings.limits.escapes = 0;
+    let report = solve(saddle(), settings).unwrap();
+    assert_eq!(report.point, Point::EpsInfeasibleStationary);
+    assert!(report.message.contains("Stopped because the violation is stationary within its tolerance"), "{}", report.message);
+}
+
+#[test]
 fn a_saddle_of_the_violation_is_left_under_noise() {
     // Values are noisy, the gradient of `xy` at the start is exactly zero: noise alone does not lead away.
     let noisy = |right: f64, square: f64| {

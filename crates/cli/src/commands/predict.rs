@@ -64,10 +64,12 @@ impl Predict {
         remarks.iter().for_each(|remark| warn(remark));
         let mut table = csv::Writer::from_writer(out);
         let heading = id.iter().map(String::as_str).chain(["probability", "prediction"]);
-        table.write_record(heading.map(|name| no_formula(name).into_owned())).map_err(unwritten)?;
+        // What steers a terminal is shown: the screen would leave it out.
+        let cell = |text: &str| no_formula(&plain::name(text)).into_owned();
+        table.write_record(heading.map(cell)).map_err(unwritten)?;
         model.predict(&source, delimiter, id, |Prediction { id, probability, label }| -> Result<(), Error> {
-            let fields = id.iter().map(|field| no_formula(field).into_owned());
-            let fields = fields.chain([probability.to_string(), no_formula(label).into_owned()]);
+            let fields = id.iter().map(|field| cell(field));
+            let fields = fields.chain([probability.to_string(), cell(label)]);
             table.write_record(fields).map_err(unwritten)
         })?;
         table.flush()?;

@@ -10,7 +10,7 @@ use tangor_process::Patience;
 use tangor_solver::{Candidate, Report, Sampling, judge_point_and_rows};
 
 use crate::answer::Answer;
-use crate::contradiction::{ROUNDING, contradictions, differs, inconsistencies, near, wrong_objective, wrong_row};
+use crate::contradiction::{ROUNDING, contradictions, differs, disagrees, inconsistencies, near, wrong_objective, wrong_row};
 use crate::error::Error;
 use crate::idle::Idle;
 use crate::noise_source::{described, disturbed};
@@ -108,8 +108,13 @@ impl Verify {
         let sampling = self.sampling(&report, has_noisy_rows);
         self.fits_into_memory(&meta, &sampling)?;
         let out = &mut self.color.screen();
-        let inconsistent = inconsistencies(&report, &own_meta, !exact);
+        let wrong = inconsistencies(&report, &own_meta, !exact);
         let report = plain::report(&report);
+        if !wrong.is_empty() {
+            // What contradicts itself need not be computed again, for as long as it may ask for.
+            writeln!(out, "{TITLE}{}{TITLE:#}", report.problem)?;
+            return Answer { wrong, ..Answer::default() }.tell(out, &report);
+        }
         let mut idle = Idle::default();
         let given = [
             ("--samples", self.samples.is_some()),
@@ -133,9 +138,7 @@ impl Verify {
             writeln!(out, "Interrupted before anything could be told of {}.", report.problem)?;
             return Ok(exit::STOPPED);
         }
-        let mut answer = answer?;
-        answer.wrong.extend(inconsistent);
-        answer.tell(out, &report)
+        answer?.tell(out, &report)
     }
 
     /// A result may come from a stranger, and the command in it may do anything: it runs only if the user says so.
@@ -252,7 +255,7 @@ fn judge_on_samples(
             answer.wrong.extend(wrong_objective(report, claimed, &fresh));
             answer.wrong.extend(
                 wrong_row(report, claimed, &rows)
-                    .map(|(i, value)| differs(&format!("constraint {}", names[i]), report.constraints[i], value)),
+                    .map(|(i, fresh)| disagrees(&format!("constraint {}", names[i]), report.constraints[i], fresh)),
             );
         }
         None => answer.wrong.push("the result has no verdict on its point".to_string()),

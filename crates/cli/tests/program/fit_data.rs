@@ -90,6 +90,10 @@ fn predictions_say_who_is_who_and_come_whole_or_not_at_all() {
         let fields: Vec<&str> = line.split(',').collect();
         assert_eq!(fields[1].parse::<f64>().unwrap() > threshold, fields[2] == "yes", "{line}");
     }
+    // What would steer a terminal is shown, in the table as well.
+    let strange = write(&folder, "strange.csv", &people(120).replacen("p7,", "p\u{1b}[31m7,", 1));
+    let predicted = stdout(&run(&["predict", text(&model), text(&strange)]));
+    assert!(predicted.contains("\np\\u{1b}[31m7,0."), "{predicted}");
     // From standard input, with another column to tell rows apart, and semicolons.
     let mut child = tangor(&["predict", text(&model), "-", "--id", "town,name"])
         .stdin(Stdio::piped())

@@ -145,6 +145,28 @@ fn a_run_that_is_killed_takes_its_oracle_along() {
     all_are_gone(folder.path());
 }
 
+/// An oracle that never stops to start others, each of which leaves its group.
+#[test]
+fn a_run_that_is_killed_takes_along_what_is_just_being_started() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = folder.path().join("busy.sh");
+    let text = format!(
+        "cd '{}'\nwhile true; do setsid sh -c 'echo $$ >> pids; exec sleep 600' >/dev/null 2>&1 </dev/null & sleep 0.02; done\n",
+        folder.path().display()
+    );
+    fs::write(&script, text).expect("a script");
+    let command = format!("sh '{}'", script.display());
+    let started = tangor(&["solve", "--oracle", &command, "--quiet"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let mut child = started.expect("the program can be started");
+    let started = || fs::read_to_string(folder.path().join("pids")).unwrap_or_default();
+    wait_until("some are started", || started().lines().count() > 20);
+    signal(&child, "-KILL");
+    child.wait().expect("the program ends");
+    wait_until("all are gone", || !started().lines().any(is_alive));
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(!started().lines().any(is_alive), "and none comes back");
+}
+
 #[test]
 fn what_an_oracle_leaves_behind_is_stopped() {
     for then in ["exit 0", "exit 3", "kill -KILL $$"] {

@@ -83,6 +83,8 @@ fn forged_exact_results_are_caught() {
                 "its slope of the violation (infeasible_stationarity) is 5",
             ),
             (|result| result["message"] = json!("A global minimum."), "its message is not what its other fields say: Stopped"),
+            (|result| result["names"]["variables"] = json!(["x2", "x1", "x3", "x4"]), "its names of variables or constraints"),
+            (|result| result["average"] = json!([1.0, 1.0, 1.0, 1.0]), "it has an average of iterates"),
             (
                 |result| result["point"] = json!("nothing"),
                 "the result itself says that its point is neither feasible nor stationary",
@@ -109,11 +111,16 @@ fn forged_noisy_results_are_caught() {
             ),
             (
                 |result| (result["objective"], result["verdict"]["objective"]["value"]) = (json!(16.0), json!(16.0)),
-                "the result says that its objective is 1.600000e+01, but it is 1.7",
+                "the result says that its objective is 1.600000e+01, but fresh samples say 1.7",
             ),
             (|result| result["constraints"][0] = json!(26.0), "the result says that its constraint product is 2.600000e+01"),
             (|result| result["message"] = json!("A global minimum."), "its message is not what its other fields say: Stopped"),
             (|result| result["infeasible_stationarity"] = json!(0.5), "its slope of the violation is 5.000000e-01, but its"),
+            (|result| result["verdict"]["feasibility"]["lower"] = json!(1.0), "is not between its own bounds"),
+            (
+                |result| result["verdict"]["relative_infeasible"] = json!(-5),
+                "a relative slope of the violation that is no number",
+            ),
             (|result| result["verdict"]["certified"] = json!(1e-9), "what its verdict certifies does not follow from its"),
             (|result| result["verdict"]["noise"] = json!(0.0), "what its verdict certifies does not follow from its"),
             (|result| result["verdict"]["confidence"] = json!(0.9999), "a confidence of 99.99%, but its settings ask for 95%"),

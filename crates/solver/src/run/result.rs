@@ -75,6 +75,9 @@ impl<S: SampledProblem> Solver<S> {
         };
         // A run that was not yet told to stop is one that the caller left.
         let stop = self.outcome.stop.unwrap_or(Stop::User);
+        // While other starts are left to be tried, nothing is said of a stationary point of the violation.
+        let is_settled = stop == Stop::Tolerance || !self.state.progress.escapes.may_go_on(self.settings.limits.escapes);
+        let point = if point == Point::EpsInfeasibleStationary && !is_settled { Point::Nothing } else { point };
         let (row_multipliers, bound_multipliers) = self.oracle.user_multipliers(&self.outcome.best.y, &self.outcome.best.mu);
         let failure = self.outcome.failure.clone().filter(|_| stop == Stop::EvaluationFailed || stop == Stop::StepTooSmall);
         let presolved = self.oracle.presolve.as_ref().map(Presolve::summary).unwrap_or_default();
@@ -122,10 +125,21 @@ impl Report {
         let what = what.unwrap_or_else(|| match (is_noisy, self.verdict) {
             _ if !self.was_evaluated() => "there was no time to evaluate the functions at any point".to_string(),
             (true, None) => "the point was not judged on fresh samples".to_string(),
-            _ => format!("the point is {}", self.point),
+            _ => format!("the point is {}{}", self.point, self.condition().unwrap_or_default()),
         });
+        let stop = match (stop, self.point) {
+            (Stop::Tolerance, Point::EpsInfeasibleStationary) => "the violation is stationary within its tolerance".to_string(),
+            _ => stop.to_string(),
+        };
         let cause = self.failure.as_ref().map(|failure| format!(" ({})", failure.message)).unwrap_or_default();
         format!("Stopped because {stop}{cause}; {what}{}.", self.presolved.complaint())
+    }
+
+    /// What a claim of a KKT point rests on where the samples do not tell of all events that matter, as the end of a sentence.
+    pub fn condition(&self) -> Option<String> {
+        let verdict = self.verdict.filter(|verdict| verdict.may_miss(self.settings.sampling.judge.rarest));
+        let told = verdict.and_then(|verdict| verdict.rarest).filter(|_| self.point == Point::EpsKkt)?;
+        Some(format!(", if no event of a constraint rarer than 1 in {:.0} samples matters", 1.0 / told))
     }
 
     /// Whether all functions have been evaluated somewhere. False: the run was ended before that was done, and its point is the start.
