@@ -217,10 +217,12 @@ impl Run {
         // What is set by its path comes last: it is the more specific.
         let settings = settings(self.estimator.assignments().iter().chain(&self.assignments))?;
         let contender = |name: &String| match name.as_str() {
-            "tangor" => Ok(Contender::tangor("tangor", settings.clone()).noisy(self.noise)),
-            peer => Contender::peer(peer).ok_or_else(|| {
-                Error::Setting(format!("there is no solver {peer:?}; choose from tangor, ipopt and ipopt-exact"))
-            }),
+            "tangor" => Ok::<_, Error>(Contender::tangor("tangor", settings.clone()).noisy(self.noise)),
+            peer => Ok(Contender::peer(peer)
+                .ok_or_else(|| {
+                    Error::Setting(format!("there is no solver {peer:?}; choose from tangor, ipopt and ipopt-exact"))
+                })?
+                .if_built()?),
         };
         Ok(Plan {
             members,

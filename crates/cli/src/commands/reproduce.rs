@@ -81,7 +81,8 @@ enum What {
 
 fn peer(name: &str) -> Result<Contender, Error> {
     let known = || PEERS.map(|(name, _)| name).join(" and ");
-    Contender::peer(name).ok_or_else(|| Error::Setting(format!("there is no peer {name:?}; choose from {}", known())))
+    let peer = Contender::peer(name);
+    Ok(peer.ok_or_else(|| Error::Setting(format!("there is no peer {name:?}; choose from {}", known())))?.if_built()?)
 }
 
 impl What {
