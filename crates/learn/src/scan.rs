@@ -118,14 +118,16 @@ impl Scan {
 
     /// What somebody should know who did not say what the column is to be: of its cells, or of all of it.
     pub fn doubt(&self, name: &str) -> Option<(u64, String)> {
-        self.identity_doubt(name).map(|message| (0, message)).or_else(|| self.cell_doubt(name))
+        self.identity_doubt(name).map(|message| (0, message)).or_else(|| self.cell_doubt(&argument(name)))
     }
 
     fn identity_doubt(&self, name: &str) -> Option<String> {
         if self.wish != Wish::None {
             return None;
         }
-        if self.texts == 0 && self.identity.numbers_rows(name) {
+        let numbers_rows = self.texts == 0 && self.identity.numbers_rows(name);
+        let name = argument(name);
+        if numbers_rows {
             return Some(format!(
                 "its whole numbers are all different, as if they only said which row is which; they are a feature unless --id {name} \
                  leaves them out"
@@ -144,6 +146,7 @@ impl Scan {
         let known = self.numbers + self.texts;
         let crowded = self.wish == Wish::None && known >= CROWD && 2 * categories as u64 > known;
         crowded.then(|| {
+            let name = argument(name);
             let message = format!(
                 "nearly all of its texts are different, and each of the {categories} is a category with a weight of its own; --id {name} \
                  or --drop {name} leaves it out"
@@ -215,6 +218,12 @@ impl Categories {
         let known = || self.values.iter().filter(|value| *value != MISSING).cloned().collect();
         (!self.too_many).then(known)
     }
+}
+
+/// A name as a shell takes it.
+fn argument(name: &str) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "_-.:/+@%".contains(letter);
+    if name.chars().all(plain) { name.to_string() } else { format!("'{}'", name.replace('\'', r"'\''")) }
 }
 
 /// Why a column with too many categories is refused.

@@ -275,6 +275,9 @@ fn columns_that_only_say_which_row_is_which_are_noticed() {
         let insisted = Reading { numeric: vec![name.into()], ..Reading::default() };
         assert!(told(&text, &insisted).1.is_empty());
     }
+    // What is to be typed can be copied.
+    let (_, remarks) = told(&people("User ID", |i| (3 * i).to_string()), &Reading::default());
+    assert!(remarks[0].ends_with("unless --id 'User ID' leaves them out"), "{remarks:?}");
     // Measured numbers may all differ.
     assert!(told(&people("pay", |i| (1000 * i + 7).to_string()), &Reading::default()).1.is_empty());
     assert!(told(&people("id", |i| (i / 2).to_string()), &Reading::default()).1.is_empty());
