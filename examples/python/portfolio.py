@@ -3,7 +3,9 @@
     minimise    average over days of (r'x - target)^2
     subject to  average over days of r'x >= target,   sum x = 1,   0 <= x <= 0.2
 
-The days are generated here; a real model would load them.
+The days are generated here; a real model would load them. No portfolio of these assets earns more than 0.039 on average.
+
+    tangor solve --oracle "python3 portfolio.py" --tolerance 1e-3 --batch 50
 """
 
 import sys
@@ -15,7 +17,7 @@ try:
 except ImportError:
     sys.exit("This model needs NumPy, which is not installed: python3 -m pip install numpy")
 
-DAYS, ASSETS, TARGET = 1000, 50, 0.05
+DAYS, ASSETS, TARGET = 1000, 50, 0.02
 SOURCE = numpy.random.default_rng(1)
 MARKET = SOURCE.normal(0.05, 1.0, (DAYS, 1))
 RETURNS = SOURCE.uniform(0.2, 1.5, ASSETS) * MARKET + SOURCE.normal(0.02, 0.5, (DAYS, ASSETS))

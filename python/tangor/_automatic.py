@@ -62,9 +62,9 @@ class _Jax:
             slopes, values = derive(lambda x: (together(x),) * 2, has_aux=True)(x)
             return values, slopes
 
-        self.compiled = jax.jit(values_and_slopes)
-        self.precise = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
-        self.array = lambda x: jnp.asarray(x, dtype=jnp.float64)
+        self.compiled: Any = jax.jit(values_and_slopes)
+        self.precise: Any = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
+        self.array: Any = lambda x: jnp.asarray(x, dtype=jnp.float64)
 
     def __reduce__(self) -> Any:
         return _Jax, self.given
@@ -91,7 +91,7 @@ class _Torch:
             return torch.cat([value.reshape(-1) for value in values])
 
         self.together = _joined(f, c, torch.cat, flat)
-        self.tensor = lambda x: torch.tensor(np.asarray(x), dtype=torch.float64)
+        self.tensor: Any = lambda x: torch.tensor(np.asarray(x), dtype=torch.float64)
         start = self.tensor(x0)
         for function, what in ((f, "the objective"), (c, "the constraints")):
             if function is not None and not flat(function(start.clone().requires_grad_())).requires_grad:
@@ -100,7 +100,7 @@ class _Torch:
         with torch.no_grad():
             rows = self.together(start).numel()
         # Backward costs a pass for each row, forward one for each variable.
-        self.derive = torch.func.jacrev if rows <= start.numel() else torch.func.jacfwd
+        self.derive: Any = torch.func.jacrev if rows <= start.numel() else torch.func.jacfwd
 
     def __reduce__(self) -> Any:
         return _Torch, self.given

@@ -11,6 +11,7 @@ from scipy.optimize import Bounds
 from scipy.sparse import coo_array, csr_array
 
 if TYPE_CHECKING:
+    from . import _tangor
     from typing_extensions import Self
 
 
@@ -18,7 +19,7 @@ class Described:
     """A problem with its plain data."""
 
     #: The extension's problem, made when it is first needed; beside it, what functions gave at the start when it was made.
-    _make: Callable[[], tuple[Any, dict[str, Any] | None]]
+    _make: Callable[[], tuple[_tangor.Model, dict[str, Any] | None]]
     #: The start of a problem that is made later.
     _given_start: np.ndarray
     #: What the problem was made from, under the names of the arguments; None where that is known to a run alone.
@@ -27,15 +28,14 @@ class Described:
     _moved_to: np.ndarray | None = None
 
     @functools.cached_property
-    def _model(self) -> Any:
+    def _model(self) -> _tangor.Model:
         return self._make()[0]
 
     @functools.cached_property
     def _data(self) -> dict[str, Any]:
-        data: dict[str, Any] = self._model.data()
-        return data
+        return self._model.data()
 
-    def _for_run(self) -> tuple[Any, dict[str, Any] | None]:
+    def _for_run(self) -> tuple[_tangor.Model, dict[str, Any] | None]:
         """The problem, and what is known of its functions at the start if they were called just now."""
         if "_model" in self.__dict__:
             return self._model, None
@@ -43,7 +43,7 @@ class Described:
         return self._model, first
 
     @classmethod
-    def _of(cls, model: Any) -> Self:
+    def _of(cls, model: _tangor.Model) -> Self:
         problem = cls.__new__(cls)
         problem._model = model
         return problem

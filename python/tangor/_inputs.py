@@ -29,7 +29,7 @@ def read_bounds(bounds: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
         raise TypeError(f"bounds is a {type(bounds).__name__}, but must be scipy.optimize.Bounds or pairs (lower, upper)")
     pairs = list(bounds)
     if len(pairs) != n:
-        raise ValueError(f"there are {len(pairs)} pairs of bounds, but {n} variables")
+        raise ValueError(f"there are {len(pairs)} pairs of bounds, but {n} variable{'' if n == 1 else 's'}")
     lower, upper = np.empty(n), np.empty(n)
     for i, pair in enumerate(pairs):
         try:

@@ -39,7 +39,7 @@ class Loss:
 
     def slope(self, factors: np.ndarray) -> np.ndarray:
         """The gradient of a function with these derivatives by the scores."""
-        table = factors.T @ self.X
+        table: np.ndarray = factors.T @ self.X
         if self.constant:
             table = np.column_stack([table, factors.sum(axis=0)])
         return table.reshape(-1)
@@ -67,9 +67,11 @@ class Loss:
 
 def sigmoid(scores: np.ndarray) -> np.ndarray:
     small = np.exp(-np.abs(scores))
-    return np.where(scores >= 0, 1.0 / (1.0 + small), small / (1.0 + small))
+    p: np.ndarray = np.where(scores >= 0, 1.0, small) / (1.0 + small)
+    return p
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
+    powers: np.ndarray = np.exp(scores - scores.max(axis=1, keepdims=True))
+    powers /= powers.sum(axis=1, keepdims=True)
+    return powers

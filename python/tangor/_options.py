@@ -29,9 +29,11 @@ OTHER_NAMES = ("disp", "finite_diff_rel_step", "eps", "progress")
 
 def deepened(path: str, value: Any) -> dict[str, Any]:
     """`{"merit": {"rho0": 1}}` from `merit.rho0` and 1."""
-    for name in reversed(path.split(".")):
-        value = {name: value}
-    return value
+    *outer, last = path.split(".")
+    nested = {last: value}
+    for name in reversed(outer):
+        nested = {name: nested}
+    return nested
 
 
 def merge(into: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def tolerances(verdict: dict[str, Any], share: float = 1.0) -> dict[str, float]:
 
     def margin(residual: str) -> float:
         value = verdict[residual]
-        return max(LEAST, 3.0 * share * (value["upper"] - value["value"]))
+        return max(LEAST, 3.0 * share * float(value["upper"] - value["value"]))
 
     feasibility = margin("feasibility")
     worst = max(margin("stationarity"), feasibility)

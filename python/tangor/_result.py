@@ -224,7 +224,7 @@ def counted(count: int, what: str) -> str:
 def summary(result: Result) -> str:
     """For people."""
     if "stop" not in result:
-        return OptimizeResult.__repr__(result)
+        return str(OptimizeResult.__repr__(result))
     lines = [
         f"{result.problem}: {result.message}",
         f"  objective       {objective(result)}",

@@ -70,8 +70,8 @@ def used_samples(result: Result) -> int:
 
 def enough(result: Result, problem: Described) -> int:
     """Half as many samples as the run took of a function; all members of a population that the run could have seen as a whole."""
-    used, usual = used_samples(result), result.settings["sampling"]["judge"]["samples"]
-    members = getattr(problem, "members", None)
+    used, usual = used_samples(result), int(result.settings["sampling"]["judge"]["samples"])
+    members: int | None = getattr(problem, "members", None)
     return members if members is not None and members <= max(used, usual) else max(usual, used // 2)
 
 

@@ -133,7 +133,7 @@ class ConstrainedLogisticRegression(ClassifierMixin, BaseEstimator):
         """Signed distances from the decision, times the norm of the coefficients; for more than two classes one column for each."""
         check_is_fitted(self)
         X = self._prepared(X)
-        scores = X @ self.coef_.T + self.intercept_
+        scores: np.ndarray = X @ self.coef_.T + self.intercept_
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -147,13 +147,15 @@ class ConstrainedLogisticRegression(ClassifierMixin, BaseEstimator):
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of the probabilities."""
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            logarithms: np.ndarray = np.log(self.predict_proba(X))
+        return logarithms
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each row."""
         scores = self.decision_function(X)
         best = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[best]
+        chosen: np.ndarray = self.classes_[best]
+        return chosen
 
     def _check_parameters(self) -> None:
         for name, value, positive in (("l2", self.l2, False), ("norm", self.norm, True), ("false_positive", self.false_positive, True)):

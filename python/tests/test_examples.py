@@ -1,6 +1,7 @@
 """The scripts in examples/python run as they are and print their answers."""
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -18,3 +19,21 @@ def test_examples_run(name):
         [sys.executable, "-P", FOLDER / name], capture_output=True, text=True, env={**os.environ, "MPLBACKEND": "Agg"}, timeout=500
     )
     assert done.returncode == 0 and done.stdout.strip(), done.stderr
+
+
+def commands():
+    """Those of the page beside the examples."""
+    page = FOLDER / "README.md"
+    lines = page.read_text(encoding="utf-8").splitlines() if page.is_file() else []
+    return [line for line in lines if line.startswith("tangor solve --oracle")]
+
+
+@pytest.mark.parametrize("command", commands())
+def test_commands_of_the_page_solve_their_problems(command):
+    words = shlex.split(command)
+    program = Path(sys.executable).parent / words[0]
+    if not program.is_file():
+        pytest.skip("the program is not beside this Python")
+    path = os.pathsep.join([str(program.parent), os.environ.get("PATH", "")])
+    done = subprocess.run([program, *words[1:]], capture_output=True, text=True, cwd=FOLDER, env={**os.environ, "PATH": path}, timeout=500)
+    assert done.returncode == 0 and "Solved: a KKT point within the tolerances." in done.stdout, done.stdout + done.stderr

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use tangor_solver::{Settings, Tolerance};
 
+use crate::Error;
+
 /// A solver with its settings, and what rows call it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Contender {
@@ -44,6 +46,14 @@ impl Contender {
     pub fn peer(name: &str) -> Option<Self> {
         let (label, method) = PEERS.into_iter().find(|(label, _)| *label == name)?;
         Some(Contender { label: label.to_string(), method, noise: 0.0 })
+    }
+
+    /// The contender, unless it is a peer that is not part of this build.
+    pub fn if_built(self) -> Result<Self, Error> {
+        match self.method {
+            Method::IpoptFirstOrder | Method::IpoptExact if !cfg!(feature = "ipopt") => Err(Error::NoIpopt),
+            _ => Ok(self),
+        }
     }
 
     /// The tolerances that its points are classified with.

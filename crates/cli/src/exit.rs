@@ -24,9 +24,10 @@ pub const HELP: &str = "\
 Exit codes:
   0  a KKT point within the tolerances was found (for other commands: all went well)
   1  the arguments, a file or the problem are wrong, or an output could not be written
-  2  an infeasible stationary point was found (for check: a derivative is wrong; for verify: the result does not hold)
-  3  a limit on iterations, time, evaluations or samples was reached, or the noise hides further progress (for verify:
-     the samples cannot tell)
+  2  an infeasible stationary point was found
+     (for check: a derivative is wrong; for verify: the result does not hold)
+  3  a limit on iterations, time, evaluations or samples was reached, or the noise hides the rest
+     (for verify: the samples cannot tell)
   4  stopped by the user: Ctrl-C, a termination signal, or nobody reads the output any more
   5  a function could not be evaluated, the step became too small, or numerical trouble
   6  the objective falls without bound at feasible points";

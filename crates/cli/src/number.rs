@@ -27,10 +27,14 @@ pub fn readable(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
-/// `1e-6`, or two digits when it is not round; `0`.
+/// `1e-6`, or two digits when it is not round; `0.5`, `2` and `50` as they are; `0`.
 pub fn short(value: f64) -> String {
     if value == 0.0 {
         return "0".to_string();
+    }
+    let plain = format!("{value}");
+    if (0.1..1e4).contains(&value.abs()) && plain.len() <= 5 {
+        return plain;
     }
     let short = format!("{value:e}");
     if short.len() <= 6 { short } else { scientific(value, 2) }
@@ -51,7 +55,8 @@ mod tests {
 
     #[test]
     fn short_numbers_are_short() {
-        assert_eq!([0.0, 1e-6, 0.5, 1.0 / 3.0].map(short), ["0", "1e-6", "5e-1", "3.33e-01"]);
+        assert_eq!([0.0, 1e-6, 1.0 / 3.0, 1e4].map(short), ["0", "1e-6", "3.33e-01", "1e4"]);
+        assert_eq!([0.5, 2.0, -0.25, 50.0, 9999.0].map(short), ["0.5", "2", "-0.25", "50", "9999"]);
     }
 
     #[test]

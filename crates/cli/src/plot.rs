@@ -8,7 +8,7 @@ use tangor_problem::count_of;
 use tangor_solver::{Report, Row, TrueResiduals};
 
 use crate::error::Error;
-use crate::{duration, files, headline, number, plain};
+use crate::{duration, files, headline, number, plain, verdict};
 
 /// More points than this nobody sees in a picture.
 const MOST_POINTS: usize = 4096;
@@ -77,9 +77,10 @@ fn figure(rows: &[Row], report: &Report) -> LineFigure {
     panels.push(panel("Merit parameter", 130.0, vec![line("rho", 4, |row| row.rho)]));
     panels.push(panel("Stepsize", 130.0, vec![line("eta", 3, |row| row.eta)]));
     let (iterations, time) = (count_of(report.iterations, "iteration"), duration::readable(report.seconds));
-    let objective = match report.objective.is_finite() {
-        true => format!("; objective {}", number::readable(report.objective)),
-        false => String::new(),
+    let objective = match report.verdict.as_ref().and_then(|verdict| verdict.objective) {
+        Some(judged) => format!("; objective {}", verdict::with_error(judged)),
+        None if report.objective.is_finite() => format!("; objective {}", number::readable(report.objective)),
+        None => String::new(),
     };
     LineFigure {
         title: format!("{}: {}", plain::name(&report.problem), headline::of(report)),

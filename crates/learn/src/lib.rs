@@ -20,6 +20,7 @@ mod evaluation;
 mod features;
 mod generate;
 mod goal;
+mod identity;
 mod layout;
 mod libsvm;
 mod model;

@@ -136,16 +136,17 @@ impl Reading {
         let mut categories = self.categories(source, texts.chain(groups.iter().copied()).chain([label]))?;
         let labels = self.labels(&table, label, &categories[&label])?;
         let groupings = groups.iter().map(|&k| grouping(&table, k, &categories[&k])).collect::<Result<_, _>>()?;
-        let examples: HashMap<usize, &(u64, String)> =
-            scans.iter().filter_map(|(k, scan)| Some((*k, scan.first_text.as_ref()?))).collect();
         let mut columns = Vec::with_capacity(natures.len());
-        for (k, nature) in natures {
+        for ((k, nature), (_, scan)) in natures.into_iter().zip(&scans) {
             let kind = match nature {
+                Nature::Names => continue,
                 Nature::Numbers(scale) => Kind::Number(scale),
                 Nature::Categories => {
                     let all = categories.remove(&k).unwrap_or_default().all();
-                    let (place, example) = examples.get(&k).map_or((0, ""), |(place, text)| (*place, text.as_str()));
+                    let (place, example) = scan.first_text.as_ref().map_or((0, ""), |(place, text)| (*place, text.as_str()));
                     let categories = all.ok_or_else(|| table.wrong_at(place, k, &too_many(example)))?;
+                    let crowd = scan.crowd(&table.header[k], categories.len());
+                    remarks.extend(crowd.map(|(place, text)| table.wrong_at(place, k, &text).to_string()));
                     Kind::Text { categories }
                 }
             };

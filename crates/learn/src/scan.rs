@@ -4,11 +4,14 @@ use std::collections::BTreeSet;
 
 use crate::cell::{Decimal, MISSING, is_missing, is_word_for_missing, logarithm};
 use crate::encoding::Scale;
+use crate::identity::Identity;
 
 /// A text column with more categories is refused: it is a name or a number of a person rather than a feature.
 const CATEGORIES: usize = 1000;
 /// One cell in this many may be something else in a column of numbers, or a number in a column of texts, before anybody is asked.
 const ODD_ONE_IN: u64 = 10;
+/// Fewer cells may well have as many categories.
+const CROWD: u64 = 20;
 
 /// What a column is to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +31,8 @@ pub(crate) enum Wish {
 pub(crate) enum Nature {
     Numbers(Scale),
     Categories,
+    /// Each text is there once: no feature.
+    Names,
 }
 
 /// What is known of a column so far.
@@ -39,13 +44,14 @@ pub(crate) struct Scan {
     texts: u64,
     mean: f64,
     squares: f64,
+    identity: Identity,
     /// The first cell that is neither missing nor a number, and where it is.
     pub first_text: Option<(u64, String)>,
 }
 
 impl Scan {
     pub fn new(wish: Wish, decimal: Decimal) -> Self {
-        Scan { wish, decimal, numbers: 0, texts: 0, mean: 0.0, squares: 0.0, first_text: None }
+        Scan { wish, decimal, numbers: 0, texts: 0, mean: 0.0, squares: 0.0, identity: Identity::new(), first_text: None }
     }
 
     /// Takes a cell in; the message says why it cannot be.
@@ -58,6 +64,7 @@ impl Scan {
                 return Ok(());
             }
             self.texts += 1;
+            self.identity.text(field);
             self.first_text.get_or_insert_with(|| (place, field.to_string()));
             return match self.wish {
                 Wish::Logarithms => Err(format!("{field:?} is not a number, so it has no logarithm")),
@@ -66,6 +73,7 @@ impl Scan {
         };
         let value = if self.wish == Wish::Logarithms { logarithm(value)? } else { value };
         self.numbers += 1;
+        self.identity.number(value);
         let off = value - self.mean;
         self.mean += off / self.numbers as f64;
         self.squares += off * (value - self.mean);
@@ -78,10 +86,18 @@ impl Scan {
         let few_texts = self.texts * ODD_ONE_IN <= known;
         match self.wish {
             Wish::Categories => Ok(Nature::Categories),
+            Wish::None if self.are_names() => Ok(Nature::Names),
             Wish::None if !few_texts => Ok(Nature::Categories),
             Wish::Numbers if self.numbers == 0 => Err("none of its cells is a number".to_string()),
             Wish::None | Wish::Numbers | Wish::Logarithms => self.scale().map(Nature::Numbers),
         }
+    }
+
+    /// Whether each text is there once; numbers in the other notation are something else.
+    fn are_names(&self) -> bool {
+        let few_texts = self.texts * ODD_ONE_IN <= self.numbers + self.texts;
+        let number = self.first_text.as_ref().is_some_and(|(_, text)| self.decimal.other().number(text).is_some());
+        self.wish == Wish::None && !few_texts && !number && self.identity.all_differ()
     }
 
     fn scale(&self) -> Result<Scale, String> {
@@ -100,8 +116,46 @@ impl Scan {
         })
     }
 
-    /// What somebody should know who did not say what the column is to be.
+    /// What somebody should know who did not say what the column is to be: of its cells, or of all of it.
     pub fn doubt(&self, name: &str) -> Option<(u64, String)> {
+        self.identity_doubt(name).map(|message| (0, message)).or_else(|| self.cell_doubt(&argument(name)))
+    }
+
+    fn identity_doubt(&self, name: &str) -> Option<String> {
+        if self.wish != Wish::None {
+            return None;
+        }
+        let numbers_rows = self.texts == 0 && self.identity.numbers_rows(name);
+        let name = argument(name);
+        if numbers_rows {
+            return Some(format!(
+                "its whole numbers are all different, as if they only said which row is which; they are a feature unless --id {name} \
+                 leaves them out"
+            ));
+        }
+        self.are_names().then(|| {
+            format!(
+                "its texts are all different, so they only say which row is which and are no feature; --id {name} repeats them in \
+                 predictions, --categorical {name} makes every value a category"
+            )
+        })
+    }
+
+    /// What somebody should know of texts that make so many categories.
+    pub fn crowd(&self, name: &str, categories: usize) -> Option<(u64, String)> {
+        let known = self.numbers + self.texts;
+        let crowded = self.wish == Wish::None && known >= CROWD && 2 * categories as u64 > known;
+        crowded.then(|| {
+            let name = argument(name);
+            let message = format!(
+                "nearly all of its texts are different, and each of the {categories} is a category with a weight of its own; --id {name} \
+                 or --drop {name} leaves it out"
+            );
+            (0, message)
+        })
+    }
+
+    fn cell_doubt(&self, name: &str) -> Option<(u64, String)> {
         let (place, text) = self.first_text.as_ref().filter(|_| self.wish == Wish::None)?;
         let known = self.numbers + self.texts;
         let few_texts = self.texts * ODD_ONE_IN <= known;
@@ -166,9 +220,15 @@ impl Categories {
     }
 }
 
+/// A name as a shell takes it.
+fn argument(name: &str) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "_-.:/+@%".contains(letter);
+    if name.chars().all(plain) { name.to_string() } else { format!("'{}'", name.replace('\'', r"'\''")) }
+}
+
 /// Why a column with too many categories is refused.
 pub(crate) fn too_many(example: &str) -> String {
     format!(
-        "it has texts such as {example:?} and more than {CATEGORIES} different values: drop it, or make it numbers (--numeric)"
+        "it has texts such as {example:?} and more than {CATEGORIES} different values: leave it out (--id or --drop), or make it numbers (--numeric)"
     )
 }

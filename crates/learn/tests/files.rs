@@ -72,7 +72,7 @@ fn a_constant_column_is_zero_and_does_no_harm() {
 
 #[test]
 fn wrong_tables_are_refused_with_file_line_and_column() {
-    let many: String = (0..1001).map(|i| format!("name{i},{}\n", i % 2)).collect();
+    let many: String = (0..1002).map(|i| format!("name{},{}\n", i % 1001, i % 2)).collect();
     let drop = |name: &str| Reading { drop: vec![name.into()], ..Reading::default() };
     let log = |name: &str| Reading { log: vec![name.into()], ..Reading::default() };
     let group = |name: &str| Reading { groups: vec![name.into()], ..Reading::default() };
@@ -104,7 +104,8 @@ fn wrong_tables_are_refused_with_file_line_and_column() {
         (
             format!("a,b\n{many}"),
             Reading::default(),
-            "t.csv:2: column \"a\": it has texts such as \"name0\" and more than 1000 different values: drop it, or make it numbers (--numeric)",
+            "t.csv:2: column \"a\": it has texts such as \"name0\" and more than 1000 different values: leave it out (--id or --drop), or \
+             make it numbers (--numeric)",
         ),
     ];
     let folder = TempDir::new().unwrap();
@@ -208,9 +209,9 @@ fn columns(text: &str, reading: &Reading) -> Result<(Vec<String>, Vec<String>), 
     Ok((data.encoding.names(), remarks.collect()))
 }
 
-/// Ages of forty people, one of which is something else, and a label.
+/// Ages of forty people, some of which are the same and one of which is something else, and a label.
 fn ages(odd: &str) -> String {
-    let row = |i: usize| format!("{},{}\n", if i == 16 { odd.to_string() } else { (20 + i).to_string() }, i % 2);
+    let row = |i: usize| format!("{},{}\n", if i == 16 { odd.to_string() } else { (20 + i % 35).to_string() }, i % 2);
     "age,rich\n".to_string() + &(0..40).map(row).collect::<String>()
 }
 
@@ -232,7 +233,7 @@ fn one_bad_cell_does_not_turn_numbers_into_categories() {
     }
     let all = Reading { categorical: vec!["age".into()], ..Reading::default() };
     let (names, remarks) = columns(&ages("forty"), &all).unwrap();
-    assert_eq!((names.len(), names[0].as_str(), remarks.len()), (41, "age=20", 0));
+    assert_eq!((names.len(), names[0].as_str(), remarks.len()), (36, "age=20", 0));
 }
 
 #[test]
@@ -249,6 +250,62 @@ fn numbers_in_the_other_notation_are_noticed() {
     // What is given as a category is one.
     let category = Reading { categorical: vec!["a".into()], ..Reading::default() };
     assert!(columns("a;y\n1,5;0\n2,5;1\n", &category).unwrap().1.is_empty());
+}
+
+/// Forty people with a column that is made of the number of the row, and a label.
+fn people(column: &str, value: impl Fn(usize) -> String) -> String {
+    let row = |i: usize| format!("{},{},{}\n", value(i), i * i % 7, i % 2);
+    format!("{column},size,rich\n") + &(0..40).map(row).collect::<String>()
+}
+
+#[test]
+fn columns_that_only_say_which_row_is_which_are_noticed() {
+    let told = |text: &str, reading: &Reading| columns(text, reading).unwrap();
+    let numbers =
+        "its whole numbers are all different, as if they only said which row is which; they are a feature unless --id";
+    // A running number, and codes that are known by their name.
+    for (name, text) in
+        [("nr", people("nr", |i| (40 - i).to_string())), ("user_id", people("user_id", |i| (1000 * i + 7).to_string()))]
+    {
+        let (names, remarks) = told(&text, &Reading::default());
+        assert_eq!(names, [name, "size", "(intercept)"]);
+        assert_eq!(remarks, [format!("t.csv:1: column {name:?}: {numbers} {name} leaves them out")]);
+        let dropped = Reading { drop: vec![name.into()], ..Reading::default() };
+        assert_eq!(told(&text, &dropped), (vec!["size".to_string(), "(intercept)".to_string()], vec![]));
+        let insisted = Reading { numeric: vec![name.into()], ..Reading::default() };
+        assert!(told(&text, &insisted).1.is_empty());
+    }
+    // What is to be typed can be copied.
+    let (_, remarks) = told(&people("User ID", |i| (3 * i).to_string()), &Reading::default());
+    assert!(remarks[0].ends_with("unless --id 'User ID' leaves them out"), "{remarks:?}");
+    // Measured numbers may all differ.
+    assert!(told(&people("pay", |i| (1000 * i + 7).to_string()), &Reading::default()).1.is_empty());
+    assert!(told(&people("id", |i| (i / 2).to_string()), &Reading::default()).1.is_empty());
+}
+
+#[test]
+fn names_of_rows_are_no_categories() {
+    let text = people("who", |i| format!("person {i}"));
+    let (names, remarks) = columns(&text, &Reading::default()).unwrap();
+    assert_eq!(names, ["size", "(intercept)"]);
+    let noticed = "t.csv:1: column \"who\": its texts are all different, so they only say which row is which and are no feature; --id who \
+                   repeats them in predictions, --categorical who makes every value a category";
+    assert_eq!(remarks, [noticed]);
+    let insisted = Reading { categorical: vec!["who".into()], ..Reading::default() };
+    let (names, remarks) = columns(&text, &insisted).unwrap();
+    assert_eq!((names.len(), remarks.len()), (42, 0));
+    // One comes twice: 39 categories of 40 rows.
+    let (names, remarks) = columns(&people("who", |i| format!("person {}", i.min(38))), &Reading::default()).unwrap();
+    assert_eq!(names.len(), 41);
+    let noticed = "t.csv:1: column \"who\": nearly all of its texts are different, and each of the 39 is a category with a weight of its \
+                   own; --id who or --drop who leaves it out";
+    assert_eq!(remarks, [noticed]);
+    // Twenty different ones of forty are no more than categories.
+    assert!(columns(&people("who", |i| format!("person {}", i / 2)), &Reading::default()).unwrap().1.is_empty());
+    // Numbers with a decimal comma are no names.
+    let (names, remarks) = columns(&people("a", |i| format!("\"{i},5\"")), &Reading::default()).unwrap();
+    assert_eq!(names.len(), 42);
+    assert!(remarks[0].contains("is a number with a decimal comma"), "{remarks:?}");
 }
 
 #[test]

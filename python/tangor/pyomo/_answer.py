@@ -56,7 +56,7 @@ def read(path: Path) -> Answer:
     return answer
 
 
-class AnswerLoader(Loader):  # type: ignore[misc]
+class AnswerLoader(Loader):
     """Puts an answer into the model from which the file was written."""
 
     def __init__(self, answer: Answer, written: Any, model: Any) -> None:
@@ -73,7 +73,7 @@ class AnswerLoader(Loader):  # type: ignore[misc]
         known = {id(var): x for var, x in found.items()}
         for var, formula in self._written.eliminated_vars:
             found[var] = known[id(var)] = value(replace_expressions(formula, substitution_map=known))
-        return found if vars_to_load is None else ComponentMap((var, found[var]) for var in vars_to_load)
+        return self._some(found, vars_to_load)
 
     get_primals = get_vars
 
@@ -91,8 +91,7 @@ class AnswerLoader(Loader):  # type: ignore[misc]
 
     def get_reduced_costs(self, vars_to_load: Sequence[Any] | None = None) -> Mapping[Any, float]:
         """Multipliers of the bounds; zero where no bound holds."""
-        found = self._by_variable("rc")
-        return found if vars_to_load is None else ComponentMap((var, found[var]) for var in vars_to_load)
+        return self._some(self._by_variable("rc"), vars_to_load)
 
     def load_import_suffixes(self, solution_id: Any = None) -> None:
         """Fills the suffixes that the model declares for import."""
@@ -112,6 +111,11 @@ class AnswerLoader(Loader):  # type: ignore[misc]
         """Values and suffixes."""
         self.load_vars()
         self.load_import_suffixes()
+
+    def _some(self, found: Mapping[Any, float], wanted: Sequence[Any] | None) -> Mapping[Any, float]:
+        """All that was found, or what is wanted of it."""
+        some: Mapping[Any, float] = found if wanted is None else ComponentMap((var, found[var]) for var in wanted)
+        return some
 
     def _by_variable(self, name: str) -> ComponentMap:
         given, variables = self._answer.suffixes.get(name, {}), self._written.variables

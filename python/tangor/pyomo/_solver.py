@@ -40,7 +40,7 @@ CONDITIONS = {
 GRACE = 30.0
 
 
-class TangorConfig(SolverConfig):  # type: ignore[misc]
+class TangorConfig(SolverConfig):
     """What a user may set."""
 
     def __init__(self, **keywords: Any) -> None:
@@ -50,7 +50,7 @@ class TangorConfig(SolverConfig):  # type: ignore[misc]
         self.writer_config = self.declare("writer_config", NLWriter.CONFIG())
 
 
-class Tangor(SolverBase):  # type: ignore[misc]
+class Tangor(SolverBase):
     """Nonconvex constrained optimisation."""
 
     CONFIG = TangorConfig()

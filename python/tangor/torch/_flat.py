@@ -63,11 +63,13 @@ class Flat:
 
     def split(self, rows: torch.Tensor) -> Sequence[torch.Tensor]:
         """The parts of a vector, or of rows of vectors, that belong to the parameters."""
-        return rows.split(self.sizes, dim=-1)
+        parts: Sequence[torch.Tensor] = rows.split(self.sizes, dim=-1)
+        return parts
 
     def cut(self, rows: torch.Tensor, like: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
         """A vector, or rows of vectors, in parts of the same widths as these."""
-        return rows.split([part.shape[-1] for part in like], dim=-1)
+        parts: Sequence[torch.Tensor] = rows.split([part.shape[-1] for part in like], dim=-1)
+        return parts
 
     def tensor(self, values: Any) -> torch.Tensor:
         """Numbers of the host, on the device."""

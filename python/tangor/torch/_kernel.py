@@ -41,7 +41,8 @@ class Rows:
 
     def slacks(self, y: np.ndarray) -> np.ndarray:
         """`t` for these multipliers."""
-        return np.clip(y[self.inequalities] / self.weights, self.low, self.high)
+        t: np.ndarray = np.clip(y[self.inequalities] / self.weights, self.low, self.high)
+        return t
 
 
 @dataclass

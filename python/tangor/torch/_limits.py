@@ -32,7 +32,8 @@ class Limits:
 
     def violation(self, c: np.ndarray) -> np.ndarray:
         """`h`, each slack being where it violates least."""
-        return c - np.clip(c, self.lower, self.upper)
+        h: np.ndarray = c - np.clip(c, self.lower, self.upper)
+        return h
 
     def rows(self, c: np.ndarray, squares: np.ndarray, scalar: float) -> Rows:
         """The slacks of the inequalities for the kernel, `squares` being those of the rows' norms."""
@@ -66,10 +67,10 @@ def read_limits(m: int, lower: Any, upper: Any) -> Limits:
 
 def read_names(m: int, names: Any) -> list[str]:
     """The names of the constraints, `c0`, `c1` and so on if there are none."""
-    names = list(names) if names is not None else [f"c{row}" for row in range(m)]
-    if len(names) != m or len(set(names)) != m:
-        raise ValueError(f"there must be {m} different names for the constraints, not {names}")
-    return names
+    found: list[str] = list(names) if names is not None else [f"c{row}" for row in range(m)]
+    if len(found) != m or len(set(found)) != m:
+        raise ValueError(f"there must be {m} different names for the constraints, not {found}")
+    return found
 
 
 def signed_multipliers(y: np.ndarray, c: np.ndarray, limits: Limits) -> tuple[np.ndarray, float]:

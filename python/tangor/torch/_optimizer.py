@@ -40,7 +40,7 @@ LONGEST_CORRECTION = 0.75
 RECURSIONS = ("rows", "lagrangian")
 
 
-class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
+class Tangor(torch.optim.Optimizer):
     """Minimises the expected loss subject to `lower <= E[c] <= upper` and bounds on parameters. There is nothing to tune.
 
     Parameters
@@ -190,7 +190,8 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         once. `size(batch)` is the number of members in one, by default the length of its first tensor. With several processes each has its own
         part, in as many batches as the others.
         """
-        return evaluate_all(self, loss_and_constraints, loader, size)
+        averages: tuple[float, np.ndarray] = evaluate_all(self, loss_and_constraints, loader, size)
+        return averages
 
     def exact_pass_pays(self, population: int, limit: int | None = None) -> bool:
         """Whether an exact pass over so many members pays now: noise holds the run back, and passes take no more than a tenth of all samples;

@@ -11,7 +11,7 @@ from torch.overrides import TorchFunctionMode
 __all__ = ["Precision"]
 
 
-class Precision(TorchFunctionMode):  # type: ignore[misc]
+class Precision(TorchFunctionMode):
     """Sees the dtypes of all results meanwhile: under `torch.autocast` most of them are shorter than parameters and outputs are."""
 
     def __init__(self) -> None:

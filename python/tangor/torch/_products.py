@@ -32,7 +32,7 @@ def products(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     million columns this is 1e-9 of the product of the norms, where one long sum in single precision would lose 1e-6."""
     kind = wide(left)
     if left.shape[1] > MOST:
-        return sum(products(left[:, piece], right[:, piece]) for piece in pieces(left.shape[1], MOST))  # type: ignore[return-value]
+        return sum(products(left[:, piece], right[:, piece]) for piece in pieces(left.shape[1], MOST))
     if left.dtype not in (torch.float32, torch.float64):
         left, right = left.to(torch.float32), right.to(torch.float32)
     even = left.shape[1] // SHORT * SHORT
@@ -57,7 +57,7 @@ def dots(pairs: Sequence[tuple[Sequence[torch.Tensor], Sequence[torch.Tensor]]])
 
 def rows_times(parts: Sequence[torch.Tensor], vector: Sequence[torch.Tensor]) -> torch.Tensor:
     """The product of a matrix with a vector, both given in the same parts."""
-    return sum(  # type: ignore[return-value]
+    return sum(
         (products(part, some[None])[:, 0] for part, some in zip(parts, vector)),
         torch.zeros(parts[0].shape[0], dtype=wide(parts[0]), device=parts[0].device),
     )
@@ -83,7 +83,7 @@ def row_maxima(parts: Sequence[torch.Tensor]) -> torch.Tensor:
 
 def gram(parts: Sequence[torch.Tensor]) -> torch.Tensor:
     """The products of all rows with each other."""
-    return sum(  # type: ignore[return-value]
+    return sum(
         (products(part, part) for part in parts),
         torch.zeros(parts[0].shape[0], parts[0].shape[0], dtype=wide(parts[0]), device=parts[0].device),
     )

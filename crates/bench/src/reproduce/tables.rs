@@ -71,16 +71,14 @@ impl Laboratory<'_> {
             let records: Vec<&Record> = runs.records.iter().filter(|record| record.solver == *solver).collect();
             let seconds: f64 = records.iter().map(|record| record.seconds).sum();
             let late = records.iter().filter(|record| is_late(record)).count();
-            format!(
-                "{solver} worked for {seconds:.1} s on {}, and the limit ended {late} of its runs.",
-                count_of(records.len(), "problem")
-            )
+            let late = if late == 0 { "none".to_string() } else { late.to_string() };
+            format!("{solver} {seconds:.1} s on {}, {late} of them ended by the limit", count_of(records.len(), "problem"))
         };
         let effort: Vec<String> = solvers.iter().map(effort).collect();
         let counts = Section {
             title: "How many are solved".into(),
             paragraphs: vec![
-                format!("At most {} s for each run: {}", self.time_limit, effort.join(" ")),
+                format!("At most {} s for each run; the work of all: {}.", self.time_limit, effort.join("; ")),
                 "A problem counts as solved when stationarity, feasibility and complementarity are all within the tolerance. \
                  Infeasible: the constraints are violated and the projected gradient of the violation is at most 1e-6 times \
                  the violation (if that is below 1), recomputed. The paper's table of equality constraints has no complementarity."

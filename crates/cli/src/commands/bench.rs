@@ -26,14 +26,14 @@ Examples:
   tangor bench run embedded --out embedded.csv
   tangor bench run paper --out paper.csv --max-iterations 1000
   tangor bench run HS71,DEGENQPC:N=10,mine.SIF --out some.csv --set metric.kind=identity
-  tangor bench run paper --solver tangor,ipopt --out both.csv      Ipopt beside Tangor, if it was built in
+  tangor bench run paper --solver tangor,ipopt --out both.csv   with Ipopt, if it is built in
   tangor bench compare paper.csv ipopt.csv --out profiles
   tangor bench run paper --noise 1e-4 --estimator minibatch --out noisy.csv
-  tangor bench run large --solver tangor,ipopt --out large.csv     60 problems with 1,000, 10,000 and 100,000 variables
-  tangor bench growth large.csv --out growth.svg                   how time and memory grow
-  tangor bench complexity                                          samples needed against eps
-  tangor bench learning --adult DATA                               four learning tasks, beside tuned methods
-  tangor bench subproblems paper                                   the kernel against Clarabel, and Ipopt if it was built in";
+  tangor bench run large --solver tangor,ipopt --out large.csv  60 problems, up to 100,000 variables
+  tangor bench growth large.csv --out growth.svg                how time and memory grow
+  tangor bench complexity                                       samples needed against eps
+  tangor bench learning --adult DATA                            four tasks, beside tuned methods
+  tangor bench subproblems paper                                the kernel against Clarabel";
 
 /// How much longer than its limit a run may take before its process is ended.
 const GRACE: Duration = Duration::from_secs(5);
@@ -217,10 +217,12 @@ impl Run {
         // What is set by its path comes last: it is the more specific.
         let settings = settings(self.estimator.assignments().iter().chain(&self.assignments))?;
         let contender = |name: &String| match name.as_str() {
-            "tangor" => Ok(Contender::tangor("tangor", settings.clone()).noisy(self.noise)),
-            peer => Contender::peer(peer).ok_or_else(|| {
-                Error::Setting(format!("there is no solver {peer:?}; choose from tangor, ipopt and ipopt-exact"))
-            }),
+            "tangor" => Ok::<_, Error>(Contender::tangor("tangor", settings.clone()).noisy(self.noise)),
+            peer => Ok(Contender::peer(peer)
+                .ok_or_else(|| {
+                    Error::Setting(format!("there is no solver {peer:?}; choose from tangor, ipopt and ipopt-exact"))
+                })?
+                .if_built()?),
         };
         Ok(Plan {
             members,

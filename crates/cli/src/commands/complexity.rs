@@ -10,7 +10,7 @@ use crate::{exit, files, interrupt, width};
 
 const EXAMPLES: &str = "\
 Examples:
-  tangor bench complexity                        all of it, about a minute; files go into complexity/
+  tangor bench complexity                        about a minute; files go into complexity/
   tangor bench complexity --values 5 --seeds 1   a first look, a second or two
   tangor bench complexity --tau 0.2 --out longer-steps";
 

@@ -31,11 +31,11 @@ Examples:
   tangor fit --norm 1                                      data generated on the spot
   tangor fit --max-rate-gap group=0.02 --batch 256         256 random rows in every iteration
   tangor fit people.csv --label income --drop name,sex --log capital --max-rate-gap sex=0.02 \\
-      --test others.csv --model model.json                 and then: tangor predict model.json new.csv
+      --test others.csv --model model.json                 then: tangor predict model.json new.csv
   tangor fit people.csv --label income --equalized-odds race=0.05 --on decisions
   tangor fit people.csv --label income --max-rate-gap sex=0.02 --trade-off price.svg
   tangor fit spam.libsvm --max-false-positive 0.05         few false alarms
-  tangor fit people.csv --l2 auto                          the penalty that cross-validation likes best
+  tangor fit people.csv --l2 auto                          the penalty by cross-validation
   tangor fit people.csv --checkpoint fit.state             Ctrl-C ends the run in order, and then
   tangor fit --resume fit.state                            goes on as if nothing had happened";
 

@@ -11,7 +11,7 @@ use crate::{exit, files, width};
 
 const EXAMPLES: &str = "\
 Examples:
-  tangor bench run large --solver tangor,ipopt --time-limit 60s --out large.csv      needs the SIF files (MASTSIF)
+  tangor bench run large --solver tangor,ipopt --time-limit 60s --out large.csv
   tangor bench growth large.csv --out growth.svg";
 
 /// How time and memory grow with the number of variables

@@ -12,7 +12,7 @@ use crate::{exit, files, interrupt, width};
 
 const EXAMPLES: &str = "\
 Examples:
-  tangor bench learning --adult DATA             all four tasks, a few minutes; files go into learning/
+  tangor bench learning --adult DATA             all four tasks; files go into learning/
   tangor bench learning --task logistic          569 tumours under eleven equalities: a few seconds
   tangor bench learning --task heat-network --seeds 1 --share 0.1";
 

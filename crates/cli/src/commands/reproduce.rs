@@ -17,7 +17,7 @@ Examples:
   tangor reproduce all --out results             everything; needs the SIF files (MASTSIF)
   tangor reproduce mapping tables --out results  Figure 1 and both tables, in one report
   tangor reproduce variance --out results --seeds 5
-  tangor reproduce complexity --out results      Table 1, measured; needs no SIF files, takes about a minute
+  tangor reproduce complexity --out results      Table 1, measured: no SIF files, about a minute
   tangor reproduce tables --out results --peer ipopt       Ipopt beside Tangor, if it was built in";
 
 /// Most seconds of a noisy run that nobody has set: a few large problems would take most of the time, and 5 s keep all 1088 runs of one
@@ -81,7 +81,8 @@ enum What {
 
 fn peer(name: &str) -> Result<Contender, Error> {
     let known = || PEERS.map(|(name, _)| name).join(" and ");
-    Contender::peer(name).ok_or_else(|| Error::Setting(format!("there is no peer {name:?}; choose from {}", known())))
+    let peer = Contender::peer(name);
+    Ok(peer.ok_or_else(|| Error::Setting(format!("there is no peer {name:?}; choose from {}", known())))?.if_built()?)
 }
 
 impl What {

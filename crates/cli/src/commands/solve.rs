@@ -26,11 +26,11 @@ const EXAMPLES: &str = "\
 Examples:
   tangor solve HS71
   tangor solve HS71 --tolerance 1e-8 --time-limit 10s
-  tangor solve CHAIN.SIF --param N=100            a file, with another value for one of its parameters
+  tangor solve CHAIN.SIF --param N=100            a file, and a value for one of its parameters
   tangor solve --oracle \"python3 model.py\"        a program in any language evaluates the functions
   tangor solve HS71 --set normal.variant=bounded --set metric.kind=identity
   tangor solve HS71 --noise 1e-2 --estimator momentum --seed 7 --tolerance 1e-2
-  tangor solve HS71 --noise 1e-3 --noise-constraints 0 --batch 4 --samples 100000
+  tangor solve HS71 --noise 1e-3 --noise-constraints 0 --batch 4 --tolerance 1e-3
   tangor solve HS71 --at point.json --show x      from another start, all variables in the end
   tangor solve HS71 --starts 20                   from twenty starts: the distinct KKT points
   tangor solve HS71 --start-from result.json      with the point and the multipliers of a result

@@ -9,7 +9,6 @@ use tangor_solver::Settings;
 
 use super::task::solved;
 use crate::error::Error;
-use crate::number::short;
 use crate::style::{DIM, TITLE};
 
 /// The penalties that are tried, from the largest on: each starts from the weights of the one before.
@@ -58,13 +57,18 @@ pub fn best(all: &[Validated]) -> Option<Validated> {
     all.iter().copied().filter(|one| one.loss.is_finite()).min_by(|a, b| a.loss.total_cmp(&b.loss))
 }
 
+/// A penalty as a power of ten.
+fn power(l2: f64) -> String {
+    if l2 == 0.0 { "0".to_string() } else { format!("{l2:e}") }
+}
+
 /// Tells them as a table.
 pub fn print(out: &mut dyn Write, all: &[Validated], folds: usize) -> Result<(), Error> {
     writeln!(out, "  {TITLE}     l2   loss of rows left out, in {folds} parts{TITLE:#}")?;
     let best = best(all);
     for one in all {
         let mark = if Some(*one) == best { "  best" } else { "" };
-        writeln!(out, "  {:>7}   {:.5} {DIM}+- {:.5}{DIM:#}{mark}", short(one.l2), one.loss, one.error)?;
+        writeln!(out, "  {:>7}   {:.5} {DIM}+- {:.5}{DIM:#}{mark}", power(one.l2), one.loss, one.error)?;
     }
     Ok(writeln!(out)?)
 }

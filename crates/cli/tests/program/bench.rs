@@ -137,6 +137,14 @@ fn the_paper_needs_its_files_and_says_so() {
     assert!(solver.contains("there is no solver \"snopt\"; choose from tangor, ipopt and ipopt-exact"), "{solver}");
     let peer = refusal(&["reproduce", "tables", "--peer", "snopt", "--out", &path(&folder, "results")]);
     assert!(peer.contains("there is no peer \"snopt\"; choose from ipopt and ipopt-exact"), "{peer}");
+    // A peer that is not there is refused at once, not once for each problem.
+    if !cfg!(feature = "ipopt") {
+        let out = path(&folder, "missing");
+        for missing in ["bench run HS71 --solver tangor,ipopt --out", "reproduce tables --peer ipopt --out"] {
+            let arguments: Vec<&str> = missing.split(' ').chain([&*out]).collect();
+            assert!(refusal(&arguments).contains("this program was built without Ipopt"), "{missing}");
+        }
+    }
 }
 
 #[test]

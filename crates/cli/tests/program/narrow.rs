@@ -60,6 +60,31 @@ fn what_commands_print_fits_a_narrow_screen() {
     }
 }
 
+/// Examples and exit codes in the help are laid out by hand, for screens of 100 columns: there no line of them is broken.
+#[test]
+fn examples_stay_on_their_lines() {
+    let commands =
+        ["", "solve", "verify", "list", "info", "eval", "check", "fit", "predict", "options", "bench", "reproduce", "install"];
+    let parts = ["bench run", "bench compare", "bench complexity", "bench growth", "bench learning", "bench subproblems"];
+    for command in commands.into_iter().chain(parts) {
+        let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
+        let output = tangor(&arguments).env("COLUMNS", "100").output().expect("it can be started");
+        let text = stdout(&output);
+        let laid_out = text.lines().skip_while(|line| *line != "Examples:").skip(1);
+        let begins = |line: &&str| {
+            let text = line.trim_start();
+            let deep = line.len() - text.len();
+            text.is_empty()
+                || deep == 0
+                || deep > 2
+                || text.starts_with("tangor")
+                || text.starts_with(|digit: char| digit.is_ascii_digit())
+        };
+        let broken: Vec<&str> = laid_out.filter(|line| !begins(line)).collect();
+        assert!(broken.is_empty(), "{command}: {broken:?}");
+    }
+}
+
 /// Long names of columns and of groups.
 fn people() -> String {
     let country = |i: usize| {

@@ -47,14 +47,19 @@ fn a_noisy_oracle_is_solved() {
     assert!(x[0] > 6.0, "more is ordered than at the start: {x:?}");
     // The command of the page beside it: certified, and the answer printed with its names.
     let noise = ["--tolerance", "0.5", "--batch", "8", "--set", "sampling.judge.samples=40000"];
-    let solved = run(&[&["solve", "--oracle", &command], &noise[..]].concat());
+    let folder = tempfile::tempdir().expect("a folder");
+    let picture = folder.path().join("run.svg");
+    let solved = run(&[&["solve", "--oracle", &command, "--plot", picture.to_str().expect("UTF-8")], &noise[..]].concat());
     let text = stdout(&solved);
     assert_eq!(code(&solved), 0, "{text}");
     assert!(["apples", "pears", "plums"].iter().all(|name| text.contains(name)), "{text}");
     // What nobody evaluated is not in the table; the objective of the result has an error bar; the budget of 60 is not spent.
     let header = text.lines().find(|line| line.contains("stationary")).expect("a table");
     assert!(!header.contains("objective") && !text.contains("NaN"), "{text}");
-    assert!(text.lines().any(|line| line.starts_with("  objective ") && line.contains(" +- ")), "{text}");
+    let objective = text.lines().find_map(|line| line.strip_prefix("  objective ")).expect("an objective").trim();
+    assert!(objective.contains(" +- "), "{text}");
+    let drawn = std::fs::read_to_string(&picture).expect("a picture");
+    assert!(drawn.contains(&format!("objective {objective}")), "{objective}");
     assert!(text.contains("leftover  at upper bound") && !text.contains("budget"), "{text}");
 }
 
