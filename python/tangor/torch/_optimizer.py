@@ -404,7 +404,7 @@ class Tangor(torch.optim.Optimizer):  # type: ignore[misc]
         before = self._progress.eta * direction.own_square
         # Derivatives in short numbers differ by their rounding however near two points are: that is no curvature.
         sizes = np.sqrt(np.maximum(np.diag(direction.plain), 0.0))
-        rounding = self._evaluator.eps * (sizes[0] + np.abs(direction.multipliers) @ sizes[1:]) * direction.length
+        rounding = self._evaluator.eps * float(sizes[0] + np.abs(direction.multipliers) @ sizes[1:]) * direction.length
         ratio = max(bend - rounding, 0.0) / before if before > 0.0 else math.inf
         # How the constraints of the batch curve along the step, `|dJ s|`: twice what their linearisation misses.
         curved = np.maximum(np.abs(bends[1:]) - self._evaluator.eps * sizes[1:] * direction.length, 0.0)
