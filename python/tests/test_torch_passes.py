@@ -245,7 +245,7 @@ def test_another_recursion_or_memory_is_refused_in_a_checkpoint():
     x = parameter(0.3, -0.2, 0.5)
     saved = make(x).state_dict()
     with pytest.raises(ValueError, match="another recursion"):
-        make(x, recursion="lagrangian").load_state_dict(saved)
+        make(x, recursion="rows").load_state_dict(saved)
     with pytest.raises(ValueError, match="steps of a limited memory"):
         make(x, memory=1).load_state_dict(saved)
 
