@@ -88,7 +88,7 @@ def run(options):
                 print(f"{name} is left out: it needs the census data, --adult FOLDER")
                 continue
             task = TASKS[name](options.adult)
-            ours = {OURS: "rows", f"{OURS}, one row": "lagrangian"}
+            ours = {OURS: "lagrangian", f"{OURS}, all rows": "rows"}
             runs = {name: lambda task=task, kind=kind: run_ours(task, options.seeds, kind) for name, kind in ours.items()}
             for peer, (make, form, grid) in methods(task).items():
                 runs[peer] = lambda task=task, make=make, form=form, grid=grid: run_peer(

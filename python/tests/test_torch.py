@@ -394,12 +394,14 @@ def test_compiled_models_take_the_same_steps(backend):
     assert torch.allclose(end(True), end(False), rtol=0.0, atol=1e-10)
 
 
-def test_a_step_keeps_few_vectors(monkeypatch):
-    """At most (6 + 2 m) d numbers beside the parameters: counted when the second batch of a step has just been differentiated."""
+@pytest.mark.parametrize("recursion, others", [("rows", 6), ("lagrangian", 7)])
+def test_a_step_keeps_few_vectors(monkeypatch, recursion, others):
+    """At most (6 + 2 m) d numbers beside the parameters, one more for the gradient of the Lagrangian, and so never above (6 + 3 m) d: counted when the
+    second batch of a step has just been differentiated."""
     # As with more parameters: a sample of the columns is compared, not all of them.
     monkeypatch.setattr("tangor.torch._estimates.MOST_COMPARED", 64)
     model = torch.nn.Linear(3000, 1).to(torch.float64)
-    optimizer, m = Tangor(model.parameters(), constraints=2, lower=-0.05, upper=0.05, first_batches=2, memory=0), 2
+    optimizer, m = Tangor(model.parameters(), constraints=2, lower=-0.05, upper=0.05, first_batches=2, memory=0, recursion=recursion), 2
     d, most = sum(p.numel() for p in model.parameters()), []
     x = torch.randn(8, 3000, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     own = {p.data_ptr() for p in model.parameters()} | {x.untyped_storage().data_ptr()}
@@ -417,4 +419,4 @@ def test_a_step_keeps_few_vectors(monkeypatch):
     for _ in range(4):
         p = lambda: model(x)  # noqa: E731
         optimizer.step(lambda: ((p() - 1).square().mean(), torch.stack([p().mean(), p()[0, 0]])))
-    assert 8 * (5 + 2 * m) * d < max(most) <= 8 * (6 + 2 * m) * d, [size / 8 / d for size in most]
+    assert 8 * (others - 1 + 2 * m) * d < max(most) <= 8 * (others + 2 * m) * d, [size / 8 / d for size in most]

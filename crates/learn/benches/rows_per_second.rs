@@ -148,7 +148,8 @@ fn bare_loop(data: &DataSet, shares: &[f64; 5], draws: &[Draw]) -> Vec<f64> {
         let mut sums = [[0.0; WEIGHTS]; 4];
         for draw in draws {
             let i = draw.0 as usize;
-            let row: &[f32; COLUMNS] = data.features.dense_row(i).try_into().expect("all columns are dense");
+            let row = data.features.dense_row(i);
+            let row: &[f32; COLUMNS] = row[..].try_into().expect("all columns are dense");
             let p = 1.0 / (1.0 + (-margin(row, &x)).exp());
             let (in_b, positive) = (usize::from(members[i] == Some(1)), data.positive[i]);
             let slope = p * (1.0 - p);

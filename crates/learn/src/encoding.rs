@@ -93,14 +93,6 @@ impl Encoding {
         }
     }
 
-    /// How many columns are texts, of which each row has one category.
-    pub(crate) fn texts(&self) -> usize {
-        match self {
-            Encoding::Columns(columns) => columns.len() - self.dense(),
-            Encoding::Indexed { .. } => 0,
-        }
-    }
-
     /// The names of all weights, the intercept's at the end.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = match self {

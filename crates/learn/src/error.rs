@@ -52,6 +52,14 @@ pub enum Error {
     /// Data or model would need too much memory.
     #[error("{0}")]
     Memory(#[from] tangor_problem::TooLarge),
+    /// There is no file for data that do not fit into memory.
+    #[error("the data do not fit into memory, and no file can be made for them in {}: {cause}", folder.display())]
+    Cache {
+        /// Where it was to be.
+        folder: PathBuf,
+        /// Why not.
+        cause: std::io::Error,
+    },
     /// Something asked for makes no sense.
     #[error("{0}")]
     Senseless(String),

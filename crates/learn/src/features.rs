@@ -1,91 +1,140 @@
+use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
-use crate::Encoding;
+use crate::Error;
+use crate::cache::{Cache, Room, Writer};
+pub(crate) use crate::matrix::Entry;
+use crate::matrix::Matrix;
 
-/// A matrix of features: a few dense columns, then sparse ones, then a one for the intercept. Kept once, row after row.
+/// A matrix of features: a few dense columns, then sparse ones, then a one for the intercept. Kept once, row after row, in memory or, where they do not
+/// fit, in a file.
 ///
 /// Entries are `f32`, which halves memory and is far finer than what data are measured with; sums are `f64`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Features {
     columns: usize,
-    width: usize,
-    dense: Vec<f32>,
-    /// Where the sparse entries of each row end.
-    ends: Vec<usize>,
-    sparse: Vec<Entry>,
+    store: Store,
     /// The row that is the first one here, and the numbers in rows that another process has.
     first: usize,
     elsewhere: usize,
 }
 
-/// A sparse entry.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Entry {
-    pub column: u32,
-    pub value: f32,
+/// Where the rows are.
+#[derive(Clone, Debug)]
+enum Store {
+    Memory(Matrix),
+    /// All rows of a file, or some of them.
+    File(Arc<Cache>, Option<Vec<usize>>),
+}
+
+/// Features that are still being read. Rows that do not fit into memory go to a file from there on.
+pub(crate) struct Collector {
+    rows: Matrix,
+    writer: Option<Writer>,
+    room: Option<Room>,
+    first: usize,
+    elsewhere: usize,
+}
+
+impl Collector {
+    /// No rows yet; all of them stay in memory if no room is given.
+    pub fn new(dense: usize, room: Option<Room>) -> Self {
+        Collector { rows: Matrix::new(dense), writer: None, room, first: 0, elsewhere: 0 }
+    }
+
+    /// Takes in row `i` if it is one of those that are kept, which follow each other; of the others only the size.
+    pub fn push_own(
+        &mut self,
+        i: usize,
+        own: &Range<usize>,
+        dense: &[f32],
+        sparse: impl IntoIterator<Item = Entry>,
+    ) -> Result<(), Error> {
+        if !own.contains(&i) {
+            self.elsewhere += dense.len() + sparse.into_iter().count() + 1;
+            return Ok(());
+        }
+        self.first = own.start;
+        if let Some(writer) = &mut self.writer {
+            return writer.push(dense, sparse);
+        }
+        self.rows.push(dense, sparse);
+        if let Some(room) = self.room.as_ref().filter(|room| room.is_full(&self.rows)) {
+            self.writer = Some(Writer::new(room.clone(), &self.rows)?);
+            self.rows = Matrix::new(self.rows.width);
+        }
+        Ok(())
+    }
+
+    /// All rows, and what somebody should know of where they are; `columns` counts dense and sparse ones, without the intercept.
+    pub fn finish(mut self, columns: usize) -> Result<(Features, Option<String>), Error> {
+        let (store, remark) = match self.writer {
+            None => {
+                self.rows.shrink();
+                (Store::Memory(self.rows), None)
+            }
+            Some(writer) => (Store::File(Arc::new(writer.finish()?), None), self.room.map(|room| room.remark())),
+        };
+        Ok((Features { columns, store, first: self.first, elsewhere: self.elsewhere }, remark))
+    }
 }
 
 impl Features {
     /// No rows yet; `columns` counts dense and sparse ones, without the intercept.
     pub(crate) fn new(columns: usize, dense: usize) -> Self {
-        Features { columns, width: dense, ..Features::default() }
+        Features { columns, store: Store::Memory(Matrix::new(dense)), first: 0, elsewhere: 0 }
     }
 
-    /// Adds a row: all dense values, and the sparse entries that are not zero.
-    pub(crate) fn push(&mut self, dense: &[f32], sparse: impl IntoIterator<Item = Entry>) {
-        debug_assert_eq!(dense.len(), self.width);
-        self.dense.extend_from_slice(dense);
-        self.sparse.extend(sparse);
-        self.ends.push(self.sparse.len());
-    }
-
-    /// Takes in a row if it is one of those that are kept, which follow each other; of the others only the size.
-    pub(crate) fn push_own(&mut self, i: usize, own: &Range<usize>, dense: &[f32], sparse: impl IntoIterator<Item = Entry>) {
-        if own.contains(&i) {
-            self.first = own.start;
-            self.push(dense, sparse);
-        } else {
-            self.elsewhere += dense.len() + sparse.into_iter().count() + 1;
+    /// One row alone: all dense values, and the sparse entries that are not zero.
+    pub(crate) fn set(&mut self, dense: &[f32], sparse: impl IntoIterator<Item = Entry>) {
+        if let Store::Memory(rows) = &mut self.store {
+            rows.clear();
+            rows.push(dense, sparse);
         }
-    }
-
-    /// Forgets all rows and keeps the memory.
-    pub(crate) fn clear(&mut self) {
-        self.dense.clear();
-        self.ends.clear();
-        self.sparse.clear();
     }
 
     /// Some of the rows, in this order.
     pub(crate) fn subset(&self, rows: &[usize]) -> Features {
-        let mut some = Features::new(self.columns, self.width);
-        for &i in rows {
-            let (dense, sparse) = self.row(i);
-            some.push(dense, sparse.iter().copied());
+        let store = match &self.store {
+            Store::Memory(all) => {
+                let mut some = Matrix::new(all.width);
+                for &i in rows {
+                    let (dense, sparse) = all.row(i - self.first);
+                    some.push(dense, sparse.iter().copied());
+                }
+                Store::Memory(some)
+            }
+            Store::File(cache, _) => Store::File(Arc::clone(cache), Some(rows.iter().map(|&i| self.place(i)).collect())),
+        };
+        Features { columns: self.columns, store, first: 0, elsewhere: 0 }
+    }
+
+    /// Where a row is among those of its store.
+    fn place(&self, i: usize) -> usize {
+        match &self.store {
+            Store::File(_, Some(rows)) => rows[i - self.first],
+            _ => i - self.first,
         }
-        some
     }
 
-    /// Numbers that one pass over all rows reads, on all processes together.
+    /// Numbers that one pass over all rows reads, on all processes together; of some rows of a file, as many as if all were alike.
     pub fn entries(&self) -> usize {
-        self.dense.len() + self.sparse.len() + self.ends.len() + self.elsewhere
-    }
-
-    /// Gives memory back that growing took too much of.
-    pub(crate) fn shrink(&mut self) {
-        self.dense.shrink_to_fit();
-        self.ends.shrink_to_fit();
-        self.sparse.shrink_to_fit();
-    }
-
-    /// Columns that turned out to be needed.
-    pub(crate) fn set_columns(&mut self, columns: usize) {
-        self.columns = columns;
+        let here = match &self.store {
+            Store::Memory(rows) => rows.numbers(),
+            Store::File(cache, None) => cache.numbers(),
+            Store::File(cache, Some(rows)) => cache.numbers() / cache.rows().max(1) * rows.len(),
+        };
+        here + self.elsewhere
     }
 
     /// The number of rows that are here.
     pub fn rows(&self) -> usize {
-        self.ends.len()
+        match &self.store {
+            Store::Memory(rows) => rows.rows(),
+            Store::File(_, Some(rows)) => rows.len(),
+            Store::File(cache, None) => cache.rows(),
+        }
     }
 
     /// The number of weights: one per column, and the intercept at the end.
@@ -95,48 +144,83 @@ impl Features {
 
     /// The number of dense columns.
     pub fn dense_columns(&self) -> usize {
-        self.width
+        match &self.store {
+            Store::Memory(rows) => rows.width,
+            Store::File(cache, _) => cache.width(),
+        }
     }
 
-    /// Bytes that so many encoded rows of a table take: a sparse entry for each text.
-    pub(crate) fn bytes_of(encoding: &Encoding, rows: usize) -> u128 {
-        let (dense, sparse) = (encoding.dense(), encoding.texts());
-        rows as u128 * (dense * size_of::<f32>() + sparse * size_of::<Entry>() + size_of::<usize>()) as u128
-    }
-
-    /// Bytes that the matrix occupies.
+    /// Bytes of memory that the rows occupy.
     pub fn bytes(&self) -> usize {
-        self.dense.len() * size_of::<f32>() + self.ends.len() * size_of::<usize>() + self.sparse.len() * size_of::<Entry>()
+        match &self.store {
+            Store::Memory(rows) => rows.bytes(),
+            Store::File(_, rows) => rows.as_ref().map_or(0, |rows| size_of_val(&rows[..])),
+        }
     }
 
-    /// Everything that is in the matrix, as whole numbers.
+    /// Bytes of the file that the rows are in; none: they are in memory.
+    pub fn file_bytes(&self) -> Option<u64> {
+        match &self.store {
+            Store::Memory(_) => None,
+            Store::File(cache, _) => Some(cache.bytes()),
+        }
+    }
+
+    /// Why rows could not be read: their products are NaN then.
+    pub fn trouble(&self) -> Option<&str> {
+        match &self.store {
+            Store::Memory(_) => None,
+            Store::File(cache, _) => cache.trouble(),
+        }
+    }
+
+    /// Everything that is in the matrix, as whole numbers: the same in memory and in a file.
     pub(crate) fn words(&self) -> impl Iterator<Item = u64> {
-        let sizes = [self.columns as u64, self.width as u64];
-        let dense = self.dense.iter().map(|value| u64::from(value.to_bits()));
-        let sparse = self.sparse.iter().map(|entry| u64::from(entry.column) << 32 | u64::from(entry.value.to_bits()));
-        sizes.into_iter().chain(dense).chain(self.ends.iter().map(|end| *end as u64)).chain(sparse)
+        let rows = self.first..self.first + self.rows();
+        let dense = rows.clone().flat_map(|i| self.dense_row(i).into_owned()).map(|value| u64::from(value.to_bits()));
+        let sparse = rows.flat_map(|i| self.with_row(i, |_, sparse| sparse.to_vec()).unwrap_or_default());
+        let sparse = sparse.map(|entry| u64::from(entry.column) << 32 | u64::from(entry.value.to_bits()));
+        [self.columns as u64, self.dense_columns() as u64].into_iter().chain(dense).chain(self.ends()).chain(sparse)
+    }
+
+    /// Where the sparse entries of each row end.
+    fn ends(&self) -> impl Iterator<Item = u64> {
+        let rows = self.first..self.first + self.rows();
+        let counts = rows.map(|i| self.with_row(i, |_, sparse| sparse.len() as u64).unwrap_or(0));
+        counts.scan(0, |end, count| {
+            *end += count;
+            Some(*end)
+        })
     }
 
     /// The dense values of a row.
-    pub fn dense_row(&self, i: usize) -> &[f32] {
-        self.row(i).0
+    pub fn dense_row(&self, i: usize) -> Cow<'_, [f32]> {
+        match &self.store {
+            Store::Memory(rows) => Cow::Borrowed(rows.row(self.place(i)).0),
+            Store::File(..) => Cow::Owned(self.with_row(i, |dense, _| dense.to_vec()).unwrap_or_default()),
+        }
     }
 
-    fn row(&self, i: usize) -> (&[f32], &[Entry]) {
-        let i = i - self.first;
-        // Without sparse columns their ends need not be fetched.
-        let dense = &self.dense[i * self.width..(i + 1) * self.width];
-        if self.sparse.is_empty() {
-            return (dense, &[]);
+    /// Does something with a row; none if it cannot be read.
+    #[inline]
+    fn with_row<T>(&self, i: usize, use_row: impl FnOnce(&[f32], &[Entry]) -> T) -> Option<T> {
+        match &self.store {
+            Store::Memory(rows) => {
+                let (dense, sparse) = rows.row(i - self.first);
+                Some(use_row(dense, sparse))
+            }
+            Store::File(cache, _) => cache.with_row(self.place(i), use_row),
         }
-        let start = if i == 0 { 0 } else { self.ends[i - 1] };
-        (dense, &self.sparse[start..self.ends[i]])
     }
 
     /// `a_i'x`, the intercept included.
     #[inline]
     pub fn dot(&self, i: usize, x: &[f64]) -> f64 {
-        let (dense, sparse) = self.row(i);
+        self.with_row(i, |dense, sparse| self.dot_of(dense, sparse, x)).unwrap_or(f64::NAN)
+    }
+
+    #[inline]
+    fn dot_of(&self, dense: &[f32], sparse: &[Entry], x: &[f64]) -> f64 {
         let x_dense = &x[..dense.len()];
         // Four sums at a time, so that the processor need not wait for each addition.
         let mut sums = [0.0; 4];
@@ -155,54 +239,106 @@ impl Features {
     /// `out += weight a_i`, the intercept included.
     #[inline]
     pub fn add(&self, i: usize, weight: f64, out: &mut [f64]) {
-        let (dense, sparse) = self.row(i);
-        for (out, a) in out.iter_mut().zip(dense) {
-            *out += weight * f64::from(*a);
-        }
-        for entry in sparse {
-            out[entry.column as usize] += weight * f64::from(entry.value);
-        }
-        out[self.columns] += weight;
+        let done = self.with_row(i, |dense, sparse| {
+            for (out, a) in out.iter_mut().zip(dense) {
+                *out += weight * f64::from(*a);
+            }
+            for entry in sparse {
+                out[entry.column as usize] += weight * f64::from(entry.value);
+            }
+        });
+        out[self.columns] += if done.is_some() { weight } else { f64::NAN };
     }
 
     /// [`Features::add`] with two weights to two vectors, reading the row once.
     #[inline]
     pub fn add_both(&self, i: usize, weights: [f64; 2], [first, second]: [&mut [f64]; 2]) {
-        let (dense, sparse) = self.row(i);
-        for ((first, second), a) in first.iter_mut().zip(second.iter_mut()).zip(dense) {
-            let a = f64::from(*a);
-            *first += weights[0] * a;
-            *second += weights[1] * a;
-        }
-        for entry in sparse {
-            let value = f64::from(entry.value);
-            first[entry.column as usize] += weights[0] * value;
-            second[entry.column as usize] += weights[1] * value;
-        }
-        first[self.columns] += weights[0];
-        second[self.columns] += weights[1];
+        let done = self.with_row(i, |dense, sparse| {
+            for ((first, second), a) in first.iter_mut().zip(second.iter_mut()).zip(dense) {
+                let a = f64::from(*a);
+                *first += weights[0] * a;
+                *second += weights[1] * a;
+            }
+            for entry in sparse {
+                let value = f64::from(entry.value);
+                first[entry.column as usize] += weights[0] * value;
+                second[entry.column as usize] += weights[1] * value;
+            }
+        });
+        first[self.columns] += if done.is_some() { weights[0] } else { f64::NAN };
+        second[self.columns] += if done.is_some() { weights[1] } else { f64::NAN };
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tangor_problem::MemoryLimit;
+
     use super::*;
+
+    /// A few rows, in memory and in a file.
+    fn both(rows: &[(Vec<f32>, Vec<Entry>)], columns: usize) -> [Features; 2] {
+        let folder = tempfile::tempdir().unwrap();
+        let room = Room::new(MemoryLimit(0), Some(folder.path()));
+        [None, Some(room)].map(|room| {
+            let mut collector = Collector::new(rows[0].0.len(), room);
+            for (i, (dense, sparse)) in rows.iter().enumerate() {
+                collector.push_own(i, &(0..rows.len()), dense, sparse.iter().copied()).unwrap();
+            }
+            collector.finish(columns).unwrap().0
+        })
+    }
 
     #[test]
     fn dense_sparse_and_intercept_add_up() {
-        let mut features = Features::new(8, 6);
-        features.push(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [Entry { column: 7, value: 10.0 }]);
-        features.push(&[0.0; 6], []);
-        let x = [1.0, 1.0, 1.0, 1.0, 1.0, 0.5, 99.0, 2.0, -1.0];
-        assert_eq!([features.dot(0, &x), features.dot(1, &x)], [15.0 + 3.0 + 20.0 - 1.0, -1.0]);
-        let mut out = [0.0; 9];
-        features.add(0, 2.0, &mut out);
-        features.add(1, 1.0, &mut out);
-        assert_eq!(out, [2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 0.0, 20.0, 3.0]);
-        let mut both = [[0.0; 9]; 2];
-        let [first, second] = &mut both;
-        features.add_both(0, [2.0, -1.0], [first, second]);
-        features.add_both(1, [1.0, 0.5], [first, second]);
-        assert_eq!(both, [out, [-1.0, -2.0, -3.0, -4.0, -5.0, -6.0, 0.0, -10.0, -0.5]]);
+        let entry = Entry { column: 7, value: 10.0 };
+        for features in both(&[(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], vec![entry]), (vec![0.0; 6], vec![])], 8) {
+            let x = [1.0, 1.0, 1.0, 1.0, 1.0, 0.5, 99.0, 2.0, -1.0];
+            assert_eq!([features.dot(0, &x), features.dot(1, &x)], [15.0 + 3.0 + 20.0 - 1.0, -1.0]);
+            let mut out = [0.0; 9];
+            features.add(0, 2.0, &mut out);
+            features.add(1, 1.0, &mut out);
+            assert_eq!(out, [2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 0.0, 20.0, 3.0]);
+            let mut both = [[0.0; 9]; 2];
+            let [first, second] = &mut both;
+            features.add_both(0, [2.0, -1.0], [first, second]);
+            features.add_both(1, [1.0, 0.5], [first, second]);
+            assert_eq!(both, [out, [-1.0, -2.0, -3.0, -4.0, -5.0, -6.0, 0.0, -10.0, -0.5]]);
+        }
+    }
+
+    #[test]
+    fn rows_of_a_file_are_those_of_memory() {
+        let entries = |i: u32| (0..i % 4).map(|k| Entry { column: 3 + 2 * k, value: (i + k) as f32 }).collect();
+        let rows: Vec<_> = (0..20_000).map(|i| (vec![i as f32, -0.5, 1.0 / (1 + i) as f32], entries(i))).collect();
+        let [memory, file] = both(&rows, 12);
+        assert!(memory.file_bytes().is_none() && file.bytes() == 0 && file.file_bytes() > Some(8 << 16), "several blocks");
+        assert!(memory.words().eq(file.words()));
+        assert_eq!((memory.rows(), memory.entries(), memory.weights()), (file.rows(), file.entries(), file.weights()));
+        let chosen = [19_999, 0, 7, 7, 12_345, 3];
+        let (few, same) = (memory.subset(&chosen), file.subset(&chosen));
+        assert!(few.words().eq(same.words()) && few.subset(&[4, 1]).words().eq(same.subset(&[4, 1]).words()));
+        // From several threads, each in its own order.
+        std::thread::scope(|scope| {
+            for step in [1, 7, 9_999] {
+                let (memory, file) = (&memory, &file);
+                scope.spawn(move || {
+                    let x: Vec<f64> = (0..13).map(|k| f64::from(k).sin()).collect();
+                    let at = |k: usize| (k * step) % 20_000;
+                    assert!((0..20_000).all(|k| memory.dot(at(k), &x).to_bits() == file.dot(at(k), &x).to_bits()));
+                });
+            }
+        });
+        assert_eq!(file.trouble(), None);
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_named() {
+        let room = Room::new(MemoryLimit(0), Some(std::path::Path::new("nowhere/at/all")));
+        let error = Collector::new(1, Some(room)).push_own(0, &(0..1), &[1.0], []).unwrap_err().to_string();
+        assert!(
+            error.starts_with("the data do not fit into memory, and no file can be made for them in nowhere/at/all: "),
+            "{error}"
+        );
     }
 }

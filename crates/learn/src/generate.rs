@@ -2,8 +2,9 @@ use std::sync::Arc;
 
 use tangor_problem::{Collective, Draw, MemoryLimit, Stream, own_members};
 
+use crate::features::Collector;
 use crate::regression::probability;
-use crate::{Column, DataSet, Encoding, Error, Features, Grouping, Kind, Labels, Scale};
+use crate::{Column, DataSet, Encoding, Error, Grouping, Kind, Labels, Scale};
 
 /// Data made up on the spot: normal features `x1, x2, ...`, labels that follow a logistic model, and two groups `a` and `b` in a column
 /// `group`, of which `b` has higher values of `x1` and more positive labels. The same seed gives the same data.
@@ -26,7 +27,7 @@ pub fn generate_shared(
     let needed = rows as u128 * (4 * columns as u128 + 8);
     memory.check(needed, || format!("data of {rows} rows and {columns} columns"))?;
     let weights: Vec<f64> = (0..columns).map(|j| (1.0 + j as f64).cos() / (1.0 + j as f64).sqrt()).collect();
-    let mut features = Features::new(columns, columns);
+    let mut features = Collector::new(columns, None);
     let (mut positive, mut members) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
     let own = shared.as_ref().map_or(0..rows, |shared| own_members(&**shared, rows));
     let mut row = vec![0.0; columns];
@@ -38,9 +39,9 @@ pub fn generate_shared(
         let margin: f64 = weights.iter().zip(&row).map(|(w, a)| w * f64::from(*a)).sum();
         positive.push(stream.uniform() < probability(margin - 0.5 + if in_b { 0.8 } else { 0.0 }));
         members.push(Some(u16::from(in_b)));
-        features.push_own(i, &own, &row, []);
+        features.push_own(i, &own, &row, [])?;
     }
-    features.shrink();
+    let (features, _) = features.finish(columns)?;
     let column = |j: usize| Column { name: format!("x{}", j + 1), kind: Kind::Number(Scale::NONE) };
     Ok(DataSet {
         name: "generated".to_string(),

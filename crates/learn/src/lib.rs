@@ -6,10 +6,11 @@
 //!
 //! subject to a bound on the norm of `x`, on gaps between groups of rows, or on rates: see [`Constraint`] and [`Goal`].
 //!
-//! A table ([`Reading::csv`], [`Reading::libsvm`], or [`generate`]) becomes a [`DataSet`], which is kept in memory once. [`Regression`] is
+//! A table ([`Reading::csv`], [`Reading::libsvm`], or [`generate`]) becomes a [`DataSet`], which is kept in memory once, or in a file where it does not fit. [`Regression`] is
 //! the exact problem over all rows, [`SampledRegression`] the same seen row by row, and [`Model`] the result: it knows
 //! everything that is needed to apply it, and how well it does ([`Evaluation`]).
 
+mod cache;
 mod cell;
 mod classes;
 mod constraint;
@@ -23,6 +24,7 @@ mod goal;
 mod identity;
 mod layout;
 mod libsvm;
+mod matrix;
 mod model;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -49,5 +51,5 @@ pub use model::{FileForm, MODEL_VERSION, Model, Prediction};
 pub use quality::{Criterion, Quality};
 pub use reading::Reading;
 pub use regression::{Regression, SampledRegression};
-pub use source::Source;
+pub use source::{Source, Watcher};
 pub use table::Format;

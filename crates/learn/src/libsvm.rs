@@ -2,8 +2,9 @@
 
 use std::io::{BufRead, BufReader, Read};
 
+use crate::cache::Room;
 use crate::cell::Decimal;
-use crate::features::Entry;
+use crate::features::{Collector, Entry};
 use crate::{DataSet, Encoding, Error, Features, Labels, Reading, Source};
 
 impl Reading {
@@ -16,49 +17,51 @@ impl Reading {
             return Err(source.unusable(&message));
         }
         let own = self.own(if self.shared.is_some() { Rows::open(source)?.count()? } else { usize::MAX });
-        let (memory, mut rows) = (self.memory(), Rows::open(source)?);
-        let mut features = Features::new(0, 0);
+        let mut rows = Rows::open(source)?;
+        let mut features = Collector::new(0, Some(self.room()));
         let (mut values, mut largest) = (Vec::new(), 0);
         while let Some(label) = rows.advance()? {
             largest = largest.max(rows.entries.last().map_or(0, |entry| entry.column + 1));
-            features.push_own(values.len(), &own, &[], rows.entries.iter().copied());
+            features.push_own(values.len(), &own, &[], rows.entries.iter().copied())?;
             values.push(label);
-            let what = || format!("what was read up to row {} of {}", values.len(), source.path().display());
-            // While it grows, twice as much is taken.
-            memory.check(2 * features.bytes() as u128, what)?;
         }
         // A fit keeps some sixteen vectors of the length of its weights, whatever the number of features that occur.
         let what = || {
             format!("a model with a weight for each of {largest} features, the largest index in {}", source.path().display())
         };
-        memory.check(16 * 8 * u128::from(largest), what)?;
+        self.memory().check(16 * 8 * u128::from(largest), what)?;
         let labels = labels(source, &values, self.positive.as_deref())?;
-        features.set_columns(largest as usize);
-        features.shrink();
+        let features = features.finish(largest as usize)?;
         Ok(DataSet { shared: self.shared.clone(), ..data_set(source, largest as usize, labels, features, values) })
     }
 }
 
 /// Reads a LIBSVM file with features that are known; others are left out, as they have no weight.
-pub(crate) fn read_encoded(source: &Source, columns: usize, labels: &Labels) -> Result<DataSet, Error> {
+pub(crate) fn read_encoded(source: &Source, columns: usize, labels: &Labels, room: Room) -> Result<DataSet, Error> {
     let mut rows = Rows::open(source)?;
-    let mut features = Features::new(columns, 0);
+    let mut features = Collector::new(0, Some(room));
     let mut values = Vec::new();
     while let Some(label) = rows.advance()? {
         if ![&labels.negative, &labels.positive].iter().any(|known| number(known) == Some(label)) {
             let message = format!("the label is {label}, but must be {} or {}", labels.negative, labels.positive);
             return Err(rows.wrong(1, &message));
         }
+        features.push_own(values.len(), &(0..usize::MAX), &[], rows.entries(columns))?;
         values.push(label);
-        features.push(&[], rows.entries(columns));
     }
     if values.is_empty() {
         return Err(source.unusable("it has no rows"));
     }
-    Ok(data_set(source, columns, labels.clone(), features, values))
+    Ok(data_set(source, columns, labels.clone(), features.finish(columns)?, values))
 }
 
-fn data_set(source: &Source, columns: usize, labels: Labels, features: Features, values: Vec<f64>) -> DataSet {
+fn data_set(
+    source: &Source,
+    columns: usize,
+    labels: Labels,
+    (features, remark): (Features, Option<String>),
+    values: Vec<f64>,
+) -> DataSet {
     let positive = number(&labels.positive);
     DataSet {
         name: source.name(),
@@ -68,7 +71,7 @@ fn data_set(source: &Source, columns: usize, labels: Labels, features: Features,
         positive: values.into_iter().map(|value| Some(value) == positive).collect(),
         groupings: Vec::new(),
         weights: None,
-        remarks: Vec::new(),
+        remarks: remark.into_iter().collect(),
         shared: None,
     }
 }

@@ -1,8 +1,9 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::count_of;
+use tangor_problem::{MemoryLimit, count_of};
 
+use crate::cache::Room;
 use crate::cell::Decimal;
 use crate::reading::{Roles, read_encoded};
 use crate::regression::probability;
@@ -143,8 +144,7 @@ impl Model {
             Encoding::Indexed { features } => {
                 let mut rows = libsvm::Rows::open(source)?;
                 while rows.advance()?.is_some() {
-                    one.clear();
-                    one.push(&[], rows.entries(features));
+                    one.set(&[], rows.entries(features));
                     take(self.prediction(&one, &[]))?;
                 }
                 Ok(Vec::new())
@@ -156,8 +156,7 @@ impl Model {
                 let mut id = vec![String::new(); places.len()];
                 while table.advance()? {
                     let row = encoder.encode(&table)?;
-                    one.clear();
-                    one.push(&row.dense, row.sparse.iter().copied());
+                    one.set(&row.dense, row.sparse.iter().copied());
                     id.iter_mut().zip(&places).for_each(|(id, &k)| table.field(k).clone_into(id));
                     take(self.prediction(&one, &id))?;
                 }
@@ -192,8 +191,9 @@ fn read_alike<'a>(
     source: &Source,
     delimiter: Option<u8>,
 ) -> Result<DataSet, Error> {
+    let room = Room::new(MemoryLimit::of_this_machine(), None);
     if let Encoding::Indexed { features } = encoding {
-        return libsvm::read_encoded(source, *features, labels);
+        return libsvm::read_encoded(source, *features, labels, room);
     }
     let grouping = |(column, values): (&str, &[String])| Grouping {
         column: column.to_string(),
@@ -206,6 +206,7 @@ fn read_alike<'a>(
         weight: form.weight.as_deref(),
         decimal: form.decimal,
         own: 0..usize::MAX,
+        room,
     };
     read_encoded(source, Format { delimiter, header: Some(form.header) }, encoding, roles)
 }

@@ -2,15 +2,18 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tangor_problem::{Collective, MemoryLimit, count_of, own_members};
 
+use crate::cache::Room;
 use crate::cell::{Decimal, is_missing};
+use crate::features::Collector;
 use crate::scan::{Categories, Nature, Scan, Wish, too_many};
 use crate::strangers::Strangers;
 use crate::table::{Encoder, Table};
-use crate::{Column, DataSet, Encoding, Error, Features, Format, Grouping, Kind, Labels, Source};
+use crate::{Column, DataSet, Encoding, Error, Format, Grouping, Kind, Labels, Source};
 
 /// Bytes of a row besides its features: label, groups, weight.
 const OTHER_BYTES: u128 = 16;
@@ -42,6 +45,8 @@ pub struct Reading {
     pub shared: Option<Arc<dyn Collective>>,
     /// Most memory that the data may take; three quarters of the machine's if nothing is said.
     pub memory: Option<MemoryLimit>,
+    /// The folder of a file for features that take more than a third of it; that for temporary files if nothing is said.
+    pub cache: Option<PathBuf>,
 }
 
 /// What the first readings of a table found.
@@ -62,6 +67,8 @@ pub(crate) struct Roles<'a> {
     pub decimal: Decimal,
     /// The rows whose features are kept.
     pub own: Range<usize>,
+    /// Where.
+    pub room: Room,
 }
 
 impl Reading {
@@ -79,9 +86,10 @@ impl Reading {
     fn table(&self, source: &Source) -> Result<DataSet, Error> {
         let Found { encoding, labels, groupings, remarks, rows } = self.learn(source)?;
         let own = self.own(rows);
-        let what = || format!("the {rows} rows of {}", source.path().display());
-        self.memory().check(Features::bytes_of(&encoding, own.len()) + OTHER_BYTES * rows as u128, what)?;
-        let roles = Roles { labels: &labels, groupings, weight: self.weight.as_deref(), decimal: self.decimal, own };
+        let what = || format!("labels, groups and weights of the {rows} rows of {}", source.path().display());
+        self.memory().check(OTHER_BYTES * rows as u128, what)?;
+        let roles =
+            Roles { labels: &labels, groupings, weight: self.weight.as_deref(), decimal: self.decimal, own, room: self.room() };
         let data = read_encoded(source, self.format, &encoding, roles)?;
         // Missing values of groups are strangers to the groups of their own file.
         let remarks = remarks.into_iter().chain(data.remarks).collect();
@@ -90,6 +98,10 @@ impl Reading {
 
     pub(crate) fn memory(&self) -> MemoryLimit {
         self.memory.unwrap_or_else(MemoryLimit::of_this_machine)
+    }
+
+    pub(crate) fn room(&self) -> Room {
+        Room::new(self.memory(), self.cache.as_deref())
     }
 
     /// Which of so many rows are kept here.
@@ -248,18 +260,18 @@ fn grouping(table: &Table, k: usize, categories: &Categories) -> Result<Grouping
 
 /// The last reading, with an encoding that is known.
 pub(crate) fn read_encoded(source: &Source, format: Format, encoding: &Encoding, roles: Roles) -> Result<DataSet, Error> {
-    let Roles { labels, mut groupings, weight, decimal, own } = roles;
+    let Roles { labels, mut groupings, weight, decimal, own, room } = roles;
     let mut table = Table::open(source, format)?;
     let mut encoder = Encoder::new(&table, encoding)?;
     let label = table.find(&labels.column)?;
     let groups = groupings.iter().map(|grouping| table.find(&grouping.column)).collect::<Result<Vec<_>, _>>()?;
     let weight = weight.map(|name| table.find(name)).transpose()?;
-    let mut features = Features::new(encoding.features(), encoding.dense());
+    let mut features = Collector::new(encoding.dense(), Some(room));
     let mut outsiders = vec![Strangers::default(); groups.len()];
     let (mut positive, mut weights) = (Vec::new(), Vec::new());
     while table.advance()? {
         let row = encoder.encode(&table)?;
-        features.push_own(positive.len(), &own, &row.dense, row.sparse.iter().copied());
+        features.push_own(positive.len(), &own, &row.dense, row.sparse.iter().copied())?;
         positive.push(match table.field(label) {
             field if field == labels.positive => true,
             field if field == labels.negative => false,
@@ -285,8 +297,9 @@ pub(crate) fn read_encoded(source: &Source, format: Format, encoding: &Encoding,
     if positive.is_empty() {
         return Err(table.unusable("it has a header but no rows"));
     }
-    features.shrink();
+    let (features, remark) = features.finish(encoding.features())?;
     let mut remarks = encoder.remarks(&table);
+    remarks.extend(remark);
     remarks.extend(groups.iter().zip(&outsiders).filter_map(|(&k, some)| some.remark(&table, k, "for no group")));
     let data = DataSet {
         name: source.name(),

@@ -1,5 +1,6 @@
 //! Text that can be read more than once: a file, or all that standard input gave.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -12,6 +13,9 @@ use crate::Error;
 /// How much of a source is read at once.
 const CHUNK: usize = 1 << 16;
 
+/// A watcher is told after so many bytes.
+const WATCHED: u64 = 1 << 20;
+
 /// The first bytes of a Parquet file.
 const PARQUET: &[u8] = b"PAR1";
 
@@ -22,11 +26,29 @@ pub struct Source {
     /// What was read already, where it cannot be read again.
     kept: Option<Arc<Vec<u8>>>,
     latin1: bool,
+    watcher: Option<Watcher>,
+}
+
+/// Is told from time to time how many bytes of a file were read, and of how many; more than once where it is read more than once.
+#[derive(Clone)]
+pub struct Watcher(Arc<dyn Fn(u64, u64) + Send + Sync>);
+
+impl Watcher {
+    /// Tells this function.
+    pub fn new(tell: impl Fn(u64, u64) + Send + Sync + 'static) -> Self {
+        Watcher(Arc::new(tell))
+    }
+}
+
+impl fmt::Debug for Watcher {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Watcher")
+    }
 }
 
 impl From<&Path> for Source {
     fn from(path: &Path) -> Self {
-        Source { path: path.to_path_buf(), kept: None, latin1: false }
+        Source { path: path.to_path_buf(), kept: None, latin1: false, watcher: None }
     }
 }
 
@@ -45,12 +67,18 @@ impl Source {
         while input.by_ref().take(CHUNK as u64).read_to_end(&mut kept).map_err(unreadable)? > 0 {
             limit.check(2 * kept.len() as u128, || "all that standard input gives".to_string())?;
         }
-        Ok(Source { path, kept: Some(Arc::new(kept)), latin1: false })
+        Ok(Source { path, kept: Some(Arc::new(kept)), latin1: false, watcher: None })
     }
 
     /// Takes every byte for a letter of Latin-1 instead of reading UTF-8.
     pub fn latin1(mut self, latin1: bool) -> Self {
         self.latin1 = latin1;
+        self
+    }
+
+    /// Has somebody told how far it was read, if it is a file.
+    pub fn watched(mut self, watcher: Watcher) -> Self {
+        self.watcher = Some(watcher);
         self
     }
 
@@ -82,7 +110,13 @@ impl Source {
     fn packed(&self) -> Result<Box<dyn Read>, Error> {
         Ok(match &self.kept {
             Some(kept) => Box::new(io::Cursor::new(Kept(Arc::clone(kept)))),
-            None => Box::new(File::open(&self.path).map_err(|cause| self.unreadable(cause))?),
+            None => {
+                let file = File::open(&self.path).map_err(|cause| self.unreadable(cause))?;
+                match &self.watcher {
+                    None => Box::new(file),
+                    Some(watcher) => Box::new(Watched::new(file, watcher.clone())),
+                }
+            }
         })
     }
 
@@ -168,6 +202,34 @@ fn unpacked(mut bytes: Box<dyn Read>) -> io::Result<Box<dyn Read>> {
     })
 }
 
+/// A file whose reading is watched. A pipe has no length, and nothing is told of it.
+struct Watched {
+    file: File,
+    watcher: Watcher,
+    length: u64,
+    read: u64,
+    told: u64,
+}
+
+impl Watched {
+    fn new(file: File, watcher: Watcher) -> Self {
+        let length = file.metadata().map_or(0, |about| about.len());
+        Watched { file, watcher, length, read: 0, told: 0 }
+    }
+}
+
+impl Read for Watched {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(out)?;
+        self.read += count as u64;
+        if self.length > 0 && self.read >= self.told + WATCHED {
+            self.told = self.read;
+            (self.watcher.0)(self.read, self.length);
+        }
+        Ok(count)
+    }
+}
+
 struct Kept(Arc<Vec<u8>>);
 
 impl AsRef<[u8]> for Kept {
@@ -203,7 +265,7 @@ mod tests {
     use super::*;
 
     fn source(text: &[u8]) -> Source {
-        Source { path: PathBuf::from("t"), kept: Some(Arc::new(text.to_vec())), latin1: false }
+        Source { path: PathBuf::from("t"), kept: Some(Arc::new(text.to_vec())), latin1: false, watcher: None }
     }
 
     #[test]
@@ -238,6 +300,22 @@ mod tests {
         }
         let named = |name: &str| Source::from(Path::new(name)).name();
         assert_eq!([named("x/people.csv.gz"), named("people.csv"), named("people.libsvm.zst")], ["people"; 3]);
+    }
+
+    #[test]
+    fn a_watcher_is_told_how_far_a_file_was_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("long.csv");
+        std::fs::write(&path, vec![b'a'; 3 << 20]).unwrap();
+        let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let teller = Arc::clone(&told);
+        let source = Source::from(&path).watched(Watcher::new(move |read, length| teller.lock().unwrap().push((read, length))));
+        let mut text = Vec::new();
+        source.reader().unwrap().read_to_end(&mut text).unwrap();
+        let told = told.lock().unwrap();
+        assert!(
+            told.len() >= 2 && told.windows(2).all(|pair| pair[0].0 < pair[1].0) && told.iter().all(|one| one.1 == 3 << 20)
+        );
     }
 
     #[test]

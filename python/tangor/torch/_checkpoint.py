@@ -71,8 +71,6 @@ def load(optimizer: Any, saved: dict[str, Any]) -> None:
     optimizer._progress = Progress(**saved["progress"])
     for name in WORTHS:
         setattr(estimates, name, Worth(**saved["worth"][name]))
-    if estimates.one_row:
-        estimates.lagrangian = estimates.gradient
     estimates.lag = Lag(**saved["lag"])
     estimates.derivatives.copy_(saved["derivatives"])
     estimates.c, estimates.gathered = _array(saved["c"]), saved["gathered"]

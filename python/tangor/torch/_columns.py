@@ -77,9 +77,7 @@ class Columns:
         for piece in pieces(self.flat.d):
             rows = self.derivatives[:, piece]
             scaled = buffer[:, : rows.shape[1]]
-            # Row by row, which is faster than all at once.
-            for row, out in zip(rows, scaled):
-                torch.mul(row, inverse[piece], out=out)
+            torch.mul(rows, inverse[piece], out=scaled)
             total[0] += products(rows, rows)
             total[1] += products(rows, scaled)
         plain, weighted = self.flat.engine.host(total)

@@ -43,8 +43,9 @@ class Direction:
     stationarity: float
     complementarity: float
     signed: np.ndarray
-    # `(g, J) (g, J)^T`
+    # `(g, J) (g, J)^T` and `J s`
     plain: np.ndarray
+    reaction: np.ndarray
     converged: bool
 
 
@@ -54,7 +55,7 @@ def find(columns: Columns, c: np.ndarray, lipschitz: float, limits: Limits, scal
     h, squares = limits.violation(c), np.diag(plain)[1:].copy()
     target, theta, first = _normal_target(columns, plain, c, h, lipschitz, limits, warm)
     rows = limits.rows(c, squares, scalar)
-    tangent, _ = solve(columns, weighted, target, 0.0, rows, warm.tangent, normal=False)
+    tangent, reaction = solve(columns, weighted, target, 0.0, rows, warm.tangent, normal=False)
     warm.tangent = tangent.y
     signed, complementarity = signed_multipliers(tangent.y, c, limits)
     steps = columns.step(tangent.y, s)
@@ -76,6 +77,7 @@ def find(columns: Columns, c: np.ndarray, lipschitz: float, limits: Limits, scal
         complementarity + steps.complementarity,
         signed,
         plain,
+        reaction,
         first and tangent.converged,
     )
 

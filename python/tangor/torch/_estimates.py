@@ -8,7 +8,8 @@ Jacobian is a plain average, whose weight is chosen by how far it lags behind (`
 
     w_k = l(x_k) + (1 - a) (w_{k-1} - l(x_{k-1})),     J_k = (1 - b) J_{k-1} + b new J(x_k),     g_k = w_k - J_k^T y
 
-An error of the Jacobian then counts only beside a change of the multipliers.
+An error of the Jacobian then counts only beside a change of the multipliers. While it is small beside the Jacobian itself, the batch's own Jacobian is not
+taken, `b = 0`, and that one row is all there is at both ends (adjoint-based SQP: Diehl, Walther, Bock and Kostina 2010).
 """
 
 from __future__ import annotations
@@ -68,8 +69,8 @@ class Estimates:
         self.c = np.zeros(constraints)
         self.gathered = 0
         self.gradient, self.constraints, self.jacobian = Worth(), Worth(), Worth()
-        # That of the gradient of the Lagrangian, whose noise is measured as a whole; with one row it is the gradient's.
-        self.lagrangian = self.gradient if self.one_row else Worth()
+        # That of the gradient of the Lagrangian, whose noise is measured as a whole.
+        self.lagrangian = Worth()
         self.seen: Seen | None = None
         self.rounding = (64.0 * torch.finfo(flat.dtype).eps) ** 2
         # The same columns in every run, sorted so that each part finds its own.
@@ -81,17 +82,17 @@ class Estimates:
         self.factor = flat.d / MOST_COMPARED if self.columns is not None else 1.0
 
     def worths(self) -> tuple[Worth, Worth, Worth]:
-        """Of gradient, constraints and Jacobian."""
-        return self.gradient, self.constraints, self.jacobian
+        """Of gradient, constraints and Jacobian; with one row, the first is that of the Lagrangian's gradient."""
+        return self.lagrangian if self.one_row else self.gradient, self.constraints, self.jacobian
 
     def all_worths(self) -> list[Worth]:
-        """The same and that of the Lagrangian's gradient, each once."""
-        return [*self.worths(), *([] if self.one_row else [self.lagrangian])]
+        """Each of them once."""
+        return [self.gradient, self.constraints, self.jacobian, self.lagrangian]
 
     def worths_of_step(self) -> tuple[Worth, Worth, Worth]:
-        """Those of gradient, constraints and Jacobian as far as moves cost them something: with one row, the first is that of the Lagrangian's gradient,
-        of which the Jacobian is a part."""
-        return self.gradient, self.constraints, Worth() if self.one_row else self.jacobian
+        """The same as far as moves cost them something: with one row, the Jacobian is a part of the Lagrangian's gradient."""
+        first, second, third = self.worths()
+        return first, second, Worth() if self.one_row else third
 
     def gather(self, batch: Batch) -> None:
         """One more batch for the average at the start."""
@@ -153,8 +154,7 @@ class Estimates:
             worth.compare(sizes, float(spread), float(drift), seen.moved)
 
         compare(self.lagrangian, spread[-1], drifts[-1], squares[-1])
-        if not self.one_row:
-            compare(self.gradient, spread[0], drifts[0], squares[0])
+        compare(self.gradient, spread[0], drifts[0], squares[0])
         compare(self.jacobian, spread[1:-1].sum(), drifts[1:-1].sum(), squares[1:-1].sum())
         compare(self.constraints, c_spread @ c_spread, c_drift @ c_drift, there.c @ there.c)
 
@@ -181,26 +181,28 @@ class Estimates:
 
     def arrive(self, left: Left, batch: Batch, moved: float, y: np.ndarray, s: torch.Tensor, combined: torch.Tensor | None) -> float:
         """Takes the batch in at the new point. `left.lagrangian` becomes the change `dl` of its Lagrangian's gradient on the way there;
-        gives `dl^T s`. `combined`, with one row, is `w` of the estimates where the step began; its memory is used."""
+        gives `dl^T s`. `combined`, with one row, is `w` of the estimates where the step began; its memory is used. A batch whose only row is
+        that of its Lagrangian leaves the Jacobian as it is."""
         a = [worth.momentum(batch.size) for worth in self.worths()]
-        b = self.lag.share(self.jacobian, batch.size, moved)
         coefficients, cut, parts = self.flat.tensor(np.concatenate([[1.0], y])), self.flat.cut, batch.parts
+        alone = len(parts[0]) < len(coefficients)
+        b = 0.0 if alone else self.lag.share(self.jacobian, batch.size, moved)
         together = zip(cut(self.derivatives, parts), parts, cut(left.lagrangian, parts), cut(s if combined is None else combined, parts))
         for estimate, part, change, off in together:
             for piece in pieces(part.shape[1]):
                 rows, mine = part[:, piece], estimate[:, piece]
-                new = torch.mv(rows.T, coefficients)
+                new = rows[0] if alone else torch.mv(rows.T, coefficients)
                 torch.sub(new, change[piece], out=change[piece])
                 if self.one_row:
                     # g_k = (1 - b) g_{k-1} + b new g + (1 - a) dl + (b - a) (w_{k-1} - l(x_k))
-                    mine.lerp_(rows, b)
+                    if not alone:
+                        mine.lerp_(rows, b)
                     mine[0].add_(change[piece], alpha=1.0 - a[0]).add_(off[piece].sub_(new), alpha=b - a[0])
                 else:
                     mine.add_(rows)
         self.c = self.c + batch.c
         self.lagrangian.advance(a[0], batch.size, moved)
-        if not self.one_row:
-            self.gradient.advance(a[0], batch.size, moved)
+        self.gradient.advance(a[0], batch.size, moved)
         self.constraints.advance(a[1], batch.size, moved)
         if self.one_row:
             self.lag.advance(self.jacobian, b, batch.size, moved)

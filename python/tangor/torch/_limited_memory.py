@@ -28,6 +28,8 @@ FEW, STEPS = 16_384, 20
 CLEAREST = 0.5
 # Powell's damping: the least curvature along a step, relative to that of the metric.
 DAMPED = 0.2
+# Of products of long vectors, relative to their norms.
+ROUNDING = 64.0
 
 
 class Part:
@@ -98,8 +100,8 @@ class LimitedMemory:
         hs = self.product(s, inverse)
         if hs is None:
             return
-        pairs = [([s], [hs]), ([s], [change]), ([hs], [hs]), ([hs], [change]), ([change], [change])]
-        shs, sy, hh, hy, yy = (float(one) for one in self.flat.engine.host(dots(pairs)))
+        pairs = [([s], [s]), ([s], [hs]), ([s], [change]), ([hs], [hs]), ([hs], [change]), ([change], [change])]
+        ss, shs, sy, hh, hy, yy = (float(one) for one in self.flat.engine.host(dots(pairs)))
         before, along = eta * eta * shs, eta * sy
         if not (before > 0.0 and np.isfinite(before) and np.isfinite(along)):
             return
@@ -113,7 +115,9 @@ class LimitedMemory:
         # y = share (clear change + (1 - clear) c eta hs) + (1 - share) eta hs
         y = hs.mul_(eta * (share * (1.0 - clear) * c + 1.0 - share)).add_(change, alpha=share * clear)
         after = share * along + (1.0 - share) * before
-        if after > 0.0:
+        # Where rounding of the product is larger, the curvature is not known.
+        rounding = ROUNDING * torch.finfo(s.dtype).eps * eta * (ss * max(yy, eta * eta * hh)) ** 0.5
+        if after > rounding:
             self._push(s * (eta / after**0.5), y.div_(after**0.5))
 
     def _push(self, s: torch.Tensor, y: torch.Tensor) -> None:

@@ -11,6 +11,7 @@ import torch
 
 from . import _checkpoint
 from ._batch import Batch, Evaluator
+from ._bends import COARSE, Bends, bends_of
 from ._columns import Columns, rounding_of
 from ._directions import Direction, Warm, correction_of, find
 from ._estimates import Estimates, Left
@@ -29,12 +30,8 @@ __all__ = ["Tangor"]
 
 # Attempts at a step that descends; after that it is as short as matters.
 MOST_ATTEMPTS = 12
-# Once in so many steps, and in each of the first ones, a batch is taken at both ends of the step before, to learn noise and drift.
-PROBE = 10
-# Rounding of a batch's values, relative to what they are made of, in units of the closure's own precision.
-COARSE = 4.0
-
-
+# Once in so many steps, later in twice as many, and in each of the first ones, a batch is taken at both ends of the step before, to learn noise and drift.
+PROBE, EARLY = 10, 100
 # How long a correction may be, relative to the step: beyond that two terms of a series say nothing.
 LONGEST_CORRECTION = 0.75
 RECURSIONS = ("rows", "lagrangian")
@@ -65,8 +62,8 @@ class Tangor(torch.optim.Optimizer):
         So many of the last steps make a quasi-Newton part of the metric over its diagonal: 20 up to 16,384 parameters and none for more of
         them unless told otherwise, none where parameters have bounds. Each takes memory of two vectors like the parameters.
     recursion : {"rows", "lagrangian"}
-        What is taken at both ends of a step: all rows of derivatives, or at the old end the gradient of the Lagrangian alone, which makes `2 + m`
-        backward passes of `2 (1 + m)`; the Jacobian is then a plain average.
+        What is taken at both ends of a step: all rows of derivatives, `2 (1 + m)` backward passes, or the gradient of the Lagrangian alone, which makes
+        two, and the Jacobian, a plain average, `m` more at the new end where its lag and noise ask for it.
     group : torch.distributed.ProcessGroup, optional
         Which processes train together, each with batches of its own; all of them unless told otherwise. Parameters start as those of the
         first. Shards (DTensor) know their own processes.
@@ -86,7 +83,7 @@ class Tangor(torch.optim.Optimizer):
         weight_decay: float = 0.0,
         first_batches: int = 16,
         memory: int | None = None,
-        recursion: str = "rows",
+        recursion: str = "lagrangian",
         group: Any = None,
     ) -> None:
         super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "minimum": minimum, "maximum": maximum})
@@ -237,7 +234,7 @@ class Tangor(torch.optim.Optimizer):
             self._progress.limit_unknown(math.sqrt(square), float(np.linalg.norm(self._scaled.violation(self._estimates.c))))
 
     def _is_probe(self, iteration: int) -> bool:
-        return iteration < PROBE or iteration % PROBE == 0
+        return iteration < PROBE or iteration % (PROBE if iteration <= EARLY else 2 * PROBE) == 0
 
     def _at_last_point(self, evaluate: Callable[[], Batch], random: RandomState) -> tuple[torch.Tensor, np.ndarray] | None:
         """Some columns and the constraints of this batch where the last step began, now and then, to compare it with the last batch."""
@@ -276,7 +273,7 @@ class Tangor(torch.optim.Optimizer):
 
     def _move(
         self,
-        evaluate: Callable[[], Batch],
+        evaluate: Callable[[np.ndarray | None], Batch],
         random: RandomState,
         there: Batch,
         along: np.ndarray,
@@ -290,8 +287,10 @@ class Tangor(torch.optim.Optimizer):
         h = float(np.linalg.norm(direction.h))
         far = longest(self._estimates.worths_of_step(), self._estimates.lagrangian, direction.stationarity, h)
         eta = min(progress.stepsize(), far / max(direction.length, 1e-300)) * share
-        correction = None if exact_constraints is None else self._correct(exact_constraints, direction, eta)
-        left = self._estimates.leave(there, y, along, self._lagrangian, self._is_probe(progress.iteration + 1))
+        correction, pushed = (None, None) if exact_constraints is None else self._correct(exact_constraints, direction, eta)
+        compared = self._is_probe(progress.iteration + 1)
+        rows = compared or self._is_jacobian_due(direction, eta)
+        left = self._estimates.leave(there, y, along, self._lagrangian, compared)
         # Its rows are long: they go before the next ones come.
         there.parts.clear()
         for attempt in range(MOST_ATTEMPTS + 2):
@@ -300,14 +299,17 @@ class Tangor(torch.optim.Optimizer):
                 eta = 0.0
                 progress.skipped += 1
             self._flat.move(self._base, direction.s, eta)
-            if correction is not None and attempt == 0:
+            corrected = correction is not None and attempt == 0
+            if corrected:
                 self._flat.shift(correction)
             random.restore()
-            here = evaluate()
+            here = evaluate(None if rows else np.concatenate([[1.0], y]))
             ahead = self._evaluator.along(here, direction.s)
             if ahead is not None:
-                residual, bends = self._residual(here, left), self._bends(here, left, ahead, direction.multipliers, eta)
-                if attempt >= MOST_ATTEMPTS or self._descends(float(bends[0]), left, direction, eta, residual):
+                moved = here.c - left.c - (pushed if corrected else 0.0)
+                residual = self._residual(here, left)
+                bends = bends_of(left, ahead, moved, y, eta, direction.reaction, self._evaluator.eps)
+                if attempt >= MOST_ATTEMPTS or self._descends(bends, left, direction, eta, residual):
                     break
                 progress.shorten(0.25 * eta / share)
             here.parts.clear()
@@ -318,44 +320,43 @@ class Tangor(torch.optim.Optimizer):
                 "give the same again"
             )
         progress.eta = eta
-        if correction is not None and attempt == 0:
+        if corrected:
             # The step that was taken, from here on.
             direction.s.add_(correction, alpha=1.0 / eta)
             direction.length = math.sqrt(float(self._flat.engine.host(dots([([direction.s], [direction.s])]))[0]))
         self._accept(here, left, bends, direction, residual)
 
-    def _correct(self, exact_constraints: Callable[[], Any], direction: Direction, eta: float) -> torch.Tensor | None:
-        """The second-order correction: what is left of the residual of exact constraints at the end of a step is removed by another short one, as the
-        solver does it (`steps/correction.rs`). None where it is not short, or where parameters have bounds."""
+    def _correct(self, exact_constraints: Callable[[], Any], direction: Direction, eta: float) -> tuple[torch.Tensor | None, np.ndarray]:
+        """The second-order correction `u`: what is left of the residual of exact constraints at the end of a step is removed by another short one, as the
+        solver does it (`steps/correction.rs`); also `J u`. None where it is not short, or where parameters have bounds."""
+        none = None, np.zeros(len(self._multipliers))
         if eta == 0.0 or not len(self._multipliers) or self._flat.low is not None:
-            return None
+            return none
         self._flat.move(self._base, direction.s, eta)
         try:
             c = self._evaluator.constraints_alone(exact_constraints) * self._row_scale
         finally:
             self._flat.write(self._base)
         if not np.isfinite(c).all():
-            return None
+            return none
         y = correction_of(direction.plain, c, self._progress.cautious(), self._scaled, rounding_of(self._flat.dtype))
         moved = torch.mv(self._estimates.derivatives[1:].T, self._flat.tensor(-y))
         length = math.sqrt(float(self._flat.engine.host(dots([([moved], [moved])]))[0]))
-        return moved if length <= LONGEST_CORRECTION * eta * direction.length else None
+        return (moved, -direction.plain[1:, 1:] @ y) if length <= LONGEST_CORRECTION * eta * direction.length else none
 
-    def _bends(self, here: Batch, left: Left, ahead: np.ndarray, y: np.ndarray, eta: float) -> np.ndarray:
-        """By how much the products of the batch's rows with the step changed. Where only the gradient of its Lagrangian is known at the other end,
-        constraints that are quadratic along the step tell theirs, `2 (J s - dc / eta)`, as far as rounding does not explain it."""
-        if len(left.along) == len(ahead) or eta == 0.0:
-            return ahead - left.along if len(left.along) == len(ahead) else np.zeros_like(ahead)
-        missed = 2.0 * (ahead[1:] - (here.c - left.c) / eta)
-        rounding = COARSE * self._evaluator.eps * (np.abs(here.c) + np.abs(left.c)) / eta
-        rows = np.sign(missed) * np.maximum(np.abs(missed) - rounding, 0.0)
-        return np.concatenate([[ahead[0] + y @ (ahead[1:] - rows) - left.along[0]], rows])
+    def _is_jacobian_due(self, direction: Direction, eta: float) -> bool:
+        """Whether the batch's own Jacobian is taken at the end of a step."""
+        if not self._estimates.one_row:
+            return True
+        smallest = math.sqrt(max(float(np.linalg.eigvalsh(direction.plain[1:, 1:])[0]), 0.0))
+        jacobian = self._estimates.jacobian
+        return self._estimates.lag.is_due(jacobian, smallest, jacobian.batch, eta * direction.length)
 
     def _residual(self, here: Batch, left: Left) -> float:
         """`|h|` at the end of a step, as its batch has it."""
         return float(np.linalg.norm(self._scaled.violation(left.estimate + here.c - left.c)))
 
-    def _descends(self, bend: float, left: Left, direction: Direction, eta: float, residual: float) -> bool:
+    def _descends(self, bends: Bends, left: Left, direction: Direction, eta: float, residual: float) -> bool:
         """Whether the merit function descends as the proof asks, for the very batch that was taken at both ends: its noise cancels.
         The loss changes by `eta (g + 1/2 dg)^T s`, where `dg^T s` is its bend."""
         if eta == 0.0:
@@ -364,10 +365,12 @@ class Tangor(torch.optim.Optimizer):
         gain = direction.theta * h
         needed = (direction.slope + 0.5 * direction.square) / gain if gain > 0.0 else 0.0
         rho = min(max(needed, 2.0 * float(np.linalg.norm(direction.multipliers))), progress.rho)
-        change = eta * (direction.slope + 0.5 * bend) + rho * (residual - h)
+        change = eta * (direction.slope + 0.5 * bends.loss) + rho * (residual - h)
         moved = eta * direction.length
         noise = 0.5 * moved * math.sqrt(estimates.gradient.noise_of_difference(moved))
-        noise += rho * math.sqrt(estimates.constraints.noise_of_difference(moved))
+        # Guessed bends of the constraints have their noise, and with the multipliers they are taken out of the loss.
+        weight = rho + (float(np.linalg.norm(direction.multipliers)) if bends.guessed else 0.0)
+        noise += weight * math.sqrt(estimates.constraints.noise_of_difference(moved))
         # Products are rounded beside the norms, which short numbers of the closure show.
         sizes, values = eta * direction.gradient * direction.length, rho * (float(np.linalg.norm(left.estimate)) + h)
         rounding = 1e4 * torch.finfo(self._flat.dtype).eps * (eta * abs(direction.slope) + values)
@@ -383,7 +386,7 @@ class Tangor(torch.optim.Optimizer):
         squares = sum((rows[:, piece] * self._base[piece]).square().sum() for piece in pieces(self._flat.d))
         return math.sqrt(float(self._flat.engine.host(squares)))
 
-    def _accept(self, here: Batch, left: Left, bends: np.ndarray, direction: Direction, residual: float) -> None:
+    def _accept(self, here: Batch, left: Left, bends: Bends, direction: Direction, residual: float) -> None:
         progress, estimates = self._progress, self._estimates
         moved = progress.eta * direction.length
         bend = estimates.arrive(left, here, moved, direction.multipliers, direction.s, self._combined)
@@ -396,20 +399,24 @@ class Tangor(torch.optim.Optimizer):
         if moved > 0.0:
             estimates.remember(left, here, moved)
 
-    def _learn(self, left: Left, bend: float, bends: np.ndarray, direction: Direction, moved: float) -> None:
+    def _learn(self, left: Left, bend: float, bends: Bends, direction: Direction, moved: float) -> None:
         """Lipschitz constants and metric, from the change of the batch along the step."""
-        gradient, _, jacobian = self._estimates.worths_of_step()
+        gradient, jacobian = self._estimates.gradient, self._estimates.jacobian
         weights = float(direction.multipliers @ direction.multipliers)
         noise = gradient.noise_of_difference(moved) + weights * jacobian.noise_of_difference(moved)
         # The merit test judges what the step does, and for that the curvature along it counts.
         before = self._progress.eta * direction.own_square
         # Derivatives in short numbers differ by their rounding however near two points are: that is no curvature.
         sizes = np.sqrt(np.maximum(np.diag(direction.plain), 0.0))
-        rounding = self._evaluator.eps * (sizes[0] + np.abs(direction.multipliers) @ sizes[1:]) * direction.length
+        rounding = self._evaluator.eps * float(sizes[0] + np.abs(direction.multipliers) @ sizes[1:]) * direction.length
         ratio = max(bend - rounding, 0.0) / before if before > 0.0 else math.inf
         # How the constraints of the batch curve along the step, `|dJ s|`: twice what their linearisation misses.
-        curved = np.maximum(np.abs(bends[1:]) - self._evaluator.eps * sizes[1:] * direction.length, 0.0)
-        self._progress.follow(float(np.linalg.norm(curved)) / (moved * direction.length), ratio)
+        curved = float(np.linalg.norm(np.maximum(np.abs(bends.rows) - self._evaluator.eps * sizes[1:] * direction.length, 0.0)))
+        if bends.guessed:
+            # What noise of the constraints explains tells nothing.
+            beyond = curved - 4.0 * math.sqrt(self._estimates.constraints.noise_of_difference(moved)) / self._progress.eta
+            curved = beyond if beyond > 0.0 else math.nan
+        self._progress.follow(curved / (moved * direction.length), ratio)
         if self._memory.most:
             inverse = self._metric.inverse(self._flat.zeros())
             self._memory.learn(direction.s, self._progress.eta, left.lagrangian, inverse, noise)

@@ -11,7 +11,7 @@ __all__ = ["LONG", "dots", "gram", "pieces", "products", "row_maxima", "row_sums
 # So many columns at a time, which stay in the cache meanwhile.
 LONG = 65_536
 # Products of so many columns are summed in the dtype of the rows, or in single precision if that is shorter.
-SHORT = 128
+SHORT = 256
 # So many columns at once, so that the short sums take little memory.
 MOST = 4 * LONG
 

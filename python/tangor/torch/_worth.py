@@ -13,6 +13,8 @@ from dataclasses import dataclass
 __all__ = ["Lag", "Worth"]
 
 FORGET = 0.1
+# An average may be off by this share of what matters of it; and a batch that would have less weight in it than this is not needed.
+STALE, USEFUL = 0.1, 0.1
 # So many draws are as good as the expectation itself; a number that files know, as infinity is none in some of them.
 ALL = 1e300
 
@@ -104,6 +106,13 @@ class Lag:
     def _ahead(self, moved: float) -> float:
         rate = math.sqrt(max(self.square, 0.0) / self.weight) if self.weight > 0.0 else 0.0
         return self.bias + rate * moved
+
+    def is_due(self, worth: Worth, size: float, batch: float, moved: float) -> bool:
+        """Whether, after a move, lag and noise together are much beside the `size` of what is estimated, and a batch would better them."""
+        if worth.weight == 0.0 or self.weight == 0.0:
+            return True
+        off = self._ahead(moved) ** 2 + worth.error()
+        return off > (STALE * size) ** 2 and self.share(worth, batch, moved) >= USEFUL
 
     def share(self, worth: Worth, batch: float, moved: float) -> float:
         """The best weight of a new batch."""

@@ -197,6 +197,7 @@ impl Fit {
             title(&mut watch.listener, &data)?;
         }
         self.record.advance_to_the_end(&mut solver, &mut watch, &task)?;
+        readable(&data)?;
         let report = solver.report();
         watch.finish(&mut solver, &report)?;
         let judged = task.judge(&data, &settings, &report)?;
@@ -339,6 +340,11 @@ fn exactly(settings: &Settings) -> Settings {
     own.feasibility = own.feasibility.min(usual.feasibility);
     own.complementarity = own.complementarity.min(usual.complementarity);
     settings
+}
+
+/// Rows that could not be read make everything NaN: that is what to tell, not what came of it.
+fn readable(data: &DataSet) -> Result<(), Error> {
+    data.features.trouble().map_or(Ok(()), |trouble| Err(Error::Setting(trouble.to_string())))
 }
 
 fn title(out: &mut Listener, data: &DataSet) -> Result<(), Error> {

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
-use tangor_learn::{DataSet, Decimal, FileForm, Format, Goal, Reading, Source, generate_shared};
+use tangor_learn::{DataSet, Decimal, FileForm, Format, Goal, Reading, Source, Watcher, generate_shared};
 use tangor_problem::{Collective, MemoryLimit};
 
 use crate::error::Error;
 use crate::files;
 use crate::idle::Idle;
+use crate::progress::FileBar;
 
 /// Where the data come from. A fit that goes on has them already.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
@@ -51,6 +52,11 @@ pub struct DataArguments {
     /// A column that says how much each row counts
     #[arg(long, value_name = "COLUMN", help_heading = "Data", conflicts_with = "resume")]
     pub sample_weight: Option<String>,
+
+    /// The folder of a file for features that take more than a third of the memory that there is [default: the folder for temporary files]
+    #[arg(long, value_name = "FOLDER", help_heading = "Data", conflicts_with = "resume")]
+    #[serde(default)]
+    pub cache: Option<PathBuf>,
 
     #[command(flatten)]
     pub layout: LayoutArguments,
@@ -134,9 +140,14 @@ impl DataArguments {
             decimal: self.decimal(),
             shared,
             memory: Some(memory),
+            cache: self.cache.clone(),
         };
-        let source = self.layout.source(file, memory)?;
-        Ok(if is_libsvm(&source.unpacked_path()) { reading.libsvm(source)? } else { reading.csv(source)? })
+        let bar = Arc::new(FileBar::new(file));
+        let moved = Arc::clone(&bar);
+        let source = self.layout.source(file, memory)?.watched(Watcher::new(move |read, length| moved.set(read, length)));
+        let data = if is_libsvm(&source.unpacked_path()) { reading.libsvm(source) } else { reading.csv(source) };
+        bar.finish();
+        Ok(data?)
     }
 
     /// Adds the arguments that do nothing for these data.
@@ -156,6 +167,7 @@ impl DataArguments {
             ("--id", !self.id.is_empty()),
             ("--sample-weight", self.sample_weight.is_some()),
             ("--encoding", self.layout.encoding != Letters::default()),
+            ("--cache", self.cache.is_some()),
         ];
         idle.add(self.file.is_none(), "no FILE is given, and the data are generated", &[&names[..], &layout].concat());
         let libsvm = self.file.as_deref().is_some_and(|file| is_libsvm(&Source::from(file).unpacked_path()));

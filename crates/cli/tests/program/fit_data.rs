@@ -277,3 +277,48 @@ fn who_has_seen_enough_predictions_may_leave() {
     let output = child.wait_with_output().expect("it ends");
     assert_eq!((code(&output), stderr(&output).as_str()), (0, ""));
 }
+
+#[test]
+fn data_beyond_the_memory_give_the_same_bits_from_a_file() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let table = write(&folder, "a.csv", &people(4000));
+    let row = |i: usize| {
+        format!("{} 1:{} {}:1 9:{}\n", if i * 37 % 50 > 25 { "+1" } else { "-1" }, i * 37 % 50, 2 + i % 6, i * 29 % 31)
+    };
+    let indexed = write(&folder, "b.libsvm", &(0..4000).map(row).collect::<String>());
+    // 4000 rows take more than 40 kB, a third of 120 kB.
+    let columns = ["--drop", "name,weight", "--numeric", "age", "--max-rate-gap", "sex=0.05"];
+    for (file, more) in [(&table, &columns[..]), (&indexed, &["--norm", "1"])] {
+        for how in [&["--exact"][..], &["--samples", "20000"], &["--l2", "auto", "--folds", "3"]] {
+            let weights = |name: &str, further: &[&str]| {
+                let path = folder.path().join(name);
+                let output = run(&[&["fit", text(file), "--weights", text(&path)], more, how, further].concat());
+                (std::fs::read(path).expect("weights are written"), stdout(&output), stderr(&output))
+            };
+            let (in_memory, told, warned) = weights("memory.csv", &[]);
+            let (in_file, same, remark) = weights("file.csv", &["--memory-limit", "120kB", "--cache", text(folder.path())]);
+            assert!(!warned.contains("--cache"), "{warned}");
+            assert!(remark.contains("the features take more than a third of the memory"), "{remark}");
+            assert_eq!(String::from_utf8(in_memory), String::from_utf8(in_file), "{how:?}");
+            // All that is told up to the time that it took.
+            let lines = |told: &str| {
+                told.lines().take_while(|line| !line.contains("iterations in")).map(Into::into).collect::<Vec<String>>()
+            };
+            assert_eq!(lines(&told), lines(&same), "{how:?}");
+        }
+    }
+    let names: Vec<_> =
+        std::fs::read_dir(folder.path()).expect("a folder").map(|entry| entry.expect("a file").file_name()).collect();
+    assert!(names.iter().all(|name| !name.to_string_lossy().ends_with(".cache")), "nothing is left: {names:?}");
+}
+
+#[test]
+fn a_cache_without_a_folder_is_refused() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let file = write(&folder, "a.csv", &people(4000));
+    let nowhere = folder.path().join("nowhere");
+    let arguments = ["fit", text(&file), "--drop", "name", "--memory-limit", "120kB", "--cache", text(&nowhere)];
+    let message = refusal(&arguments);
+    let expected = format!("the data do not fit into memory, and no file can be made for them in {}", nowhere.display());
+    assert!(message.contains(&expected), "{message}");
+}

@@ -1,0 +1,139 @@
+"""The recursion of the Lagrangian's gradient, with the Jacobian as an average that is not taken anew in every step. Skipped without torch."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: the tests of tangor.torch are skipped")
+
+from test_torch_passes import fitting, make, members, parameter, residual, train  # noqa: E402
+
+from tangor.torch._bends import bends_of  # noqa: E402
+from tangor.torch._estimates import Left  # noqa: E402
+from tangor.torch._worth import Lag, Worth  # noqa: E402
+
+torch.set_num_threads(1)
+
+
+def left(along, c):
+    return Left(np.array([c]), np.array([c]), 1.0, np.array(along), torch.zeros(1), None)
+
+
+def test_bends_of_a_quadratic_are_the_same_from_either_end():
+    """By hand: loss x^2 and c = 3 x^2 - 1 from x = 1 along s = 2 with eta = 1/4: x = 3/2, dc = 3 (9/4 - 1) = 15/4, y = 1/2.
+    g s = 4 and 6, J s = 12 and 18, and of the Lagrangian 10 and 15."""
+    dc, y, eta, before, after = np.array([3.75]), np.array([0.5]), 0.25, [4.0, 12.0], [6.0, 18.0]
+    for along, ahead, guessed in ((before, after, False), ([10.0], after, False), ([10.0], [15.0], True)):
+        bends = bends_of(left(along, 2.0), np.array(ahead), dc, y, eta, np.array([12.0]), 1e-16)
+        assert abs(bends.loss - 2.0) < 1e-13 and np.allclose(bends.rows, 6.0, atol=1e-13) and bends.guessed == guessed
+    # Values with an eps of 1/128: 4 / 128 (2 * 2 + 15/4) / eta = 0.96875 of the bend of the constraint is rounding, and half of that the loss's.
+    bends = bends_of(left([10.0], 2.0), np.array([15.0]), dc, y, eta, np.array([12.0]), 1.0 / 128.0)
+    assert abs(bends.rows[0] - 5.03125) < 1e-13 and abs(bends.loss - 2.484375) < 1e-13
+    still = bends_of(left([10.0], 2.0), np.array([10.0]), np.zeros(1), y, 0.0, np.array([12.0]), 1e-16)
+    assert still.loss == 0.0 and still.rows[0] == 0.0
+
+
+def test_the_weight_of_a_lagging_average_by_hand():
+    worth, lag = Worth(), Lag()
+    assert lag.share(worth, 2.0, 1.0) == 1.0, "nothing was measured"
+    worth.start(4.0)
+    worth.compare((2.0, 2.0), 8.0, 0.0, 1.0)
+    # Changes of two batches along a move of 1/2 have the product 1: L = 2.
+    lag.compare(1.0, 0.5)
+    # After a move of 1/2: A = (0 + 1)^2 + 8/4 = 3, S / B = 4, b = 3/7.
+    share = lag.share(worth, 2.0, 0.5)
+    assert abs(share - 3.0 / 7.0) < 1e-15
+    lag.advance(worth, share, 2.0, 0.5)
+    assert abs(lag.bias - 4.0 / 7.0) < 1e-15
+    # 1 / N = (4/7)^2 / 4 + (3/7)^2 / 2 = 17/98
+    assert abs(worth.draws - 98.0 / 17.0) < 1e-13
+    still = Worth()
+    still.start(4.0)
+    still.compare((2.0, 2.0), 0.0, 0.0, 1.0)
+    assert lag.share(still, 2.0, 0.5) == 1.0, "no noise"
+
+
+def test_a_jacobian_is_due_by_lag_and_noise():
+    worth, lag = Worth(), Lag()
+    assert lag.is_due(worth, 1.0, 2.0, 0.0), "nothing was measured"
+    worth.start(4.0)
+    worth.compare((2.0, 2.0), 8.0, 0.0, 1.0)
+    lag.compare(1.0, 0.5)
+    # S / N = 2 and L = 2: after a move of 1/2 it is off by 1 + 2 = 3 in the square, and a batch of 2 would have the weight 3/7.
+    assert lag.is_due(worth, 17.0, 2.0, 0.5) and not lag.is_due(worth, 17.5, 2.0, 0.5), "3 beside (17 / 10)^2 and (17.5 / 10)^2"
+    # With S / N = 8/76, no move: the weight is B / (N + B) = 8/84 with batches of 8, and 0.1 or more with those of 9.
+    worth.start(76.0)
+    assert not lag.is_due(worth, 0.0, 8.0, 0.0) and lag.is_due(worth, 0.0, 9.0, 0.0)
+    # What is not taken lags more and more.
+    lag.advance(worth, 0.0, 8.0, 0.5)
+    assert lag.bias == 1.0 and abs(worth.draws - 76.0) < 1e-12
+    lag.advance(worth, 0.0, 8.0, 0.5)
+    assert lag.bias == 2.0
+
+
+def counted(optimizer, monkeypatch):
+    """How many rows each evaluation took."""
+    evaluate, counts = optimizer._evaluator.evaluate, []
+
+    def counting(*args):
+        batch = evaluate(*args)
+        counts.append(len(batch.parts[0]))
+        return batch
+
+    monkeypatch.setattr(optimizer._evaluator, "evaluate", counting)
+    return counts
+
+
+def test_the_recursion_of_the_lagrangian_holds_with_and_without_a_jacobian(monkeypatch):
+    """`w_k = l(x_k) + (1 - a) (w_{k-1} - l(x_{k-1}))` with `w = g + J^T y`, whatever is taken of the Jacobian."""
+    x, rows, generator, kinds = parameter(0.3, -0.2, 0.5), members(), torch.Generator().manual_seed(0), set()
+    optimizer = make(x, recursion="lagrangian")
+    estimates, counts = optimizer._estimates, counted(optimizer, monkeypatch)
+
+    def lagrangian(batch, y):
+        loss, c = fitting(x, batch)
+        return torch.autograd.grad(loss + c @ y, x)[0]
+
+    for number in range(60):
+        batch = rows[torch.randperm(len(rows), generator=generator)[:12]]
+        begun, derivatives, start = number >= 4, estimates.derivatives.clone(), x.detach().clone()
+        counts.clear()
+        a = estimates.lagrangian.momentum(12.0)
+        optimizer.step(lambda batch=batch: fitting(x, batch), samples=12)
+        if not begun:
+            continue
+        y, end = torch.tensor(optimizer._warm.tangent), x.detach().clone()
+        with torch.no_grad():
+            x.copy_(start)
+        before = lagrangian(batch, y)
+        with torch.no_grad():
+            x.copy_(end)
+        expected = lagrangian(batch, y) + (1.0 - a) * (derivatives[0] + y @ derivatives[1:] - before)
+        found = estimates.derivatives
+        assert torch.allclose(found[0] + y @ found[1:], expected, atol=1e-13)
+        kinds.add((counts[0], counts[-1]))
+        if counts[-1] == 1:
+            assert torch.equal(found[1:], derivatives[1:]), "the Jacobian stays"
+    assert {(1, 1), (1, 3), (3, 3)} <= kinds, "steps without a Jacobian, with one, and those that compare"
+
+
+def test_one_row_and_all_rows_agree_without_noise():
+    """With the same batch in every step nothing is noisy, and both recursions are the batch itself."""
+    ends = []
+    for recursion in ("rows", "lagrangian"):
+        x, rows = parameter(0.3, -0.2, 0.5), members()
+        optimizer = make(x, recursion=recursion)
+        for _ in range(200):
+            optimizer.step(lambda: fitting(x, rows), samples=60)
+        ends.append(x.detach().clone())
+        assert residual(x, rows) < 1e-5
+    assert torch.allclose(*ends, atol=1e-5)
+
+
+def test_without_constraints_there_is_one_row_anyway():
+    from tangor.torch import Tangor
+
+    x = parameter(2.0, -1.0)
+    optimizer = Tangor([x], constraints=0, first_batches=1)
+    for _ in range(40):
+        optimizer.step(lambda: ((x - 1.0).square().sum(), None))
+    assert torch.allclose(x.detach(), torch.ones(2, dtype=torch.float64), atol=1e-4)
