@@ -43,6 +43,9 @@ pub fn inconsistencies(report: &Report, meta: &Meta, is_noisy: bool) -> Vec<Stri
     if report.point == Point::EpsKkt && !report.worst_rows.is_empty() {
         found.push("it says that its point is a KKT point, and lists violated constraints".to_string());
     }
+    if is_noisy && report.verdict.is_none() {
+        found.push("the result has no verdict on its point".to_string());
+    }
     let Some(verdict) = report.verdict.filter(|_| is_noisy) else { return found };
     let judge = &report.settings.sampling.judge;
     if report.point == Point::EpsKkt && !verdict.holds(&report.settings.tolerance) {
