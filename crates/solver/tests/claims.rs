@@ -216,7 +216,10 @@ fn rows_that_contradict_each_other_are_not_called_unbounded() {
         let report = honest(build);
         assert!(!matches!(report.point, Point::Unbounded | Point::EpsKkt), "k = {k}: {}", report.message);
         // With units a million apart rounding alone makes a slope of 1e-3, which counts as none.
-        assert_eq!(report.point, Point::EpsInfeasibleStationary, "k = {k}: {}", report.message);
+        // With a thousand in between, runs from other starts creep, and before all have failed nothing is claimed.
+        let expected =
+            if k == 1e3 { (Stop::Iterations, Point::Nothing) } else { (Stop::Tolerance, Point::EpsInfeasibleStationary) };
+        assert_eq!((report.stop, report.point), expected, "k = {k}: {}", report.message);
     }
 }
 
