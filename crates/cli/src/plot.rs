@@ -34,9 +34,9 @@ impl Plot {
         self.rows.push(*row);
     }
 
-    /// Draws the picture.
-    pub fn finish(self, report: &Report) -> Result<(), (PathBuf, Error)> {
-        files::write(&self.path, figure(&self.rows.points(), report).draw().as_bytes()).map_err(|error| (self.path, error))
+    /// Draws the picture, and gives the reason if it could not be written.
+    pub fn finish(self, report: &Report) -> Option<(PathBuf, Error)> {
+        files::write(&self.path, figure(&self.rows.points(), report).draw().as_bytes()).err().map(|error| (self.path, error))
     }
 }
 

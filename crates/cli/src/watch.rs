@@ -70,7 +70,7 @@ impl Watch {
             progress.finish();
         }
         let trace = self.trace.take().and_then(Trace::finish);
-        let plot = self.plot.take().and_then(|plot| plot.finish(report).err());
+        let plot = self.plot.take().and_then(|plot| plot.finish(report));
         self.unwritten.extend(trace.into_iter().chain(plot));
         let truth = if self.table.is_unfinished() { solver.true_residuals() } else { None };
         self.table.finish(&mut self.listener, truth)?;
