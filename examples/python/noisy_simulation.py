@@ -35,7 +35,7 @@ problem = tangor.SampledProblem(
 )  # fmt: skip
 
 # %% Functions of samples are checked with fixed draws; kinks make some entries undecided
-result = tangor.minimize_sampled(problem, samples=60_000)
+result = tangor.minimize_sampled(problem, samples=200_000)
 print(result)
 print("stock:", dict(zip(["apples", "berries", "cherries"], result.x.round(2))))
 print("the tolerance was chosen:", result.tolerance["chosen"])

@@ -163,19 +163,31 @@ def _apart(together, has_rows):
 
 def _numbers(values):
     """Anything that is a number or a sequence of numbers (lists, arrays of any kind and precision, tensors), as an array of doubles."""
-    if hasattr(values, "detach"):
-        values = values.detach().cpu()
     try:
+        if isinstance(values, (list, tuple)) and len(values) > 0 and hasattr(values[0], "detach"):
+            values = [_plain(value) for value in values]
+        values = _plain(values)
         if numpy is not None:
             found = numpy.asarray(values)
             if found.dtype.kind not in "biufO":
                 raise TypeError(f"they are of type {found.dtype}")
+            # NumPy would make a NaN of None, and a forgotten value would look like an undefined one.
+            if found.dtype.kind == "O" and any(value is None for value in found.flat):
+                raise TypeError("one of them is None")
             return numpy.ascontiguousarray(found, dtype=numpy.float64).reshape(-1)
         if hasattr(values, "tolist"):
             values = values.tolist()
         return array("d", values) if hasattr(values, "__len__") else array("d", [values])
     except (TypeError, ValueError) as error:
         raise TypeError(f"a {type(values).__name__} was given where numbers are needed: {error}") from None
+
+
+def _plain(values):
+    """A tensor without what is known of its derivatives, where NumPy can read it: it knows no bfloat16."""
+    if not hasattr(values, "detach"):
+        return values
+    values = values.detach().cpu()
+    return values.double() if values.is_floating_point() else values
 
 
 def _differences(objective, x_lower, x_upper):
@@ -188,16 +200,37 @@ def _differences(objective, x_lower, x_upper):
         for i in range(len(x)):
             lower, upper = bound(x_lower, i, -math.inf), bound(x_upper, i, math.inf)
             step = 6e-6 * max(1.0, abs(x[i]))
-            below, above = max(lower, x[i] - step), min(upper, x[i] + step)
+            points = _points(x[i], step, lower, upper)
             values = []
-            for point in (below, above):
+            for point in points:
                 moved = x.copy() if numpy is not None else array("d", x)
                 moved[i] = point
                 values.append(_numbers(objective(moved, draws))[0])
-            slopes.append((values[1] - values[0]) / (above - below) if above > below else 0.0)
+            slopes.append(_slope(x[i], points, values))
         return slopes
 
     return gradient
+
+
+def _points(x, step, lower, upper):
+    """On both sides of x; where a bound is nearer than the step, x and two points on the side that has more room."""
+    below, above = x - lower, upper - x
+    if min(below, above) >= step:
+        return [x - step, x + step]
+    room = max(below, above)
+    step = math.copysign(min(step, room / 2), above - below)
+    points = [x, x + step, max(lower, min(upper, x + 2 * step))]
+    return points if len(set(points)) == 3 else [x]
+
+
+def _slope(x, points, values):
+    """That of the parabola through the points; of one point, where the variable is fixed, 0."""
+    if len(points) == 1:
+        return 0.0
+    if len(points) == 2:
+        return (values[1] - values[0]) / (points[1] - points[0])
+    a, b = points[1] - x, points[2] - x
+    return ((values[1] - values[0]) * b / a - (values[2] - values[0]) * a / b) / (b - a)
 
 
 def _bounds(values):

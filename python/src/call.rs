@@ -1,6 +1,7 @@
 //! One function of the user.
 
 use numpy::PyArray1;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
@@ -19,6 +20,12 @@ impl Call {
     pub fn new((function, args, out): (Py<PyAny>, Py<PyTuple>, bool), py: Python<'_>) -> Self {
         let args = Some(args).filter(|args| !args.bind(py).is_empty());
         Call { function, args, out }
+    }
+
+    /// Shows Python's collector what it holds.
+    pub fn show(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.function)?;
+        visit.call(&self.args)
     }
 
     fn arguments<'py>(&self, py: Python<'py>, first: &[&Bound<'py, PyAny>]) -> PyResult<Bound<'py, PyTuple>> {

@@ -4,7 +4,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use tangor_problem::{AtDraws, Comparison, Draw, Problem, check_derivatives};
+use tangor_problem::{AtDraws, Comparison, Draw, Problem, Unsteady, check_derivatives};
 use tangor_solver::{Candidate, Error, judge_before, judge_point};
 
 use crate::functions::raised;
@@ -12,12 +12,14 @@ use crate::memory::Lender;
 use crate::model::Model;
 use crate::settings;
 use crate::shared::Shared;
+use crate::values;
 
 /// Compares derivatives with differences at a point; of a noisy problem with these draws. JSON.
 #[pyfunction]
 pub fn check(py: Python<'_>, model: &Bound<'_, Model>, x: PyReadonlyArray1<'_, f64>, draws: Vec<u64>) -> PyResult<String> {
     let shared = Shared::new(Lender::copying());
     let x = x.as_slice()?;
+    values::check_room(model.get().meta().jacobian_len(), "the Jacobian")?;
     let mut problem: Box<dyn Problem + Send> = match model.get().exact(&shared) {
         Some(problem) => problem,
         None => {
@@ -34,6 +36,7 @@ pub fn check(py: Python<'_>, model: &Bound<'_, Model>, x: PyReadonlyArray1<'_, f
         "worst": found.worst.as_ref().map(comparison),
         "wrong": all(&found.wrong),
         "undeclared": all(&found.undeclared),
+        "unsteady": found.unsteady.iter().map(unsteady).collect::<Vec<_>>(),
         "objective": problem.meta().has_objective,
     })
     .to_string())
@@ -49,6 +52,10 @@ fn comparison(comparison: &Comparison) -> Value {
         "excess": comparison.excess(),
         "sentence": comparison.to_string(),
     })
+}
+
+fn unsteady(found: &Unsteady) -> Value {
+    json!({ "row": found.row.as_ref().map(|row| row.1.clone()), "values": found.values, "sentence": found.to_string() })
 }
 
 /// Judges a point with its multipliers on fresh samples. JSON.

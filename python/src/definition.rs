@@ -4,11 +4,13 @@ use std::ops::Range;
 
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use tangor_problem::{Meta, Pattern};
 
 use crate::call::Call;
+use crate::cycles::Holds;
 use crate::differences::{self, Scheme};
 use crate::sparse::Rows;
 
@@ -170,6 +172,24 @@ impl Definition {
         }
         self.meta.jacobian = Pattern::Sparse { rows, columns };
         Ok(())
+    }
+}
+
+impl Holds for Definition {
+    fn show(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.threads)?;
+        let objective = self.objective.iter().map(|objective| (&objective.value, &objective.slope));
+        let rows = self.blocks.iter().filter_map(|block| match &block.kind {
+            Kind::Nonlinear { value, slope } => Some((value, slope)),
+            Kind::Linear(_) | Kind::Fused => None,
+        });
+        for (value, slope) in objective.chain(rows) {
+            value.show(visit)?;
+            if let Slope::Given(call) = slope {
+                call.show(visit)?;
+            }
+        }
+        self.evaluate.iter().try_for_each(|call| call.show(visit))
     }
 }
 

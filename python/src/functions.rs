@@ -1,12 +1,12 @@
 //! A problem whose functions are Python's.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArray};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyList, PyTuple};
 use tangor_problem::{Evaluation, Meta, Problem};
 
 use crate::call::Call;
@@ -21,7 +21,8 @@ const GRADIENT: &str = "the gradient of the objective";
 /// Calls the functions of a definition.
 pub struct Functions {
     meta: Arc<Meta>,
-    definition: Arc<Definition>,
+    /// The model or the run keeps it: the memory of a run, which may outlive both in arrays that were kept, must not.
+    definition: Weak<Definition>,
     shared: Arc<Shared>,
     last: Last,
     first: First,
@@ -62,8 +63,8 @@ struct Last {
 
 impl Functions {
     /// The functions of a definition, for one run.
-    pub fn new(meta: Arc<Meta>, definition: Arc<Definition>, shared: Arc<Shared>, first: First) -> Self {
-        Functions { meta, definition, shared, last: Last::default(), first }
+    pub fn new(meta: Arc<Meta>, definition: &Arc<Definition>, shared: Arc<Shared>, first: First) -> Self {
+        Functions { meta, definition: Arc::downgrade(definition), shared, last: Last::default(), first }
     }
 
     /// Forgets what is known of another point.
@@ -78,7 +79,7 @@ impl Functions {
 
     /// Calls the function for all, once for each point.
     fn evaluate_all(&mut self, py: Python<'_>, x: &[f64]) -> PyResult<()> {
-        let definition = self.definition.clone();
+        let definition = still_there(&self.definition)?;
         let Some(evaluate) = &definition.evaluate else { return Ok(()) };
         self.look_at(x);
         if self.last.objective.is_some() {
@@ -93,7 +94,7 @@ impl Functions {
             PyTypeError::new_err("evaluate(x) must give a tuple of four: objective, gradient, constraints and Jacobian")
         })?;
         let part = |k: usize| four.get_item(k).map(Bound::unbind).map(Some);
-        self.last.objective = match self.definition.meta.has_objective {
+        self.last.objective = match self.meta.has_objective {
             true => Some(values::number(&four.get_item(0)?, OBJECTIVE)?),
             false => Some(0.0),
         };
@@ -102,7 +103,7 @@ impl Functions {
     }
 
     fn value(&mut self, py: Python<'_>, x: &[f64]) -> PyResult<f64> {
-        let definition = self.definition.clone();
+        let definition = still_there(&self.definition)?;
         let Some(objective) = &definition.objective else {
             self.evaluate_all(py, x)?;
             return Ok(self.last.objective.unwrap_or(0.0));
@@ -119,7 +120,9 @@ impl Functions {
         }
         self.look_at(x);
         let result = self.shared.lender.show(py, x, |x| objective.value.at(x.as_any()))?;
-        let pair = result.cast::<PyTuple>().ok().filter(|tuple| tuple.len() == 2);
+        // SciPy takes a list, too.
+        let pair = result.cast::<PyTuple>().cloned().or_else(|_| result.cast::<PyList>().map(|list| list.to_tuple()));
+        let pair = pair.ok().filter(|pair| pair.len() == 2);
         let pair =
             pair.ok_or_else(|| PyTypeError::new_err("with jac=True the objective must give a pair: value and gradient"))?;
         let value = values::number(&pair.get_item(0)?, OBJECTIVE)?;
@@ -129,7 +132,7 @@ impl Functions {
     }
 
     fn slope(&mut self, py: Python<'_>, x: &[f64], g: &mut [f64]) -> PyResult<()> {
-        let definition = self.definition.clone();
+        let definition = still_there(&self.definition)?;
         let n = g.len();
         let why = || format!("there are {n} variables");
         match definition.objective.as_ref().map(|objective| (&objective.value, &objective.slope)) {
@@ -144,7 +147,7 @@ impl Functions {
                     out[0] = values::number(result, OBJECTIVE)?;
                     Ok(())
                 };
-                let probed = self.probed(value, Callee::Objective, 1, &take);
+                let probed = self.probed(&definition, value, Callee::Objective, 1, &take);
                 probed.slopes(py, x, estimation, known.map(|known| vec![known]), |column, _, slope| g[column] = slope)
             }
             _ => {
@@ -161,13 +164,19 @@ impl Functions {
     }
 
     /// A function whose slopes are estimated.
-    fn probed<'a>(&'a self, call: &'a Call, callee: Callee, rows: usize, take: &'a Take<'a>) -> Probed<'a> {
-        let threads = self.definition.threads.as_ref();
-        Probed { meta: &self.definition.meta, call, callee, rows, take, shared: &self.shared, threads }
+    fn probed<'a>(
+        &'a self,
+        definition: &'a Definition,
+        call: &'a Call,
+        callee: Callee,
+        rows: usize,
+        take: &'a Take<'a>,
+    ) -> Probed<'a> {
+        Probed { meta: &self.meta, call, callee, rows, take, shared: &self.shared, threads: definition.threads.as_ref() }
     }
 
     fn rows(&mut self, py: Python<'_>, x: &[f64], c: &mut [f64]) -> PyResult<()> {
-        let definition = self.definition.clone();
+        let definition = still_there(&self.definition)?;
         for (number, block) in definition.blocks.iter().enumerate() {
             let out = &mut c[block.rows.clone()];
             match &block.kind {
@@ -190,7 +199,7 @@ impl Functions {
     }
 
     fn row_slopes(&mut self, py: Python<'_>, x: &[f64], all: &mut [f64]) -> PyResult<()> {
-        let definition = self.definition.clone();
+        let definition = still_there(&self.definition)?;
         for (number, block) in definition.blocks.iter().enumerate() {
             let out = &mut all[block.entries.clone()];
             let what = &block.jacobian_label;
@@ -208,7 +217,7 @@ impl Functions {
                     out.fill(0.0);
                     let n = x.len();
                     let take = |result: &Bound<'_, PyAny>, out: &mut [f64]| take_rows(block, result, out);
-                    let probed = self.probed(value, Callee::Constraints, block.rows.len(), &take);
+                    let probed = self.probed(&definition, value, Callee::Constraints, block.rows.len(), &take);
                     probed.slopes(py, x, estimation, None, |column, row, slope| match &block.pattern {
                         None => out[row * n + column] = slope,
                         Some(pattern) => {
@@ -233,6 +242,11 @@ impl Functions {
         }
         Ok(())
     }
+}
+
+/// The definition of a problem, as long as somebody has use for it.
+pub fn still_there<T>(definition: &Weak<T>) -> PyResult<Arc<T>> {
+    definition.upgrade().ok_or_else(|| PyRuntimeError::new_err("this solver was closed"))
 }
 
 fn take_rows(block: &Block, result: &Bound<'_, PyAny>, out: &mut [f64]) -> PyResult<()> {

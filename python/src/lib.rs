@@ -3,6 +3,7 @@
 
 mod call;
 mod check;
+mod cycles;
 mod definition;
 mod differences;
 mod estimate;
@@ -25,6 +26,17 @@ use pyo3::prelude::*;
 /// What the package `tangor` is built on; use that.
 #[pymodule(gil_used = true)]
 mod _tangor {
+    use numpy::{PyArray1, PyArrayMethods};
+    use pyo3::prelude::*;
+
+    /// NumPy's functions are looked up when they are first needed, and a Ctrl-C in the middle of that would be a panic: it is done here.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.py().check_signals()?;
+        let _ = PyArray1::<f64>::zeros(module.py(), 0, false).readonly();
+        Ok(())
+    }
+
     #[pymodule_export]
     use crate::check::{check, judge, pilot};
     #[pymodule_export]

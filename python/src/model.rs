@@ -4,21 +4,26 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tangor_problem::{Draw, Evaluation, Exact, FunctionFailure, Meta, Outputs, Pattern, Problem, SampledProblem, Wanted};
 
+use crate::cycles::Root;
 use crate::definition::Definition;
 use crate::functions::{First, Functions, raised};
 use crate::memory::Lender;
 use crate::sampled::{SampledDefinition, SampledFunctions};
 use crate::shared::Shared;
+use crate::values;
 
 /// A problem. `tangor.Problem` and `tangor.SampledProblem` are what people use.
 #[pyclass(frozen, subclass, module = "tangor._tangor")]
 pub struct Model {
     source: Origin,
     meta: Arc<Meta>,
+    /// For Python's collector; none where nothing is Python's.
+    root: Option<Py<Root>>,
 }
 
 #[derive(Clone)]
@@ -82,7 +87,7 @@ impl Model {
     ) -> Self {
         let meta = Arc::new(problem.meta().clone());
         let second = Second { make: Box::new(make), made: OnceLock::new() };
-        Model { source: Origin::Native(Arc::new(Mutex::new(problem)), Arc::new(second)), meta }
+        Model { source: Origin::Native(Arc::new(Mutex::new(problem)), Arc::new(second)), meta, root: None }
     }
 
     /// The problem without noise, if it is one.
@@ -103,18 +108,21 @@ impl Model {
         match &self.source {
             Origin::Python(definition) => Box::new(Exact(self.functions(definition, shared, first))),
             Origin::Native(problem, _) => Box::new(Exact(self.native_problem(problem))),
-            Origin::Sampled(definition) => {
-                Box::new(SampledFunctions::new(self.meta.clone(), definition.clone(), shared.clone()))
-            }
+            Origin::Sampled(definition) => Box::new(SampledFunctions::new(self.meta.clone(), definition, shared.clone())),
         }
     }
 
     fn functions(&self, definition: &Arc<Definition>, shared: &Arc<Shared>, first: First) -> Functions {
-        Functions::new(self.meta.clone(), definition.clone(), shared.clone(), first)
+        Functions::new(self.meta.clone(), definition, shared.clone(), first)
     }
 
     fn native_problem(&self, problem: &Shareable) -> Native {
         Native { meta: self.meta.clone(), problem: problem.clone() }
+    }
+
+    /// What Python's collector shall see of whoever evaluates this problem.
+    pub fn root(&self, py: Python<'_>) -> Option<Py<Root>> {
+        self.root.as_ref().map(|root| root.clone_ref(py))
     }
 
     /// Sizes, bounds and names.
@@ -155,22 +163,28 @@ impl Model {
 impl Model {
     #[new]
     fn new(definition: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let definition = Arc::new(Definition::new(definition)?);
-        Ok(Model { meta: Arc::new(definition.meta.clone()), source: Origin::Python(definition) })
+        let (py, definition) = (definition.py(), Arc::new(Definition::new(definition)?));
+        let (meta, root) = (Arc::new(definition.meta.clone()), Some(Root::of(py, definition.clone())?));
+        Ok(Model { meta, root, source: Origin::Python(definition) })
     }
 
     /// A noisy problem.
     #[staticmethod]
     fn sampled(definition: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let definition = Arc::new(SampledDefinition::new(definition)?);
-        Ok(Model { meta: Arc::new(definition.meta.clone()), source: Origin::Sampled(definition) })
+        let (py, definition) = (definition.py(), Arc::new(SampledDefinition::new(definition)?));
+        let (meta, root) = (Arc::new(definition.meta.clone()), Some(Root::of(py, definition.clone())?));
+        Ok(Model { meta, root, source: Origin::Sampled(definition) })
     }
 
     /// The same problem with another start.
-    fn starting_at(&self, x0: PyReadonlyArray1<'_, f64>) -> PyResult<Self> {
+    fn starting_at(&self, py: Python<'_>, x0: PyReadonlyArray1<'_, f64>) -> PyResult<Self> {
         let meta = Meta { x0: self.point(&x0)?.to_vec(), ..(*self.meta).clone() };
         meta.validate().map_err(|error| PyValueError::new_err(format!("{}: {error}", meta.name)))?;
-        Ok(Model { source: self.source.clone(), meta: Arc::new(meta) })
+        Ok(Model { source: self.source.clone(), meta: Arc::new(meta), root: self.root(py) })
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.root)
     }
 
     /// The plain data: sizes, bounds, names, pattern of the Jacobian.
@@ -227,7 +241,8 @@ impl Model {
     /// The values of the Jacobian in the order of its pattern.
     #[pyo3(signature = (x, draws=Vec::new()))]
     fn jacobian<'py>(&self, py: Python<'py>, x: PyReadonlyArray1<'py, f64>, draws: Vec<u64>) -> Vector<'py> {
-        let (x, draws, mut values) = (self.point(&x)?, numbers(draws), vec![0.0; self.meta.jacobian_len()]);
+        let (x, draws) = (self.point(&x)?, numbers(draws));
+        let mut values = values::zeros(self.meta.jacobian_len(), "the Jacobian")?;
         if self.meta.m() > 0 {
             self.evaluate(py, |problem| problem.jacobian(x, &draws, &mut values))?;
         }

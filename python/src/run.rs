@@ -6,12 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use numpy::PyArray1;
-use pyo3::exceptions::{PyOSError, PyRuntimeError, PyStopIteration, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyStopIteration, PyValueError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tangor_problem::{Meta, SampledProblem, Samples};
 use tangor_solver::{Checkpoint, Error, Report, Row, Solver, Tolerance};
 
+use crate::cycles::Root;
 use crate::functions::First;
 use crate::model::Model;
 use crate::row::{PyRow, Trace};
@@ -29,6 +31,8 @@ pub struct Run {
     state: Mutex<Option<State>>,
     shared: Arc<Shared>,
     meta: Arc<Meta>,
+    /// For Python's collector.
+    root: Option<Py<Root>>,
 }
 
 struct State {
@@ -44,7 +48,7 @@ impl Run {
         build: impl FnOnce(Box<dyn SampledProblem + Send>) -> Result<AnySolver, Error> + Send,
     ) -> PyResult<Self> {
         let (problem, shared) = model.for_run(py, first)?;
-        let mut solver = py.detach(|| build(problem)).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let mut solver = py.detach(|| build(problem)).map_err(refused)?;
         shared.look_at_signals(py);
         if let Some(error) = shared.take_error() {
             return Err(error);
@@ -52,7 +56,7 @@ impl Run {
         // After Ctrl-C the run has ended before it began, and the start is its best point.
         solver.interrupt(shared.interrupt.clone());
         let state = Mutex::new(Some(State { solver, trace: Trace::default() }));
-        Ok(Run { state, shared, meta: model.meta() })
+        Ok(Run { state, shared, meta: model.meta(), root: model.root(py) })
     }
 
     /// One thread at a time, and no run inside of its own callback.
@@ -67,6 +71,14 @@ impl Run {
     fn with<T>(&self, look: impl FnOnce(&mut State) -> PyResult<T>) -> PyResult<T> {
         let mut state = self.state()?;
         look(state.as_mut().ok_or_else(|| PyRuntimeError::new_err("this solver was closed"))?)
+    }
+}
+
+/// Why a run could not begin, as Python says it.
+fn refused(error: Error) -> PyErr {
+    match error {
+        Error::Memory(_) => PyMemoryError::new_err(error.to_string()),
+        _ => PyValueError::new_err(error.to_string()),
     }
 }
 
@@ -132,6 +144,10 @@ impl Run {
             checkpoint.settings = settings::changed(&checkpoint.settings, json)?;
         }
         Run::start(py, model.get(), None, |problem| Solver::resume_sampled(problem, checkpoint))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.root)
     }
 
     /// So many iterations, or all; gives why the run ended, if it did.

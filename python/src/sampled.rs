@@ -1,15 +1,18 @@
 //! A problem whose functions are averages over draws, with Python's functions.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use numpy::PyArray1;
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use tangor_problem::{Access, Accesses, Draw, Evaluation, Meta, Pattern, SampledProblem};
 
 use crate::call::Call;
+use crate::cycles::Holds;
 use crate::definition::{meta, wanted};
+use crate::functions::still_there;
 use crate::shared::{Callee, Shared};
 use crate::sparse::Rows;
 use crate::values;
@@ -75,10 +78,20 @@ impl SampledDefinition {
     }
 }
 
+impl Holds for SampledDefinition {
+    fn show(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        let calls = [&self.evaluate, &self.objective, &self.gradient, &self.constraints, &self.jacobian];
+        calls.into_iter().flatten().try_for_each(|call| call.show(visit))
+    }
+}
+
 /// Calls the functions of a noisy problem.
 pub struct SampledFunctions {
     meta: Arc<Meta>,
-    definition: Arc<SampledDefinition>,
+    /// As of exact functions, the model or the run keeps it.
+    definition: Weak<SampledDefinition>,
+    accesses: Accesses,
+    exact_rows: Vec<bool>,
     shared: Arc<Shared>,
     last: Option<Last>,
 }
@@ -92,13 +105,14 @@ struct Last {
 
 impl SampledFunctions {
     /// The functions of a definition, for one run.
-    pub fn new(meta: Arc<Meta>, definition: Arc<SampledDefinition>, shared: Arc<Shared>) -> Self {
-        SampledFunctions { meta, definition, shared, last: None }
+    pub fn new(meta: Arc<Meta>, definition: &Arc<SampledDefinition>, shared: Arc<Shared>) -> Self {
+        let (accesses, exact_rows) = (definition.accesses, definition.exact_rows.clone());
+        SampledFunctions { meta, definition: Arc::downgrade(definition), accesses, exact_rows, shared, last: None }
     }
 
     /// One of the three from its own function, or from the one for all, which is called once for the same point and draws.
     fn part<'py>(&mut self, py: Python<'py>, which: usize, x: &[f64], draws: &[Draw]) -> PyResult<Bound<'py, PyAny>> {
-        let definition = self.definition.clone();
+        let definition = still_there(&self.definition)?;
         let own = [&definition.gradient, &definition.constraints, &definition.jacobian][which];
         let numbers = |draws: &[Draw]| PyArray1::from_iter(py, draws.iter().map(|draw| draw.0));
         if let Some(call) = own {
@@ -133,11 +147,11 @@ impl SampledProblem for SampledFunctions {
     }
 
     fn accesses(&self) -> Accesses {
-        self.definition.accesses
+        self.accesses
     }
 
     fn exact_rows(&self) -> &[bool] {
-        &self.definition.exact_rows
+        &self.exact_rows
     }
 
     fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
@@ -160,7 +174,7 @@ impl SampledProblem for SampledFunctions {
     fn jacobian(&mut self, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Evaluation {
         self.shared.clone().attach(|py| {
             let result = self.part(py, 2, x, draws)?;
-            match &self.definition.pattern {
+            match &still_there(&self.definition)?.pattern {
                 Some(pattern) => pattern.take(&result, values, "the Jacobian"),
                 None => crate::values::matrix(&result, (self.meta.m(), x.len()), values, "the Jacobian"),
             }
@@ -168,7 +182,7 @@ impl SampledProblem for SampledFunctions {
     }
 
     fn objective(&mut self, x: &[f64], draws: &[Draw]) -> Option<Evaluation<f64>> {
-        let definition = self.definition.clone();
+        let definition = self.definition.upgrade()?;
         let call = definition.objective.as_ref()?;
         Some(self.shared.clone().attach(|py| {
             self.shared.count(Callee::Objective);

@@ -90,7 +90,7 @@ impl Rows {
 
     fn take_dense(&self, result: &Bound<'_, PyAny>, out: &mut [f64], what: &str) -> PyResult<()> {
         let (m, n) = (self.m(), self.n);
-        let mut dense = vec![0.0; m * n];
+        let mut dense = values::zeros(m.saturating_mul(n), what)?;
         values::matrix(result, (m, n), &mut dense, what)?;
         for row in 0..m {
             for k in self.start[row]..self.start[row + 1] {

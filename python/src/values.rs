@@ -1,10 +1,29 @@
 //! What Python functions give back, as numbers in the solver's slices. Whatever does not fit is named in a sentence.
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyFloat, PyString};
+use tangor_problem::MemoryLimit;
+
+/// More numbers than this are reckoned before they are allocated, since what does not fit into memory would end the interpreter.
+const MANY: usize = 1 << 24;
+
+/// Refuses a matrix of so many entries that does not fit into memory.
+pub fn check_room(length: usize, what: &str) -> PyResult<()> {
+    if length <= MANY {
+        return Ok(());
+    }
+    let fits = MemoryLimit::of_this_machine().check(8 * length as u128, || format!("{what} with {length} entries"));
+    fits.map_err(|error| PyMemoryError::new_err(error.to_string()))
+}
+
+/// So many zeros for a matrix, if they fit into memory.
+pub fn zeros(length: usize, what: &str) -> PyResult<Vec<f64>> {
+    check_room(length, what)?;
+    Ok(vec![0.0; length])
+}
 
 /// `numpy.asarray`
 fn asarray<'py>(py: Python<'py>) -> PyResult<&'py Bound<'py, PyAny>> {
@@ -101,6 +120,10 @@ pub fn numbers<'py>(result: &Bound<'py, PyAny>, what: &str) -> PyResult<Bound<'p
     let plain = asarray(py)?.call1((dense,)).map_err(|error| refused(Some(error)))?;
     let kind: String = plain.getattr("dtype")?.getattr("kind")?.extract()?;
     if !["b", "i", "u", "f", "O"].contains(&kind.as_str()) {
+        return Err(refused(None));
+    }
+    // NumPy would make a NaN of None, and a forgotten value would look like an undefined one.
+    if kind == "O" && plain.call_method0("ravel")?.try_iter()?.any(|value| value.is_ok_and(|value| value.is_none())) {
         return Err(refused(None));
     }
     let real = asarray(py)?.call1((plain, "float64")).map_err(|error| refused(Some(error)))?;

@@ -13,7 +13,8 @@ from ._numbers import read_draws, real_vector
 
 
 class DerivativeCheck(dict[str, Any]):
-    """What the comparison with differences found: `right`, `compared`, `undecided`, `worst`, `wrong`, `undeclared`."""
+    """What the comparison with differences found: `right`, `compared`, `undecided`, `worst`, `wrong`, `undeclared`, and `unsteady`: functions
+    that gave another value when they were asked again at the same point."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -28,6 +29,7 @@ class DerivativeCheck(dict[str, Any]):
         lines = [f"{self['compared']} derivatives compared, {len(self['wrong'])} wrong, {len(self['undeclared'])} not declared"]
         lines += [f"  wrong: {found['sentence']}" for found in self["wrong"][:10]]
         lines += [f"  not declared: {found['sentence']}" for found in self["undeclared"][:10]]
+        lines += [f"  not the same when asked again: {found['sentence']}" for found in self["unsteady"][:10]]
         if self["worst"] and not self["wrong"]:
             lines.append(f"  worst: {self['worst']['sentence']}")
         if self["undecided"]:

@@ -9,12 +9,21 @@ from typing import Any
 import numpy as np
 
 
+#: So many values of a column are never too many; more of them must be shared by two rows on average.
+MOST_CATEGORIES = 50
+
+
 class Categories:
     """The values of a column at the fit: each beyond the first is a feature of its own, and so is a missing value where there was one."""
 
     def __init__(self, values: Any) -> None:
         self.known = sorted(values.dropna().unique(), key=str)
         self.with_missing = bool(values.isna().any())
+        if len(self.known) > max(MOST_CATEGORIES, len(values) // 2):
+            raise ValueError(
+                f"column {values.name!r} has {len(self.known)} different values in {len(values)} rows: it tells rows apart, not kinds of rows; "
+                "leave it out, or make a number of it"
+            )
 
     def encode(self, values: Any, column: Any) -> list[np.ndarray]:
         missing = np.asarray(values.isna())

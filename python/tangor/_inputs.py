@@ -1,4 +1,4 @@
-"""Reads what SciPy's users write: points, bounds, constraints, functions. The outcome is the statement that the extension takes."""
+"""Reads what SciPy's users write: points, bounds, constraints, functions. The outcome is the definition that the extension takes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read_bounds(bounds: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
         raise TypeError(f"bounds is a {type(bounds).__name__}, but must be scipy.optimize.Bounds or pairs (lower, upper)")
     pairs = list(bounds)
     if len(pairs) != n:
-        raise ValueError(f"there are {len(pairs)} pairs of bounds, but {n} variable{'' if n == 1 else 's'}")
+        raise ValueError(f"bounds must have {n} pair{'' if n == 1 else 's'}, one for each variable, not {len(pairs)}")
     lower, upper = np.empty(n), np.empty(n)
     for i, pair in enumerate(pairs):
         try:
@@ -190,6 +190,8 @@ class Blocks:
         self.add_function(constraint["fun"], args, slope, limits, label, self.steps, None)
 
     def add_function(self, fun: Any, args: tuple[Any, ...], slope: Any, limits: Any, label: str, steps: Any, sparsity: Any) -> None:
+        if slope is True:
+            raise TypeError(f"{label} cannot give values and Jacobian together: jac must be a function or the name of differences")
         values = first_values(fun, self.x0, args, label)
         rows = values.size
         self.first.values[len(self.blocks)] = values
@@ -248,7 +250,10 @@ def first_values(fun: Callable[..., Any], x0: np.ndarray, args: tuple[Any, ...],
         return real_vector(values, f"what {label} gave")
     if values is None:
         raise TypeError(f"{label} gave None, but must give numbers")
-    shape = np.shape(values)
+    try:
+        shape = np.shape(values)
+    except ValueError as error:
+        raise ValueError(f"{label} gave no vector of numbers: {error}") from error
     if sum(length != 1 for length in shape) > 1:
         raise ValueError(f"{label} gave an array of shape {shape}, but must give a vector")
     return real_vector(np.asarray(values).reshape(-1) if len(shape) != 1 else values, f"what {label} gave")

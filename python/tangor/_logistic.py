@@ -30,11 +30,11 @@ class Loss:
         count = self.X.shape[1]
         return table[:, :count].copy(), table[:, count].copy() if self.constant else np.zeros(self.outputs)
 
-    def mean(self, chosen: np.ndarray) -> np.ndarray:
-        """Factors that make a sum over all rows the weighted mean over the chosen ones."""
+    def mean(self, chosen: np.ndarray, which: str) -> np.ndarray:
+        """Factors that make a sum over all rows the weighted mean over the chosen ones, which messages call `which`."""
         total = self.weights[chosen].sum()
         if not total > 0:
-            raise ValueError("a group that a constraint is about has no rows (with a positive weight)")
+            raise ValueError(f"a constraint is about rows of {which}, but there are none (with a positive weight)")
         return np.where(chosen, self.weights / total, 0.0)
 
     def slope(self, factors: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _inputs, _options, _tangor
 from ._numbers import real_vector
-from ._problem import Problem, statement
+from ._problem import Problem, definition
 from ._progress import watching
 from ._result import Result, stopped_at_the_start
 from ._sparsity import check_stated
@@ -109,7 +109,7 @@ def _read(
         blocks.add(constraint, f"constraints[{k}]")
     objective = {"value": _inputs.a_call(fun, args), "slope": slope, "steps": _inputs.read_steps(steps, start.size)}
     name = getattr(fun, "__name__", "problem")
-    given = statement("problem" if name == "<lambda>" else name, start, limits, objective, blocks)
+    given = definition("problem" if name == "<lambda>" else name, start, limits, objective, blocks)
     problem = Problem._of(_tangor.Model({**given, "threads": read_threads(threads)}))
     check_stated(problem, blocks.stated)
     return problem, blocks

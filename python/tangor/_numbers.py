@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,13 @@ def read_draws(draws: Any, members: int | None) -> list[int]:
     if strange:
         raise ValueError(f"there is no draw {strange[0]}: the population has {members or 2**64} members")
     return read
+
+
+def read_names(names: Any, what: str) -> list[str]:
+    """A name for each; a text alone would be as many names as it has letters."""
+    if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
+        raise TypeError(f"{what} must be a sequence of names, not {names!r}")
+    return [str(name) for name in names]
 
 
 def is_real(value: Any) -> bool:

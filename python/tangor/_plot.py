@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy as np
 from ._problem import Problem
 
 RESIDUALS = ("stationarity", "feasibility", "complementarity")
+#: The fewest and the most points on each side of a picture of contours, and about how long their functions may take.
+SIDES, SECONDS = (20, 80), 3.0
 
 
 def plot(result: Any, problem: Any) -> Any:
@@ -57,9 +60,26 @@ def draw_parameters(axes: Any, result: Any) -> None:
 def draw_path(axes: Any, result: Any, problem: Any) -> None:
     """Contours of the objective, the feasible region, and each step with its normal and its tangent part."""
     path = np.column_stack([result.trace["x0"], result.trace["x1"]])
+    draw_contours(axes, path, problem)
+    axes.plot(path[:, 0], path[:, 1], "o-", color="tab:red", markersize=2.5, linewidth=0.8)
+    for start, end in zip(path[:-1], path[1:]):
+        normal, tangent = parts(problem, start, end - start)
+        for part, colour, origin in ((normal, "tab:blue", start), (tangent, "tab:orange", start + normal)):
+            axes.annotate("", origin + part, origin, arrowprops={"arrowstyle": "->", "color": colour, "linewidth": 0.8})
+    axes.set_xlabel(problem.variable_names[0])
+    axes.set_ylabel(problem.variable_names[1])
+    axes.set_title("path: normal (blue) and tangent (orange) parts", fontsize=10)
+
+
+def draw_contours(axes: Any, path: np.ndarray, problem: Any) -> None:
+    """Of the objective, and where constraints are at their limits; no function is called outside of the bounds."""
     low, high = path.min(axis=0), path.max(axis=0)
     margin = 0.35 * max(*(high - low), 1e-3)
-    first, second = np.meshgrid(*(np.linspace(low[i] - margin, high[i] + margin, 80) for i in range(2)))
+    low, high = np.maximum(low - margin, problem.bounds.lb), np.minimum(high + margin, problem.bounds.ub)
+    if not np.all(low < high):
+        return
+    side = fineness(problem, path[-1])
+    first, second = np.meshgrid(*(np.linspace(low[i], high[i], side) for i in range(2)))
     points = np.column_stack([first.ravel(), second.ravel()])
     if problem.has_objective:
         values = np.array([_value(problem.f, point) for point in points]).reshape(first.shape)
@@ -70,14 +90,14 @@ def draw_path(axes: Any, result: Any, problem: Any) -> None:
             for limit in {problem.c_lower[i], problem.c_upper[i]}:
                 if np.isfinite(limit):
                     axes.contour(first, second, rows[:, i].reshape(first.shape), levels=[limit], colors="black", linewidths=1.2)
-    axes.plot(path[:, 0], path[:, 1], "o-", color="tab:red", markersize=2.5, linewidth=0.8)
-    for start, end in zip(path[:-1], path[1:]):
-        normal, tangent = parts(problem, start, end - start)
-        for part, colour, origin in ((normal, "tab:blue", start), (tangent, "tab:orange", start + normal)):
-            axes.annotate("", origin + part, origin, arrowprops={"arrowstyle": "->", "color": colour, "linewidth": 0.8})
-    axes.set_xlabel(problem.variable_names[0])
-    axes.set_ylabel(problem.variable_names[1])
-    axes.set_title("path: normal (blue) and tangent (orange) parts", fontsize=10)
+
+
+def fineness(problem: Any, x: np.ndarray) -> int:
+    """Points on each side of the picture: fewer where functions are slow, so that nobody waits long for it."""
+    began = time.perf_counter()
+    _value(problem.f, x)
+    _value(problem.c, x, problem.m)
+    return int(np.clip(np.sqrt(SECONDS / max(time.perf_counter() - began, 1e-9)), *SIDES))
 
 
 def parts(problem: Any, x: np.ndarray, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -97,5 +117,5 @@ def _value(function: Any, point: np.ndarray, count: int | None = None) -> Any:
     """Where there is no value there is no contour."""
     try:
         return function(point)
-    except (ArithmeticError, ValueError):
+    except Exception:
         return np.nan if count is None else np.full(count, np.nan)

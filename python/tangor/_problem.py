@@ -10,7 +10,7 @@ from scipy.sparse import coo_array, csr_array
 
 from . import _inputs, _tangor
 from ._described import Described
-from ._numbers import real_vector, spread
+from ._numbers import read_names, real_vector, spread
 from ._sparsity import check_stated
 from ._threads import read_threads
 
@@ -98,7 +98,7 @@ class Problem(Described):
 
         def make() -> tuple[Any, dict[str, Any] | None]:
             has_objective = _add_fused(evaluate, blocks, limits, sparsity) if evaluate is not None else f is not None
-            given = statement(name, start, (lower, upper), objective, blocks, has_objective, evaluate, variable_names, row_names)
+            given = definition(name, start, (lower, upper), objective, blocks, has_objective, evaluate, variable_names, row_names)
             return _tangor.Model({**given, "maximise": bool(maximise), "threads": pool}), blocks.first.for_run()
 
         # A function for all is called when the problem is used, so that a run can go on from what it gave and no point is evaluated twice.
@@ -171,7 +171,7 @@ def _add_fused(evaluate: Callable[..., Any], blocks: _inputs.Blocks, limits: _in
     return f is not None
 
 
-def statement(
+def definition(
     name: str,
     x0: np.ndarray,
     bounds: tuple[np.ndarray, np.ndarray],
@@ -191,8 +191,8 @@ def statement(
         "x_upper": bounds[1],
         "c_lower": c_lower,
         "c_upper": c_upper,
-        "variable_names": [str(name) for name in variable_names],
-        "row_names": [str(name) for name in row_names],
+        "variable_names": read_names(variable_names, "variable_names"),
+        "row_names": read_names(row_names, "row_names"),
         "linear_rows": blocks.linear,
         "has_objective": has_objective,
         "maximise": False,

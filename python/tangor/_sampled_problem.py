@@ -10,8 +10,8 @@ from scipy.sparse import csr_array
 
 from . import _inputs, _tangor
 from ._described import Described
-from ._numbers import read_draws, real_vector, whole_number
-from ._problem import statement
+from ._numbers import read_draws, read_names, real_vector, whole_number
+from ._problem import definition
 from ._threads import Threads, read_threads
 
 #: The functions that may be sampled.
@@ -124,7 +124,7 @@ class SampledProblem(Described):
             if sparsity is None and hasattr(jac, "tocsr"):
                 raise ValueError("a sparse Jacobian of a noisy problem needs sparsity, a matrix with entries where it may have any")
             pattern = blocks.add_fused(c, _inputs.Limits(c_lower, c_upper), sparsity, None)
-        given = statement(name, start, (lower, upper), None, blocks, has_objective, None, variable_names, row_names)
+        given = definition(name, start, (lower, upper), None, blocks, has_objective, None, variable_names, row_names)
 
         def call(function: Any) -> Any:
             if function is None:
@@ -167,7 +167,7 @@ class SampledProblem(Described):
 
 def read_exact(exact: Any) -> tuple[str, ...]:
     """Names of functions."""
-    names = (exact,) if isinstance(exact, str) else tuple(exact)
+    names = (exact,) if isinstance(exact, str) else tuple(read_names(exact, "exact"))
     for name in names:
         if name not in THREE:
             raise ValueError(f"exact names functions out of {', '.join(map(repr, THREE))}, not {name!r}")

@@ -327,9 +327,10 @@ class Judge(Section):
     """
 
     rarest: float
-    """The probability of the rarest event that matters to a constraint; in (0, 1]. A point is certified on so many samples
-    that it cannot be missing, about 25,000, where the limits allow them; the verdict says of which events the samples tell.
-    Where samples are dear, 0.01 asks for about 370. Default: 1.5e-4.
+    """The probability of the rarest event that matters; in (0, 1]. A point is certified on so many samples of each function
+    that it cannot be missing, about 25,000; where limits do not allow them nothing is claimed, and the verdict says of
+    which events the samples tell. Where samples are dear and no event rarer than that matters, 0.01 asks for about 370.
+    Default: 1.5e-4.
     """
 
     patience: int

@@ -20,7 +20,7 @@ def verify(result: Result, problem: Any = None, *, samples: int | None = None, s
     """Judges the point of a run, with its multipliers, on samples that the run has not seen.
 
     Gives the verdict: for each residual its value and its upper confidence bound, and `holds`: whether all bounds are within the
-    tolerances of the run. Of a finite population all members are judged, where the run saw as many samples or `samples` says so: then the
+    tolerances of the run, on samples that tell of rare events (`sampling.judge.rarest`). Of a finite population all members are judged, where the run saw as many samples or `samples` says so: then the
     verdict is exact, and each bound is its residual. Unless `samples` says how many, half as many samples are taken as the run took, and where they
     cannot tell, once more as many as may (at most twice those of the run, or 32,000 of each function). Of a result that was pickled give the
     problem, too.
@@ -57,9 +57,10 @@ def verify(result: Result, problem: Any = None, *, samples: int | None = None, s
         sampling["judge"]["confidence"] = 0.5 * (1.0 + confidence)
         count = enough(result, problem)
         verdict = look(count)
-        more = telling(verdict, tolerance, count, max(MOST, 2 * used_samples(result)))
+        more = telling(verdict, tolerance, count, max(MOST, 2 * used_samples(result)), sampling["judge"]["rarest"])
         verdict = look(more) if more > count else verdict
-    verdict["holds"] = all(verdict[name]["upper"] <= tolerance[name] for name in RESIDUALS) and not verdict["few_events"]
+    holds = all(verdict[name]["upper"] <= tolerance[name] for name in RESIDUALS)
+    verdict["holds"] = holds and not verdict["few_events"] and not may_miss(verdict, sampling["judge"]["rarest"])
     return verdict
 
 
@@ -75,8 +76,13 @@ def enough(result: Result, problem: Described) -> int:
     return members if members is not None and members <= max(used, usual) else max(usual, used // 2)
 
 
-def telling(verdict: dict[str, Any], tolerance: dict[str, float], count: int, most: int) -> int:
-    """How many samples may tell what so many do not: whether residuals are within their tolerances.
+def may_miss(verdict: dict[str, Any], rarest: float) -> bool:
+    """Whether an event of this probability may be missing among the samples."""
+    return verdict["rarest"] is not None and verdict["rarest"] > rarest
+
+
+def telling(verdict: dict[str, Any], tolerance: dict[str, float], count: int, most: int, rarest: float) -> int:
+    """How many samples may tell what so many do not: whether residuals are within their tolerances, and no event is missing that matters.
 
     Margins fall as the root of the number of samples; half as many again, since they are themselves of samples. Who knows already that a
     residual is above its tolerance needs no more.
@@ -89,6 +95,6 @@ def telling(verdict: dict[str, Any], tolerance: dict[str, float], count: int, mo
         if residual["upper"] > most_allowed:
             distance = abs(most_allowed - residual["value"])
             factor = max(factor, 1.5 * (residual["upper"] - residual["value"]) ** 2 / distance**2 if distance > 0.0 else np.inf)
-    if verdict["few_events"]:
+    if verdict["few_events"] or may_miss(verdict, rarest):
         factor = np.inf
     return int(min(count * factor, most)) if factor > 0.0 else count

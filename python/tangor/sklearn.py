@@ -173,6 +173,15 @@ class ConstrainedLogisticRegression(ClassifierMixin, BaseEstimator):
                 if not 0 <= most <= 1:
                     raise ValueError(f"{name} of {column!r} must lie between 0 and 1, not {most!r}")
 
+    def __sklearn_tags__(self) -> Any:
+        """Rates are those of the second of two classes."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = not self._asks_for_rates()
+        return tags
+
+    def _asks_for_rates(self) -> bool:
+        return bool(self.rate_gap or self.true_positive_gap) or self.false_positive is not None
+
     def _group_columns(self) -> list[Any]:
         return list(dict.fromkeys([*(self.rate_gap or {}), *(self.true_positive_gap or {})]))
 
@@ -203,19 +212,23 @@ class ConstrainedLogisticRegression(ClassifierMixin, BaseEstimator):
         rows = []
         if self.norm is not None:
             rows.append(Row("norm", None, -np.inf, float(self.norm) ** 2))
-        asked = self.rate_gap or self.true_positive_gap or self.false_positive is not None
-        if not asked:
+        if not self._asks_for_rates():
             return rows
         if loss.classes > 2:
-            raise ValueError(f"constraints on rates need two classes, but there are {loss.classes}")
+            # The first sentence is the one that scikit-learn expects.
+            message = f"Only binary classification is supported. Constraints on rates need two classes, but there are {loss.classes}"
+            raise ValueError(message)
         positive = loss.labels == 1
-        for kind, gaps, among in (("rate gap", self.rate_gap, np.ones_like(positive)), ("true positive gap", self.true_positive_gap, positive)):
+        first, second = (f"the class {one!r}" for one in self.classes_.tolist())
+        among_all = "rate gap", self.rate_gap, np.ones_like(positive), ""
+        among_positive = "true positive gap", self.true_positive_gap, positive, f" and {second}"
+        for kind, gaps, among, which in (among_all, among_positive):
             for name, most in (gaps or {}).items():
                 members = column(X, groups, name, list(getattr(self, "feature_names_in_", [])))
                 check_groups(members, name, positive.size)
                 for a, b in combinations(np.unique(members), 2):
-                    contrast = loss.mean(among & (members == a)) - loss.mean(among & (members == b))
-                    rows.append(Row(f"{kind} of {name}: {a} - {b}", contrast, -float(most), float(most)))
+                    means = [loss.mean(among & (members == one), f"the group {one!r} of {name!r}{which}") for one in (a, b)]
+                    rows.append(Row(f"{kind} of {name}: {a} - {b}", means[0] - means[1], -float(most), float(most)))
         if self.false_positive is not None:
-            rows.append(Row("false positive rate", loss.mean(~positive), -np.inf, float(self.false_positive)))
+            rows.append(Row("false positive rate", loss.mean(~positive, first), -np.inf, float(self.false_positive)))
         return rows

@@ -24,9 +24,13 @@ def beside(**more):
 
 @pytest.mark.parametrize("rows", [["budget"], [1], [-1], "budget", [False, True], np.array([False, True])])
 def test_rows_that_are_declared_exact_are_certified_on_a_small_budget(rows):
-    result = tangor.minimize_sampled(beside(exact_rows=rows), samples=6000, tol=0.2)
+    given = dict(samples=6000, tol=0.2)
+    result = tangor.minimize_sampled(beside(exact_rows=rows), **given, sampling={"judge": {"rarest": 0.02}})
     assert result.success and sum(result.samples.values()) <= 6000
     np.testing.assert_allclose(result.x, 1.0, atol=0.2)
+    # Who does not say that rarer events do not matter gets no certainty from so few samples.
+    silent = tangor.minimize_sampled(beside(exact_rows=rows), **given)
+    assert not silent.success and "may be missing among the fresh ones" in silent.message
 
 
 def test_a_row_that_nobody_declares_is_named_with_what_it_needs():
@@ -68,7 +72,7 @@ def growing(rate):
 def test_a_tolerance_is_chosen_again_where_the_first_one_is_not_reached(rate):
     certified = 0
     for seed in range(4):
-        result = tangor.minimize_sampled(growing(rate), samples=30_000, seed=seed)
+        result = tangor.minimize_sampled(growing(rate), samples=30_000, seed=seed, sampling={"judge": {"rarest": 0.01}})
         certified += result.success
         bounds = result.verdict["stationarity"]
         again = "again at the last point judged" in result.tolerance["chosen"]

@@ -88,6 +88,10 @@ def test_sparse_jacobians_give_the_same_points_as_dense_ones(kind):
     assert len(calls) < 8 * grouped.evaluations["jacobian"] + 3 * grouped.evaluations["constraints"] + 5
 
 
+def test_value_and_gradient_may_be_a_list_as_in_scipy():
+    assert tangor.minimize(lambda x: [x @ x, 2 * x], [1.0, 2.0], jac=True).success
+
+
 def test_linear_constraints_call_nobody():
     result = tangor.minimize(lambda x: x @ x, [3.0, 1.0], jac=lambda x: 2 * x, constraints=LinearConstraint([[1, 1]], 1, 1))
     np.testing.assert_allclose(result.x, [0.5, 0.5], atol=1e-8)
@@ -280,6 +284,14 @@ def test_pictures_and_frames():
     assert len(tangor.minimize(**hs71()).plot().axes) == 2
     frame = result.to_frame()
     assert list(frame["iteration"]) == list(range(result.nit + 1)) and {"rho", "eta", "x0"} <= set(frame.columns)
+
+
+def test_pictures_stay_inside_of_the_bounds():
+    seen = []
+    result = tangor.minimize(lambda x: (seen.append(x.copy()), (x[0] - 1) ** 2 + x[1] ** 2)[1], [0.5, 0.5], bounds=[(0, 0.75), (0.25, 2)])
+    result.plot()
+    low, high = np.min(seen, axis=0), np.max(seen, axis=0)
+    assert len(seen) > 400 and low.min() >= 0 and low[1] >= 0.25 and high[0] <= 0.75 and high[1] <= 2
 
 
 def test_progress_shows_a_bar(capsys):

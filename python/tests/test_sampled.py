@@ -153,6 +153,16 @@ class Weird(Exception):
     pass
 
 
+def test_draws_that_are_not_the_randomness_are_found():
+    rng = np.random.default_rng(0)
+    problem = tangor.SampledProblem(
+        [0.0], gradient=lambda x, draws: x, constraints=lambda x, draws: x + 1e-2 * rng.normal(), jacobian=lambda x, draws: [[1.0]], c_upper=1.0
+    )
+    check = tangor.check_derivatives(problem)
+    assert not check and check.unsteady[0]["row"] == "c[0]"
+    assert "not the same when asked again: constraints, row c[0]" in str(check)
+
+
 def test_bad_noisy_problems_are_named():
     def raises(x, draws):
         raise Weird

@@ -15,7 +15,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tangor.sklearn import ConstrainedLogisticRegression
 
 
-@parametrize_with_checks([ConstrainedLogisticRegression(l2=1e-3), ConstrainedLogisticRegression(norm=2.0)])
+CHECKED = ({"l2": 1e-3}, {"norm": 2.0}, {"l2": 1e-3, "false_positive": 0.5})
+
+
+@parametrize_with_checks([ConstrainedLogisticRegression(**parameters) for parameters in CHECKED])
 def test_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
@@ -134,6 +137,12 @@ def test_numbers_are_no_groups():
     classes = pd.cut(X["age"], 4, labels=False)
     fitted = ConstrainedLogisticRegression(true_positive_gap={"class": 0.05}).fit(X, y, groups={"class": classes})
     assert len(fitted.constraints_) == 6 and all(abs(gap) <= 0.0501 for gap in fitted.constraints_.values())
+
+
+def test_columns_that_tell_rows_apart_are_refused():
+    X = pd.DataFrame({"day": pd.date_range("2020", periods=200), "x": np.arange(200.0) % 7})
+    with pytest.raises(ValueError, match="column 'day' has 200 different values in 200 rows"):
+        ConstrainedLogisticRegression().fit(X, X.x > 3)
 
 
 def test_categories_that_the_fit_has_not_seen_are_said():

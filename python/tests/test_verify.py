@@ -59,7 +59,7 @@ def test_samples_of_the_pilot_are_counted_and_never_seen_again():
     assert result.samples["gradient"] == run.size <= 20_000
     assert result.trace["samples"][-1] == run.size
     model.draws.clear()
-    verdict = tangor.verify(result)
+    verdict = tangor.verify(result, samples=10_000)
     assert verdict["samples"] == model.seen().size
     assert not set(run.tolist()) & set(model.seen().tolist())
 
@@ -116,7 +116,7 @@ def test_tolerances_that_are_not_given_are_chosen():
     assert "partly given" in result.tolerance["chosen"]
 
 
-def test_another_start_and_double_statements():
+def test_another_start_and_what_is_said_twice():
     problem = tangor.SampledProblem([0.0, 0.0], gradient=Seen().gradient)
     result = tangor.minimize_sampled(problem, [3.0, 3.0], samples=2000)
     assert result.trace["x0"][0] == 3.0 and problem.x0[0] == 0.0
@@ -176,11 +176,12 @@ def test_noise_that_hides_a_residual_asks_for_as_many_samples_as_tell():
         return {"value": value, "lower": max(0.0, value - margin), "upper": value + margin}
 
     within, tolerance = bounded(0.0, 0.01), dict.fromkeys(("stationarity", "feasibility", "complementarity"), 0.1)
-    verdict = {"stationarity": bounded(0.05, 0.1), "feasibility": within, "complementarity": within, "few_events": False}
+    verdict = {"stationarity": bounded(0.05, 0.1), "feasibility": within, "complementarity": within, "few_events": False, "rarest": None}
     # A margin of 0.1 must become 0.05: four times the samples, and half as many again.
-    assert telling(verdict, tolerance, 1000, 50_000) == 6000
-    assert telling(verdict, tolerance, 1000, 5000) == 5000
+    assert telling(verdict, tolerance, 1000, 50_000, 1e-3) == 6000
+    assert telling(verdict, tolerance, 1000, 5000, 1e-3) == 5000
     # What is known needs no more.
-    assert telling({**verdict, "stationarity": bounded(0.3, 0.1)}, tolerance, 1000, 50_000) == 1000
-    assert telling({**verdict, "stationarity": within}, tolerance, 1000, 50_000) == 1000
-    assert telling({**verdict, "stationarity": within, "few_events": True}, tolerance, 1000, 50_000) == 50_000
+    assert telling({**verdict, "stationarity": bounded(0.3, 0.1)}, tolerance, 1000, 50_000, 1e-3) == 1000
+    assert telling({**verdict, "stationarity": within}, tolerance, 1000, 50_000, 1e-3) == 1000
+    assert telling({**verdict, "stationarity": within, "few_events": True}, tolerance, 1000, 50_000, 1e-3) == 50_000
+    assert telling({**verdict, "stationarity": within, "rarest": 2e-3}, tolerance, 1000, 50_000, 1e-3) == 50_000

@@ -59,6 +59,11 @@ fn who_solved_what_and_who_needed_less() {
     let text = comparison.summary();
     assert!(text.contains("5 problems in common") && text.contains("(by its own word)"), "{text}");
     assert!(text.contains("only by peer         1  B"), "{text}");
+    // A narrow screen gets a line for each solver, and no broken ones.
+    let narrow = comparison.side_by_side(Some(60));
+    assert!(narrow.lines().all(|line| line.len() <= 60), "{narrow}");
+    assert_eq!(narrow.lines().count(), 1 + 3 * 5, "{narrow}");
+    assert_eq!(comparison.side_by_side(None).lines().count(), 2 + 5);
 }
 
 #[test]

@@ -52,8 +52,13 @@ pub fn of(report: &Report) -> Vec<String> {
     if report.point == Point::EpsKkt {
         return Vec::new();
     }
+    if report.point == Point::Unbounded {
+        return vec!["Is a bound or a constraint missing, or the sign of the objective wrong?".to_string()];
+    }
     // Where one of these is the cause, nothing else helps.
-    if let Some(cause) = unrepeatable(report).or_else(|| rounding(report)).or_else(|| noise(report)) {
+    if let Some(cause) =
+        unrepeatable(report).or_else(|| rounding(report)).or_else(|| rare_events(report)).or_else(|| noise(report))
+    {
         return vec![cause];
     }
     let mut advice = Vec::new();
@@ -77,7 +82,9 @@ pub fn of(report: &Report) -> Vec<String> {
         advice.push("A function has no value at the start: begin elsewhere with --at POINT.json.".to_string());
     }
     if report.point == Point::EpsInfeasibleStationary {
-        advice.push("Another start (--at POINT.json) may lead to a feasible point, if there is one.".to_string());
+        advice.extend(contradiction(report));
+        advice
+            .push("Other starts (--starts 20, or --at POINT.json) may lead to a feasible point, if there is one.".to_string());
     }
     advice.extend(unlike_units(report));
     advice.extend(dependent_rows(report));
@@ -116,6 +123,26 @@ fn rounding(report: &Report) -> Option<String> {
             "Rounding is in the way: numbers of 16 digits do not tell less here. Ask for no less than --tolerance {attainable}."
         )
     })
+}
+
+/// Bounds that are within their tolerances, on samples that may miss what happens rarely.
+fn rare_events(report: &Report) -> Option<String> {
+    let judge = &report.settings.sampling.judge;
+    let judged = report.verdict.filter(|judged| judged.may_miss(judge.rarest) && !judged.few_events)?;
+    let seems_good =
+        verdict::residuals(&judged, &report.settings.tolerance).iter().all(|one| one.standing() == Standing::Within);
+    let told = judged.rarest.filter(|_| seems_good)?;
+    // A run lives on as many samples again as its last judgement takes.
+    let samples = &report.samples;
+    let functions = [samples.gradient, samples.constraints, samples.jacobian].iter().filter(|count| **count > 0).count();
+    let enough = rounded_up(3.0 * (functions * judge.samples_that_tell()) as f64);
+    let which = rounded_up(told);
+    Some(format!(
+        "More samples can tell: --samples {enough}, or no limit on them. Who knows that rarer events than 1 in {:.0} do not matter may \
+         say so, --set sampling.judge.rarest={}, or give the range of a constraint's samples (sampling.judge.range).",
+        1.0 / which,
+        short(which)
+    ))
 }
 
 /// Bounds that are above their tolerances because of noise alone.
@@ -157,7 +184,9 @@ fn rounded_up(value: f64) -> f64 {
 /// Steps that fail again and again, or slopes that are not there.
 fn wrong_derivatives(report: &Report) -> Option<String> {
     let shortened = times(report, Event::Shortened);
-    let flat = report.point == Point::EpsInfeasibleStationary && report.infeasible_stationarity == 0.0;
+    // Slopes of rows that contradict each other cancel; one alone that has none may have wrong derivatives.
+    let flat =
+        report.point == Point::EpsInfeasibleStationary && report.infeasible_stationarity == 0.0 && report.worst_rows.len() < 2;
     let end = "`tangor check` tells whether the derivatives are right";
     if matches!(report.stop, Stop::StepTooSmall | Stop::NumericalTrouble) {
         let scaling = other_scaling(report.settings.scaling);
@@ -168,6 +197,15 @@ fn wrong_derivatives(report: &Report) -> Option<String> {
     }
     (report.verdict.is_none() && report.iterations >= LONG && OFTEN * shortened >= report.iterations)
         .then(|| format!("Steps had to be shortened in {} of {}: {end}.", shortened, count_of(report.iterations, "iteration")))
+}
+
+/// Rows of which none can become better but at the cost of another.
+fn contradiction(report: &Report) -> Option<String> {
+    let [a, b, ..] = &report.worst_rows[..] else { return None };
+    Some(format!(
+        "No small change mends one violated constraint without harm to another: look at {} and {} first.",
+        a.name, b.name
+    ))
 }
 
 /// Another scaling than that of the run.

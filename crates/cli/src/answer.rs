@@ -49,16 +49,16 @@ impl Answer {
         self.hidden.push(format!("its {name} is between {between}, and the tolerance is {}", short(tolerance)));
     }
 
-    /// Constraints that rest on too few events hold for nothing; where those seem to hold that matter, samples must tell of rare events, too:
+    /// Averages that rest on too few events hold for nothing; where they seem to hold, samples must tell of rare events, too:
     /// so many of them do.
     pub fn add_events(&mut self, fresh: &Verdict, rarest: f64, telling: usize) {
         if fresh.few_events {
-            let few = "an average of its constraints rests on too few events: a sample may not contain what happens rarely";
+            let few = "an average rests on too few events: a sample may not contain what happens rarely";
             self.hidden.push(few.to_string());
             self.needed = self.needed.max(FOR_EVENTS * self.samples as f64).max(telling as f64);
         } else if let Some(told) = fresh.rarest.filter(|_| fresh.may_miss(rarest)) {
             self.hidden.push(format!(
-                "an event of a constraint rarer than 1 in {:.0} samples may be missing among them, and those from 1 in {:.0} on matter \
+                "an event rarer than 1 in {:.0} samples may be missing among them, and those from 1 in {:.0} on matter \
                  (--rarest says which do)",
                 1.0 / told,
                 1.0 / rarest

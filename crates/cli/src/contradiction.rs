@@ -1,7 +1,7 @@
 //! Where the numbers of a result contradict each other, or what was found again.
 
 use tangor_problem::{Meta, count_of};
-use tangor_solver::{Averaged, Names, Point, Report, Verdict, rarest_told};
+use tangor_solver::{Averaged, Names, Point, REPORT_VERSION, Report, Stop, Verdict, rarest_told};
 
 use crate::number::scientific;
 use crate::{plain, verdict};
@@ -33,6 +33,9 @@ pub fn inconsistencies(report: &Report, meta: &Meta, is_noisy: bool) -> Vec<Stri
     if report.tangor == env!("CARGO_PKG_VERSION") && report.message != sentence {
         found.push(format!("its message is not what its other fields say: {}", plain::name(sentence.trim_end_matches('.'))));
     }
+    if report.version != REPORT_VERSION {
+        found.push(format!("its form has the version {}, but this program writes and reads {REPORT_VERSION}", report.version));
+    }
     let names = Names::all(meta);
     if report.names != Names::default() && report.names != names {
         found.push("its names of variables or constraints are not those of the problem, in this order".to_string());
@@ -48,7 +51,7 @@ pub fn inconsistencies(report: &Report, meta: &Meta, is_noisy: bool) -> Vec<Stri
     }
     let Some(verdict) = report.verdict.filter(|_| is_noisy) else { return found };
     let judge = &report.settings.sampling.judge;
-    if report.point == Point::EpsKkt && !verdict.holds(&report.settings.tolerance) {
+    if report.point == Point::EpsKkt && !verdict.holds(&report.settings.tolerance, judge.rarest) {
         found.push("its verdict does not say that its point is a KKT point".to_string());
     }
     let bounds = [verdict.stationarity, verdict.feasibility, verdict.complementarity, verdict.infeasible];
@@ -68,6 +71,9 @@ pub fn inconsistencies(report: &Report, meta: &Meta, is_noisy: bool) -> Vec<Stri
     }
     if verdict.samples > report.samples.total() || verdict.iteration > report.iterations {
         found.push("its verdict has more samples or iterations than the whole run".to_string());
+    }
+    if report.stop == Stop::Tolerance && verdict.iteration != report.iterations {
+        found.push("it ended with its verdict, which is on a point of another iteration than the last".to_string());
     }
     // No look has more than half of the risk for what is missing.
     let told = rarest_told(0.5 * (1.0 - judge.confidence), usize::try_from(verdict.samples).unwrap_or(usize::MAX));
@@ -106,15 +112,41 @@ pub fn contradictions(report: &Report, claimed: &Verdict, fresh: &Verdict) -> Ve
     found
 }
 
-/// Where the objective of a noisy result contradicts its verdict, or the fresh samples by more than the noise of both.
-pub fn wrong_objective(report: &Report, claimed: &Verdict, fresh: &Verdict) -> Option<String> {
-    let (claimed, fresh) = (claimed.objective?, fresh.objective?);
+/// Where a result says of its own samples that no event can be missing among them, though they are samples of functions with noise.
+pub fn hidden_events(report: &Report, claimed: &Verdict, fresh: &Verdict) -> Option<String> {
+    let is_silent = claimed.rarest.is_none() && fresh.rarest.is_some() && report.settings.sampling.judge.range.is_none();
+    is_silent.then(|| "its verdict does not say which events may be missing, but its functions are sampled".to_string())
+}
+
+/// Two spreads of batches of the same samples differ by no more than this factor, the quantiles of both judgements included.
+const SPREADS: f64 = 10.0;
+
+/// Where the error bar of the objective of a result is not what the spread of fresh samples makes of any number of samples that its verdict may
+/// have taken: one in each batch at least, and no more than all of them.
+fn wrong_error_bar(claimed: &Verdict, fresh: &Verdict, (size, batches): (u64, usize)) -> Option<String> {
+    let (own, new) = (claimed.objective?.error, fresh.objective?.error);
+    let expected = |samples: f64| new * (size as f64 / samples).sqrt();
+    let (least, most) = (expected(claimed.samples as f64) / SPREADS, expected(batches as f64) * SPREADS);
+    let is_credible = least <= own && own <= most + ROUNDING * (1.0 + claimed.objective?.value.abs());
+    (!is_credible).then(|| {
+        let [own, least, most] = [own, least, most].map(|error| scientific(error, 1));
+        format!(
+            "the result says that its objective is off by at most {own}; by fresh samples that is between {least} and {most}"
+        )
+    })
+}
+
+/// Where the objective of a noisy result contradicts its verdict, or the fresh samples, so many in so many batches, by more than the noise
+/// of both. Without a number of samples, as of a population that is seen as a whole, there is no spread to compare with.
+pub fn wrong_objective(report: &Report, verdict: &Verdict, judged: &Verdict, sizes: Option<(u64, usize)>) -> Option<String> {
+    let (claimed, fresh) = (verdict.objective?, judged.objective?);
     if report.objective != claimed.value {
         let (one, other) = (scientific(report.objective, 6), scientific(claimed.value, 6));
         return Some(format!("the result says that its objective is {one}, but its verdict says {other}"));
     }
     let allowance = claimed.error + fresh.error + ROUNDING * (1.0 + fresh.value.abs());
-    (!near(claimed.value, fresh.value, allowance)).then(|| disagrees("objective", claimed.value, fresh))
+    let differs = !near(claimed.value, fresh.value, allowance);
+    differs.then(|| disagrees("objective", claimed.value, fresh)).or_else(|| wrong_error_bar(verdict, judged, sizes?))
 }
 
 /// The first constraint of a noisy result that differs from the fresh samples by more than the noise of both, and what they say. That of the
@@ -147,12 +179,26 @@ mod tests {
 
     #[test]
     fn an_objective_may_differ_by_the_noise_of_both_sides() {
-        let verdict = |value, error| Verdict { objective: Some(Averaged { value, error }), ..Verdict::default() };
-        let wrong = |claimed: &Verdict, fresh: &Verdict| wrong_objective(&report(), claimed, fresh).is_some();
+        let verdict = |value, error| Verdict { objective: Some(Averaged { value, error }), samples: 100, ..Verdict::default() };
+        let wrong = |claimed: &Verdict, fresh: &Verdict| wrong_objective(&report(), claimed, fresh, Some((100, 20))).is_some();
         assert!(!wrong(&verdict(2.0, 0.25), &verdict(2.5, 0.25)));
         assert!(wrong(&verdict(2.0, 0.25), &verdict(2.5, 0.24)));
         assert!(wrong(&verdict(2.1, 9.0), &verdict(2.0, 9.0)), "the report says 2");
         assert!(!wrong(&verdict(2.1, 9.0), &Verdict::default()), "nothing to compare with");
+        // One sample in each of 20 batches has an error bar of root 5 of that of 100 samples; ten times that is chance, more is not.
+        assert!(!wrong(&verdict(2.0, 2.2), &verdict(2.0, 0.1)) && wrong(&verdict(2.0, 2.3), &verdict(2.0, 0.1)));
+        assert!(!wrong(&verdict(2.0, 0.011), &verdict(2.0, 0.1)) && wrong(&verdict(2.0, 0.009), &verdict(2.0, 0.1)));
+        assert!(wrong(&verdict(2.0, f64::NAN), &verdict(2.0, 0.1)));
+        assert!(wrong(&verdict(2.0, 0.1), &verdict(2.0, 0.0)) && !wrong(&verdict(2.0, 0.0), &verdict(2.0, 0.0)));
+        assert_eq!(wrong_objective(&report(), &verdict(2.0, 0.1), &verdict(2.0, 0.0), None), None);
+    }
+
+    #[test]
+    fn who_samples_constraints_says_which_events_may_be_missing() {
+        let told = |rarest| Verdict { rarest, ..Verdict::default() };
+        let hides = |claimed, fresh| hidden_events(&report(), &told(claimed), &told(fresh)).is_some();
+        assert!(hides(None, Some(1e-4)));
+        assert!(!hides(Some(1e-3), Some(1e-4)) && !hides(None, None));
     }
 
     #[test]

@@ -22,11 +22,14 @@ pub const UNBOUNDED: u8 = 6;
 /// The same for people; shown by `--help` and in the man page.
 pub const HELP: &str = "\
 Exit codes:
-  0  a KKT point within the tolerances was found (for other commands: all went well)
+  0  a KKT point within the tolerances was found (for other commands: all went well); where
+     functions are sampled, with the confidence that was asked for, and on so many samples that
+     no event is missing which is as likely as sampling.judge.rarest (1 in 6667)
   1  the arguments, a file or the problem are wrong, or an output could not be written
   2  an infeasible stationary point was found
      (for check: a derivative is wrong; for verify: the result does not hold)
-  3  a limit on iterations, time, evaluations or samples was reached, or the noise hides the rest
+  3  a limit on iterations, time, evaluations or samples was reached, or the noise hides the rest,
+     or a rare event may be missing among the samples
      (for verify: the samples cannot tell)
   4  stopped by the user: Ctrl-C, a termination signal, or nobody reads the output any more
   5  a function could not be evaluated, the step became too small, or numerical trouble

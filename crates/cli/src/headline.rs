@@ -13,7 +13,10 @@ pub fn of(report: &Report) -> String {
             let (hidden, above) = (names(Standing::Hidden), names(Standing::Above));
             match above.is_empty() && !hidden.is_empty() {
                 true => format!("noise hides whether {} within the tolerance", and_are(&hidden)),
-                false if judged.few_events => "its constraints rest on too few events to be relied on".to_string(),
+                false if judged.few_events => "an average rests on too few events to be relied on".to_string(),
+                false if above.is_empty() && judged.may_miss(report.settings.sampling.judge.rarest) => {
+                    format!("it seems to be a KKT point, but {}", judged.missing_event().unwrap_or_default())
+                }
                 false => missed(report.point, &above),
             }
         }
@@ -26,7 +29,7 @@ pub fn of(report: &Report) -> String {
                 false => missed(report.point, &above),
             }
         }
-        (point, _) => format!("{point}{}", report.condition().unwrap_or_default()),
+        (point, _) => point.to_string(),
     }
 }
 

@@ -38,6 +38,7 @@ pub fn survive_large_files() {
 const LATER: Duration = Duration::from_millis(30);
 
 /// What ends a run from outside, Ctrl-C and the time limit, for those who wait for a program that evaluates functions.
+#[derive(Clone)]
 pub struct Ending {
     /// Raised by Ctrl-C.
     pub flag: Arc<AtomicBool>,
@@ -49,13 +50,22 @@ pub struct Ending {
 impl Ending {
     /// For a run with these settings, or one that goes on and has used up a part of its time. Its time runs from now.
     pub fn new(settings: &Settings, saved: Option<&Checkpoint>) -> Result<Self, Error> {
-        let flag = flag()?;
         let before = saved.map_or(0.0, Checkpoint::seconds);
         // A limit beyond what a duration can hold is no limit.
-        let left = settings.limits.seconds.and_then(|limit| Duration::try_from_secs_f64((limit - before).max(0.0)).ok());
+        Ending::within(settings.limits.seconds.and_then(|limit| Duration::try_from_secs_f64((limit - before).max(0.0)).ok()))
+    }
+
+    /// With so much time, from now on.
+    pub fn within(left: Option<Duration>) -> Result<Self, Error> {
+        let flag = flag()?;
         let ending = Ending { patience: Patience::interrupted_by(Arc::clone(&flag)), flag, left };
         ending.restart();
         Ok(ending)
+    }
+
+    /// Whether somebody has stopped the run, or its time is over.
+    pub fn is_over(&self) -> bool {
+        self.patience.is_over().is_some()
     }
 
     /// For the solver, which keeps the time itself.

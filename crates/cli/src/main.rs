@@ -16,6 +16,7 @@ mod fitting;
 mod headline;
 mod idle;
 mod interrupt;
+mod manual;
 mod noise_source;
 mod number;
 mod plain;

@@ -47,13 +47,14 @@ fn figure(rows: &[Row], report: &Report) -> LineFigure {
         color,
         values: rows.iter().map(value).collect(),
     };
+    let dots_label = if rows.iter().any(|row| row.true_residuals.is_some()) { "true or judged" } else { "judged" };
     let panel = |title: &str, height: f64, lines: Vec<Line>| LinePanel {
         title: title.into(),
         height,
         scale: Scale::Logarithmic,
         lines,
         dots: Vec::new(),
-        dots_label: "judged".into(),
+        dots_label: dots_label.into(),
         tolerances: Vec::new(),
     };
     let tolerance = &report.settings.tolerance;

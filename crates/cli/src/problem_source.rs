@@ -125,6 +125,23 @@ impl ProblemArguments {
         Ok(Opened { problem: Box::new(Exact(opened.problem)), entry, sif, nl, multipliers: guess })
     }
 
+    /// Which problem the name means, in words; nothing for a process.
+    pub fn origin(&self) -> Option<String> {
+        let source = self.source().ok()?;
+        let also = |path: PathBuf| format!(" ({}.SIF is the file {})", source.name(), path.display());
+        Some(format!("{source}{}", Finder::new(None).namesake(&source).map(also).unwrap_or_default()))
+    }
+
+    /// The same where it is not plain: a file was found in the folder of SIF files, or one there has the same name.
+    pub fn choice(&self) -> Option<String> {
+        let source = self.source().ok()?;
+        let chosen = match &source {
+            Source::Embedded(_) => Finder::new(None).namesake(&source).is_some(),
+            Source::File { path, .. } => path.as_os_str() != self.name(),
+        };
+        self.origin().filter(|_| chosen)
+    }
+
     /// The name that was given; empty for a process.
     fn name(&self) -> &str {
         self.name.as_deref().unwrap_or_default()

@@ -79,7 +79,7 @@ impl RecordArguments {
     ) -> Result<(), Error> {
         let mut saved = Instant::now();
         // A first state, before any iteration: a run that is killed early can go on, too.
-        let mut warned = self.save(solver, note).inspect_err(|error| self.warn(error)).is_err();
+        let mut warned = self.save(solver, note).inspect_err(|lost| files::warn(&lost.0, &lost.1)).is_err();
         loop {
             watch.prepare(solver);
             let ended = solver.advance(watch).is_some();
@@ -89,10 +89,10 @@ impl RecordArguments {
             }
             // The trace must reach the state, or a run that goes on from it after a kill would leave a gap.
             watch.trace.iter_mut().for_each(Trace::flush);
-            match self.save(solver, note) {
+            match self.save(solver, note).map_err(|lost| *lost) {
                 Ok(()) => warned = false,
-                Err(error) if ended => watch.regret(self.checkpoint.clone().unwrap_or_default(), error),
-                Err(error) if !std::mem::replace(&mut warned, true) => self.warn(&error),
+                Err((path, error)) if ended => watch.regret(path, error),
+                Err((path, error)) if !std::mem::replace(&mut warned, true) => files::warn(&path, &error),
                 Err(_) => {}
             }
             if ended {
@@ -102,17 +102,15 @@ impl RecordArguments {
         }
     }
 
-    /// Saves the state, if it is to be saved.
-    pub fn save<S: SampledProblem>(&self, solver: &Solver<S>, note: &impl Serialize) -> Result<(), Error> {
+    /// Saves the state, if it is to be saved; otherwise gives the file and why it could not be written.
+    pub fn save<S: SampledProblem>(&self, solver: &Solver<S>, note: &impl Serialize) -> Result<(), Box<(PathBuf, Error)>> {
         let Some(path) = &self.checkpoint else { return Ok(()) };
-        let mut checkpoint = solver.checkpoint();
-        checkpoint.note = serde_json::to_value(note)?;
-        Ok(checkpoint.write(path)?)
-    }
-
-    /// Says that the state cannot be saved.
-    fn warn(&self, error: &Error) {
-        self.checkpoint.iter().for_each(|path| files::warn(path, error));
+        let written = serde_json::to_value(note).map_err(Error::from).and_then(|note| {
+            let mut checkpoint = solver.checkpoint();
+            checkpoint.note = note;
+            Ok(checkpoint.write(path)?)
+        });
+        written.map_err(|error| Box::new((path.clone(), error)))
     }
 
     /// Says where the files are that were written, and how a run that did not reach its goal goes on: by this command.

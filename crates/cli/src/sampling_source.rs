@@ -77,17 +77,19 @@ impl SamplingArguments {
         estimator.estimator.is_some() || batch.is_some() || momentum.is_some() || samples.is_some()
     }
 
-    /// The arguments that do nothing, when no function is sampled, or by themselves.
-    pub fn idle(&self, exact: bool, problem: &str) -> Idle {
+    /// The arguments that do nothing, when no function is sampled, or by themselves. A seed may be one of starts, and `set` tells whether
+    /// settings of samples were set by their paths.
+    pub fn idle(&self, exact: bool, problem: &str, starts: bool, set: bool) -> Idle {
         let mut idle = Idle::default();
         let reason = format!("the functions of {problem} are exact (--noise would disturb them)");
         let given = [
             ("--estimator", self.estimator.estimator.is_some()),
             ("--batch", self.batch.is_some()),
             ("--momentum", self.momentum.is_some()),
-            ("--seed", self.seed.is_some()),
+            ("--seed", self.seed.is_some() && !starts),
             ("--samples", self.samples.is_some()),
             ("--confidence", self.confidence.is_some()),
+            ("--set sampling...", set),
         ];
         idle.add(exact, reason, &given);
         self.add_momentum(!exact, &mut idle);

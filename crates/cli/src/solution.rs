@@ -55,12 +55,13 @@ pub fn print(out: &mut dyn Write, meta: &Meta, report: &Report, shown: &Shown, l
         upper: &meta.x_upper,
         tolerance: report.settings.tolerance.feasibility.min(AT_BOUND),
     };
+    let few = largest(&report.x, longest);
     if !shown.variables.is_empty() {
         variables.print(out, &format!("variables: {} of {n}", shown.variables.len()), &shown.variables)?;
-    } else if n <= longest {
-        variables.print(out, "variables", &largest(&report.x, n))?;
+    } else if few.len() == n {
+        variables.print(out, "variables", &few)?;
     } else {
-        variables.print(out, &format!("variables: the {longest} largest of {n}"), &largest(&report.x, longest))?;
+        variables.print(out, &format!("variables: the {} largest of {n}", few.len()), &few)?;
         writeln!(out, "    {DIM}--show x prints all{DIM:#}")?;
     }
     if shown.rows.is_empty() {

@@ -264,7 +264,9 @@ impl Summary<'_> {
             return Ok(());
         }
         let (all, seed) = (count_of(samples.total(), "sample"), report.settings.sampling.seed);
-        let each = format!("{} of gradients, {} of constraint values", samples.gradient, samples.constraints);
+        let estimated = report.verdict.and_then(|verdict| verdict.objective).is_some_and(|objective| objective.error > 0.0);
+        let among = if estimated { " (and of the objective among them)" } else { "" };
+        let each = format!("{} of gradients{among}, {} of constraint values", samples.gradient, samples.constraints);
         let text = format!("{all}: {each}, {} of Jacobians; seed {seed}", samples.jacobian);
         writeln!(out, "  {}", width::wrapped(&text, 2))
     }
@@ -298,7 +300,7 @@ fn name_width<'a>(names: impl Iterator<Item = &'a str>) -> usize {
 }
 
 /// The reason as the end of a sentence.
-fn because(report: &Report) -> String {
+pub fn because(report: &Report) -> String {
     match report.stop {
         Stop::Tolerance if report.point == Point::EpsInfeasibleStationary => {
             "the violation is stationary within its tolerance".to_string()

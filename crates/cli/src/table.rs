@@ -125,13 +125,13 @@ impl Table {
         if self.lines.is_multiple_of(HEADER_EVERY) {
             self.header(out)?;
         }
-        for column in &self.columns {
+        for (k, column) in self.columns.iter().enumerate() {
             let (text, style) = (column.cell)(row, &self.tolerance);
-            write!(out, "{style}{text:>width$}{style:#} ", width = column.width)?;
+            write!(out, "{}{style}{text:>width$}{style:#}", gap(k), width = column.width)?;
         }
         match row.unusual.is_empty() || self.is_cut {
             true => writeln!(out)?,
-            false => writeln!(out, " {UNUSUAL}{}{UNUSUAL:#}", row.unusual)?,
+            false => writeln!(out, "  {UNUSUAL}{}{UNUSUAL:#}", row.unusual)?,
         }
         self.lines += 1;
         self.last_line = Instant::now();
@@ -143,11 +143,16 @@ impl Table {
         if self.lines > 0 {
             writeln!(out)?;
         }
-        for column in &self.columns {
-            write!(out, "{TITLE}{:>width$}{TITLE:#} ", column.title, width = column.width)?;
+        for (k, column) in self.columns.iter().enumerate() {
+            write!(out, "{}{TITLE}{:>width$}{TITLE:#}", gap(k), column.title, width = column.width)?;
         }
         writeln!(out)
     }
+}
+
+/// What stands before a column.
+fn gap(k: usize) -> &'static str {
+    if k == 0 { "" } else { " " }
 }
 
 /// Leaves out what matters least until the rest is not wider than the screen: the last columns, and in a noisy table the true residuals.

@@ -120,7 +120,7 @@ fn sentence(verdict: &Verdict, tolerance: &Tolerance, row_name: impl Fn(usize) -
         _ if !sampled => String::new(),
         None => " (if batches of samples are nearly Gaussian)".to_string(),
         Some(told) => format!(
-            " (if batches of samples are nearly Gaussian and no event of a constraint rarer than 1 in {:.0} samples matters)",
+            " (if batches of samples are nearly Gaussian and no event rarer than 1 in {:.0} samples matters)",
             1.0 / told
         ),
     };
@@ -134,7 +134,7 @@ fn sentence(verdict: &Verdict, tolerance: &Tolerance, row_name: impl Fn(usize) -
     }
     if verdict.few_events {
         return format!(
-            "{judged} but an average of constraints rests on too few events to be relied on. A sample may not contain what happens \
+            "{judged} but an average rests on too few events to be relied on. A sample may not contain what happens \
              rarely: more samples (sampling.judge.samples) or a range of the samples (sampling.judge.range) may tell."
         );
     }
@@ -200,12 +200,12 @@ mod tests {
         };
         assert_eq!(told(&verdict), "all three residuals are within their tolerances.");
         verdict.rarest = Some(1.5e-3);
-        let rarer = "nearly Gaussian and no event of a constraint rarer than 1 in 667 samples matters):";
+        let rarer = "nearly Gaussian and no event rarer than 1 in 667 samples matters):";
         let whole = sentence(&verdict, &tolerance, |row| format!("row {row}"));
         assert!(whole.contains(rarer), "{whole}");
         verdict.rarest = None;
         verdict.few_events = true;
-        assert!(told(&verdict).starts_with("but an average of constraints rests on too few events"), "{}", told(&verdict));
+        assert!(told(&verdict).starts_with("but an average rests on too few events"), "{}", told(&verdict));
         verdict.silent_row = Some(3);
         let silent = told(&verdict);
         assert!(silent.starts_with("but constraint r3 did not vary among them") && silent.contains("exact_rows"), "{silent}");

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use crate::statement::{HOCK_SCHITTKOWSKI, MORE_GARBOW_HILLSTROM};
+use crate::definition::{HOCK_SCHITTKOWSKI, MORE_GARBOW_HILLSTROM};
 
 problems! {
     ROSENBROCK, "Rosenbrock's curved valley", MORE_GARBOW_HILLSTROM, Unconstrained;

@@ -11,7 +11,7 @@
 
 use tangor_problem::{Evaluation, Meta, Pattern, Problem, SecondOrder};
 
-use crate::statement::TANGOR;
+use crate::definition::TANGOR;
 use crate::{Entry, Kind, Known, What};
 
 const ROWS: usize = 10_000;

@@ -4,7 +4,7 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
 
-use crate::statement::HOCK_SCHITTKOWSKI;
+use crate::definition::HOCK_SCHITTKOWSKI;
 
 const HIMMELBLAU_1972: &str = "D. M. Himmelblau, Applied Nonlinear Programming, McGraw-Hill, 1972";
 const MARATOS_1978: &str =

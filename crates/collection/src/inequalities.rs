@@ -1,6 +1,6 @@
 //! Problems with inequalities and ranges, perhaps with bounds, without equalities.
 
-use crate::statement::{HOCK_SCHITTKOWSKI, TANGOR};
+use crate::definition::{HOCK_SCHITTKOWSKI, TANGOR};
 
 problems! {
     HS10, "a line over an ellipse", HOCK_SCHITTKOWSKI, Inequalities;

@@ -1,6 +1,6 @@
 //! Problems with inequalities and ranges that have more variables and more rows.
 
-use crate::statement::HOCK_SCHITTKOWSKI;
+use crate::definition::HOCK_SCHITTKOWSKI;
 
 problems! {
     HS83, "Colville's third problem: three nonlinear ranges", HOCK_SCHITTKOWSKI, Inequalities;

@@ -12,7 +12,7 @@
 //! ```
 
 #[macro_use]
-mod statement;
+mod definition;
 
 mod bounds;
 mod chain;

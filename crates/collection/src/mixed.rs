@@ -2,7 +2,7 @@
 
 use std::f64::consts::SQRT_2;
 
-use crate::statement::HOCK_SCHITTKOWSKI;
+use crate::definition::HOCK_SCHITTKOWSKI;
 
 const WACHTER_BIEGLER: &str = "A. Wächter and L. T. Biegler, Failure of global convergence for a class of interior point methods, Math. Program. 88, 2000";
 

@@ -1,6 +1,6 @@
 //! Problems that try a solver's manners: infeasible, rank-deficient, degenerate, with fixed variables and free rows.
 
-use crate::statement::{HOCK_SCHITTKOWSKI, TANGOR};
+use crate::definition::{HOCK_SCHITTKOWSKI, TANGOR};
 
 const BYRD_CURTIS_NOCEDAL: &str =
     "R. H. Byrd, F. E. Curtis and J. Nocedal, Infeasibility detection and SQP methods, SIAM J. Optim. 20, 2010";

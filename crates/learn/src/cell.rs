@@ -22,11 +22,24 @@ impl Decimal {
         }
     }
 
-    /// A finite number, with or without separators between its thousands.
+    /// A finite number, with or without separators between its thousands, a sign of money, or `%`, which means hundredths.
     pub(crate) fn number(self, field: &str) -> Option<f64> {
+        self.bare(field).or_else(|| self.with_unit(field))
+    }
+
+    fn bare(self, field: &str) -> Option<f64> {
         let plain = self == Decimal::Point || !field.contains(['.', ',']);
         let value = if plain { field.parse().ok().or_else(|| self.grouped(field)) } else { self.grouped(field) };
         value.filter(|value: &f64| value.is_finite())
+    }
+
+    fn with_unit(self, field: &str) -> Option<f64> {
+        if let Some(hundredths) = field.strip_suffix('%') {
+            return self.bare(hundredths.trim_end()).map(|value| value / 100.0);
+        }
+        let (sign, amount) = field.strip_prefix('-').map_or(("", field), |amount| ("-", amount));
+        let amount = amount.strip_prefix(MONEY).or_else(|| amount.strip_suffix(MONEY))?;
+        self.bare(&format!("{sign}{}", amount.trim()))
     }
 
     fn grouped(self, field: &str) -> Option<f64> {
@@ -45,6 +58,9 @@ impl Decimal {
         is_number.then(|| format!("{sign}{}.{fraction}", groups.concat()).parse().ok()).flatten()
     }
 }
+
+/// Signs that stand before or after an amount.
+const MONEY: [char; 4] = ['$', '€', '£', '¥'];
 
 /// What a missing value is called as a category.
 pub(crate) const MISSING: &str = "?";
@@ -84,7 +100,13 @@ mod tests {
             ["inf", "NaN", "1,00", "1,0000", ",100", "1,000,", "12a", "1,000.", "1.5.2", "1,2 345"].map(point),
             [None; 10]
         );
+        assert_eq!(
+            ["47%", "12.5 %", "$1,000.50", "-$3", "$-3", "7 €", "£.5"].map(point),
+            [Some(0.47), Some(0.125), Some(1000.5), Some(-3.0), Some(-3.0), Some(7.0), Some(0.5)]
+        );
+        assert_eq!(["%", "$", "1$5", "$5$", "--$5", "5%%", "$5%"].map(point), [None; 7]);
         let comma = |field| Decimal::Comma.number(field);
+        assert_eq!(["1.234,5 €", "2,5%"].map(comma), [Some(1234.5), Some(0.025)]);
         assert_eq!(
             ["1,5", "1.000", "-1.234,5", "7", "1.5"].map(comma),
             [Some(1.5), Some(1000.0), Some(-1234.5), Some(7.0), None]

@@ -207,10 +207,13 @@ impl Reading {
 
     fn labels(&self, table: &Table, k: usize, categories: &Categories) -> Result<Labels, Error> {
         let column = table.header[k].clone();
+        let remedy = match (&self.label, table.header.len()) {
+            (_, 1) => "; there is no other column, unless --delimiter says what separates them",
+            (None, _) => "; it is the last column, and --label names another one",
+            (Some(_), _) => "",
+        };
         let refuse = |count: &str| {
-            table.unusable(&format!(
-                "the label {column:?} has {count}, but logistic regression needs exactly two: name it with --label"
-            ))
+            table.unusable(&format!("the label {column:?} has {count}, but logistic regression needs exactly two{remedy}"))
         };
         let values = categories.known().ok_or_else(|| refuse("very many different values"))?;
         let [a, b] = &values[..] else {

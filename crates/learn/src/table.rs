@@ -21,7 +21,7 @@ const NAMED: usize = 20;
 pub struct Format {
     /// The separator.
     pub delimiter: Option<u8>,
-    /// Whether the first row has the names of the columns; without names they are `c1`, `c2` and so on.
+    /// Whether the first row has the names of the columns; those without a name are `c1`, `c2` and so on, by their places.
     pub header: Option<bool>,
 }
 
@@ -32,6 +32,8 @@ pub(crate) struct Table<'a> {
     pub header: Vec<String>,
     index: HashMap<String, usize>,
     record: StringRecord,
+    /// Whether somebody has said if the first row has names.
+    header_is_known: bool,
     /// Where the row begins, in bytes.
     pub place: u64,
 }
@@ -52,13 +54,14 @@ impl<'a> Table<'a> {
         let mut reader = builder.from_reader(source.reader()?);
         let first = reader.headers().map_err(|cause| csv_error(source, &cause))?;
         let header: Vec<String> = match named {
-            true => first.iter().map(Into::into).collect(),
-            false => (1..=first.len()).map(|k| format!("c{k}")).collect(),
+            true => first.iter().enumerate().map(|(k, name)| if name.is_empty() { unnamed(k) } else { name.into() }).collect(),
+            false => (0..first.len()).map(unnamed).collect(),
         };
         let mut index = HashMap::with_capacity(header.len());
         let repeated = header.iter().enumerate().find(|(k, name)| index.insert((*name).clone(), *k).is_some());
         let repeated = repeated.map(|(k, _)| k);
-        let table = Table { source, reader, header, index, record: StringRecord::new(), place: 0 };
+        let header_is_known = format.header.is_some();
+        let table = Table { source, reader, header, index, record: StringRecord::new(), header_is_known, place: 0 };
         if table.header.is_empty() {
             return Err(table.unusable("it is empty"));
         }
@@ -92,7 +95,11 @@ impl<'a> Table<'a> {
     /// A hint where the names look like data.
     fn doubt(&self) -> &'static str {
         let numbers = self.header.iter().any(|name| Decimal::Point.number(name).is_some());
-        if numbers { " (if the file has no header: --header no)" } else { "" }
+        match (numbers, self.header_is_known) {
+            (false, _) => "",
+            (true, false) => " (if the file has no header: --header no)",
+            (true, true) => " (is its first line, with the names of the columns, missing?)",
+        }
     }
 
     pub fn wrong(&self, k: usize, message: &str) -> Error {
@@ -111,6 +118,11 @@ impl<'a> Table<'a> {
     pub fn unusable(&self, message: &str) -> Error {
         self.source.unusable(message)
     }
+}
+
+/// What a column without a name is called.
+fn unnamed(k: usize) -> String {
+    format!("c{}", k + 1)
 }
 
 fn csv_error(source: &Source, cause: &csv::Error) -> Error {

@@ -98,8 +98,8 @@ fn wrong_tables_are_refused_with_file_line_and_column() {
         (
             "a,b\n1,0\n2,1\n3,2\n".into(),
             Reading::default(),
-            "the file t.csv cannot be used: the label \"b\" has 3 different values, but logistic regression needs exactly two: name it \
-             with --label",
+            "the file t.csv cannot be used: the label \"b\" has 3 different values, but logistic regression needs exactly two; it is the \
+             last column, and --label names another one",
         ),
         (
             format!("a,b\n{many}"),
@@ -361,6 +361,28 @@ fn separators_decimal_commas_and_missing_headers_are_understood() {
     for text in ["0,1,2\n5,6,0\n7,8,1\n", "town,2019,2020\nRome,3,0\nOslo,4,1\n"] {
         assert!(columns(text, &Reading::default()).is_ok(), "{text}");
     }
+}
+
+#[test]
+fn columns_without_a_name_are_called_by_their_places() {
+    let plain = Reading::default();
+    let row = |i: usize| format!("{i},{},{}\n", i % 3, i % 2);
+    let text: String = (0..25).map(row).collect();
+    let (names, remarks) = columns(&format!(",a,b\n{text}"), &plain).unwrap();
+    assert_eq!(names, ["c1", "a", "(intercept)"]);
+    assert!(remarks[0].contains("column \"c1\": its whole numbers are all different") && remarks[0].contains("--id c1 leaves"));
+    let refused = |text: &str, reading: &Reading| columns(text, reading).unwrap_err().to_string();
+    assert!(refused("a,b,\n1,0,\n2,1,\n", &plain).ends_with("2: c3: the label is missing"));
+    // What looks like one column is a table with another separator.
+    assert!(refused("a:b\n1:0\n2:1\n3:1\n", &plain).ends_with("unless --delimiter says what separates them"));
+    let named = Reading { label: Some("a".into()), ..Reading::default() };
+    assert!(refused("a,b\n1,0\n2,1\n3,1\n", &named).ends_with("needs exactly two"));
+}
+
+#[test]
+fn amounts_and_shares_are_numbers() {
+    let (names, remarks) = columns("pay,share,b\n$1,10%,0\n$2.50,20%,1\n", &Reading::default()).unwrap();
+    assert_eq!((names, remarks), (vec!["pay".to_string(), "share".into(), "(intercept)".into()], vec![]));
 }
 
 #[test]

@@ -44,6 +44,14 @@ impl Finder {
         self.sif_folders.iter().find_map(|folder| tangor_sif::find(name, folder))
     }
 
+    /// The file in the folder that has the name of an embedded problem, which the name alone does not mean.
+    pub fn namesake(&self, source: &Source) -> Option<PathBuf> {
+        match source {
+            Source::Embedded(name) => self.in_folder(name),
+            Source::File { .. } => None,
+        }
+    }
+
     /// The folders in words; nothing when there are none.
     pub fn folders(&self) -> Option<String> {
         let names: Vec<String> = self.sif_folders.iter().map(|folder| folder.display().to_string()).collect();
@@ -103,6 +111,8 @@ mod tests {
         assert_eq!(tiny.name(), "TINY:N=10");
         assert_eq!(tiny.to_string(), format!("the SIF file {} with N = 10", folder.path().join("TINY.SIF").display()));
         assert!(matches!(finder.find("HS71", with).unwrap(), Source::File { .. }));
+        assert_eq!(finder.namesake(&plain("hs71")), Some(folder.path().join("HS71.SIF")));
+        assert_eq!([finder.namesake(&plain("HS71.SIF")), finder.namesake(&plain("HS6"))], [None, None]);
     }
 
     #[test]

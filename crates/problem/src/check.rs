@@ -10,7 +10,8 @@ const DOUBT: f64 = 4.0;
 
 /// Compares the gradient and the Jacobian at `x` with finite differences of the functions.
 ///
-/// Entries that the sparse pattern does not declare are found too. It takes eight evaluations for each variable; of a sparse
+/// Entries that the sparse pattern does not declare are found too, and so are functions that give another value when they are asked
+/// again at the same point, such as a simulation whose random numbers do not come from its draws. It takes eight evaluations for each variable; of a sparse
 /// Jacobian, columns that share no row are moved together, and one by one only where that shows something wrong. The functions
 /// are called inside the bounds only; fixed variables are left out.
 ///
@@ -44,6 +45,7 @@ pub fn check_derivatives<P: Problem + ?Sized>(problem: &mut P, x: &[f64]) -> Eva
         for (column, slope) in g.into_iter().enumerate() {
             check.compare_alone(Function::Gradient, &meta, column, &[(0, slope)], &mut estimator)?;
         }
+        check.unsteady.extend(estimator.unsteady()?.into_iter().map(|(_, values)| Unsteady { row: None, values }));
     }
     if meta.m() > 0 {
         let mut values = vec![0.0; meta.jacobian_len()];
@@ -52,6 +54,8 @@ pub fn check_derivatives<P: Problem + ?Sized>(problem: &mut P, x: &[f64]) -> Eva
         let mut constraints = |x: &[f64], c: &mut [f64]| problem.constraints(x, c);
         let mut estimator = Estimator::new(&meta, x, meta.m(), &mut constraints)?;
         check.compare_jacobian(&meta, &given, &mut estimator)?;
+        let named = |(row, values)| Unsteady { row: Some((row, meta.row_name(row))), values };
+        check.unsteady.extend(estimator.unsteady()?.into_iter().map(named));
     }
     check.wrong.sort_by(|a, b| b.excess().total_cmp(&a.excess()));
     Ok(check)
@@ -93,6 +97,17 @@ pub struct DerivativeCheck {
     pub wrong: Vec<Comparison>,
     /// Places that the sparse pattern does not declare, although the row depends on the column there.
     pub undeclared: Vec<Comparison>,
+    /// Functions that gave two values at the point.
+    pub unsteady: Vec<Unsteady>,
+}
+
+/// A function that gave another value when it was asked again at the same point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unsteady {
+    /// The row of the constraints and its name; none for the objective.
+    pub row: Option<(usize, String)>,
+    /// At first, and again.
+    pub values: [f64; 2],
 }
 
 /// A derivative as it was given and as differences estimate it.
@@ -126,9 +141,9 @@ impl Comparison {
 }
 
 impl DerivativeCheck {
-    /// Whether nothing is wrong and nothing is missing from the pattern.
+    /// Whether nothing is wrong, nothing is missing from the pattern, and every function has one value.
     pub fn is_right(&self) -> bool {
-        self.wrong.is_empty() && self.undeclared.is_empty()
+        self.wrong.is_empty() && self.undeclared.is_empty() && self.unsteady.is_empty()
     }
 
     fn compare_jacobian(&mut self, meta: &Meta, given: &[Column], estimator: &mut Estimator<'_>) -> Evaluation {
@@ -244,6 +259,17 @@ impl fmt::Display for Comparison {
     }
 }
 
+impl fmt::Display for Unsteady {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [first, again] = self.values;
+        match &self.row {
+            Some((_, name)) => write!(out, "{}, row {name}: ", Function::Constraints)?,
+            None => write!(out, "{}: ", Function::Objective)?,
+        }
+        write!(out, "{first}, and then {again}")
+    }
+}
+
 /// Rounded to so many significant digits.
 fn rounded(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value)
@@ -261,6 +287,10 @@ impl fmt::Display for DerivativeCheck {
             write!(out, "\nNot zero, but missing from the sparse pattern:")?;
             list(out, &self.undeclared)?;
         }
+        if !self.unsteady.is_empty() {
+            write!(out, "\nNot the same when asked again at the same point, with the same draws:")?;
+            list(out, &self.unsteady)?;
+        }
         if self.undecided > 0 {
             write!(out, "\n{} could not be compared: the functions have no value nearby.", self.undecided)?;
         }
@@ -268,12 +298,12 @@ impl fmt::Display for DerivativeCheck {
     }
 }
 
-fn list(out: &mut fmt::Formatter<'_>, comparisons: &[Comparison]) -> fmt::Result {
+fn list(out: &mut fmt::Formatter<'_>, found: &[impl fmt::Display]) -> fmt::Result {
     const SHOWN: usize = 10;
-    for comparison in comparisons.iter().take(SHOWN) {
-        write!(out, "\n  {comparison}")?;
+    for one in found.iter().take(SHOWN) {
+        write!(out, "\n  {one}")?;
     }
-    match comparisons.len().saturating_sub(SHOWN) {
+    match found.len().saturating_sub(SHOWN) {
         0 => Ok(()),
         more => write!(out, "\n  and {more} more"),
     }

@@ -4,6 +4,9 @@ use crate::{Evaluation, Failure, Meta};
 /// Differences are taken with these steps, relative to the variable; the pair that agrees best is believed.
 const RELATIVE_STEPS: [f64; 4] = [1.0 / 256.0, 1.0 / 2048.0, 1.0 / 16384.0, 1.0 / 131072.0];
 
+/// How far two values at the same point may differ, relative to their size: sums that threads make in another order do.
+const STEADY: f64 = 1e-10;
+
 /// Marks a row that none of the moved columns is known to reach.
 pub(crate) const NOBODY: usize = usize::MAX;
 
@@ -67,6 +70,14 @@ impl<'a> Estimator<'a> {
             self.take_better();
         }
         Ok(())
+    }
+
+    /// Rows that give other values at the centre than they did at first, with both.
+    pub(crate) fn unsteady(&mut self) -> Evaluation<Vec<(usize, [f64; 2])>> {
+        let mut again = vec![0.0; self.centre.len()];
+        (self.values)(self.x, &mut again)?;
+        let pairs = self.centre.iter().zip(&again).map(|(&first, &again)| [first, again]).enumerate();
+        Ok(pairs.filter(|(_, [a, b])| (a - b).abs() > STEADY * a.abs().max(b.abs()).max(1.0)).collect())
     }
 
     /// Whether a column can move at all.

@@ -174,11 +174,11 @@ impl<'a> Bounds<'a> {
         value - self.clip(i, value)
     }
 
-    /// Not `clamp`, which panics on crossed bounds; a NaN stays one.
+    /// Not `clamp`, which panics on crossed bounds; a NaN stays one, and an absent bound holds nothing, however far away.
     fn clip(&self, i: usize, value: f64) -> f64 {
-        if value < self.lower[i] {
+        if value < self.lower[i] && self.lower[i] > -INFINITE {
             self.lower[i]
-        } else if value > self.upper[i] {
+        } else if value > self.upper[i] && self.upper[i] < INFINITE {
             self.upper[i]
         } else {
             value
@@ -259,6 +259,22 @@ mod tests {
         assert_eq!(residuals.infeasible_stationarity, (1.5f64 * 1.5 + 0.75 * 0.75).sqrt());
         let message = KktResiduals::new(&meta, KktPoint { row_multipliers: &[], ..at }).unwrap_err().to_string();
         assert_eq!(message, "the vector of constraint multipliers has length 0, expected 1");
+    }
+
+    #[test]
+    fn an_absent_bound_is_not_violated_however_far_away() {
+        let meta = Meta::new("far", vec![0.0]).bounds(&[-1e20], &[1e20]).at_most(&[1e20]);
+        for x in [-1e25, 1e25] {
+            let at = KktPoint {
+                x: &[x],
+                gradient: &[0.0],
+                constraints: &[7e30],
+                jacobian: &[1.0],
+                row_multipliers: &[0.0],
+                bound_multipliers: &[0.0],
+            };
+            assert_eq!(KktResiduals::new(&meta, at).unwrap().feasibility, 0.0);
+        }
     }
 
     #[test]

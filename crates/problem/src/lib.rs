@@ -51,11 +51,12 @@ mod reverse;
 mod sampled;
 mod stream;
 mod wording;
+mod ziggurat;
 
 pub use at_draws::AtDraws;
 #[cfg(feature = "autodiff")]
 pub use autodiff::{Differentiated, Formulas, Mode};
-pub use check::{Comparison, DerivativeCheck, check_derivatives};
+pub use check::{Comparison, DerivativeCheck, Unsteady, check_derivatives};
 pub use closures::{ClosureBuilder, ClosureError, ClosureProblem, IntoEvaluation};
 pub use counted::{Counted, Counts, Samples};
 pub use evaluation::{FunctionFailure, FunctionValues, Outputs, Wanted, evaluate_draws_separately, evaluate_separately};

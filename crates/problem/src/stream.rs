@@ -1,4 +1,4 @@
-use crate::Draw;
+use crate::{Draw, ziggurat};
 
 /// Random numbers that a draw and a purpose determine: SplitMix64 from a mixed start.
 ///
@@ -12,35 +12,28 @@ use crate::Draw;
 #[derive(Clone, Debug)]
 pub struct Stream {
     state: u64,
-    spare: Option<f64>,
 }
 
 impl Stream {
     /// Streams of different draws or purposes are independent.
     pub fn new(draw: Draw, purpose: u64) -> Self {
-        Stream { state: mixed(mixed(draw.0) ^ purpose.wrapping_mul(INCREMENT)), spare: None }
+        Stream { state: mixed(mixed(draw.0) ^ purpose.wrapping_mul(INCREMENT)) }
     }
 
     /// In the open interval (0, 1).
     pub fn uniform(&mut self) -> f64 {
-        self.state = self.state.wrapping_add(INCREMENT);
-        ((mixed(self.state) >> 11) as f64 + 0.5) * (-53f64).exp2()
+        ((self.bits() >> 11) as f64 + 0.5) * (-53f64).exp2()
     }
 
-    /// Standard normal, by Marsaglia's polar method, which makes two at a time.
+    /// Standard normal.
     pub fn normal(&mut self) -> f64 {
-        if let Some(spare) = self.spare.take() {
-            return spare;
-        }
-        loop {
-            let (u, v) = (2.0 * self.uniform() - 1.0, 2.0 * self.uniform() - 1.0);
-            let square = u * u + v * v;
-            if square > 0.0 && square < 1.0 {
-                let factor = (-2.0 * square.ln() / square).sqrt();
-                self.spare = Some(factor * v);
-                return factor * u;
-            }
-        }
+        ziggurat::normal(self)
+    }
+
+    /// 64 random bits.
+    pub(crate) fn bits(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(INCREMENT);
+        mixed(self.state)
     }
 }
 

@@ -89,7 +89,7 @@ fn columns_that_share_no_row_are_checked_together() {
     let check = check_derivatives(&mut right, &x).unwrap();
     assert!(check.is_right(), "{check}");
     assert_eq!(check.compared, 398);
-    assert_eq!(right.counts().constraints, 1 + 8 * 2);
+    assert_eq!(right.counts().constraints, 1 + 8 * 2 + 1);
 
     let check = check_derivatives(&mut band(0.0, 0.125), &x).unwrap();
     assert_eq!((check.compared, check.wrong.len(), check.undeclared.len()), (398, 1, 0));
@@ -98,6 +98,26 @@ fn columns_that_share_no_row_are_checked_together() {
     let check = check_derivatives(&mut band(0.5, 0.0), &x).unwrap();
     assert_eq!((check.compared, check.wrong.len(), check.undeclared.len()), (398, 0, 1));
     assert!(check.to_string().ends_with("row c[7], column x[199]: given 0, differences give 0.5"), "{check}");
+}
+
+#[test]
+fn a_function_that_gives_another_value_when_it_is_asked_again_is_named() {
+    let meta = Meta::new("p", vec![1.0]).equalities(&[0.0]).name_rows(["load"]).no_objective();
+    let mut calls = 0.0;
+    let mut problem = ClosureProblem::builder(meta)
+        .constraints(move |x, c| {
+            calls += 1.0;
+            c[0] = x[0] + 0.25 * calls;
+        })
+        .jacobian(|_, v| v.fill(1.0))
+        .build()
+        .unwrap();
+    let check = check_derivatives(&mut problem, &[1.0]).unwrap();
+    assert!(!check.is_right());
+    assert_eq!(check.unsteady.len(), 1);
+    let told =
+        "Not the same when asked again at the same point, with the same draws:\n  constraints, row load: 1.25, and then 3.5";
+    assert!(check.to_string().contains(told), "{check}");
 }
 
 #[test]

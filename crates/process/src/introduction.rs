@@ -65,6 +65,7 @@ pub struct Introduction {
 
 /// Read before all else, whatever the other fields of another version may be.
 #[derive(Deserialize)]
+#[serde(expecting = "a JSON object with the field `tangor`")]
 struct Opening {
     tangor: u64,
     error: Option<String>,

@@ -28,7 +28,7 @@ impl Patience {
     }
 
     /// Why a wait has to end now, if it has to.
-    pub(crate) fn is_over(&self) -> Option<Impatience> {
+    pub fn is_over(&self) -> Option<Impatience> {
         let end = *self.until.lock().unwrap_or_else(PoisonError::into_inner);
         if self.flag.load(Ordering::Relaxed) {
             Some(Impatience::Interrupted)

@@ -1,5 +1,5 @@
 //! How fast the kernel is on made-up subproblems of given sizes, as ratios that are measured in one run: against products with the
-//! Jacobian, against a sparse Cholesky factorisation, and with a dense metric against the clock. Each time is the smallest of several: what else
+//! Jacobian, against a sparse Cholesky factorisation, with a dense metric against the clock, and its loops beside plain ones. Each time is the smallest of several: what else
 //! the machine does can only add to it.
 //!
 //! Subproblems as runs have them, beside Clarabel and Ipopt: `tangor bench subproblems`.
@@ -14,6 +14,7 @@ fn main() {
     with_dense_metric();
     against_products();
     against_cholesky();
+    against_plain_loops();
 }
 
 fn tell(what: &str, ratio: f64, aim: &str) {
@@ -124,4 +125,48 @@ fn against_cholesky() {
         "100,000 variables, 50,000 banded rows: Cholesky of J J^T",
         "at most 10",
     );
+}
+
+/// The loops that the kernel is made of, in several lanes, in blocks and by matrix products, beside the loops that one would write first: how many
+/// times as long the plain ones take.
+fn against_plain_loops() {
+    let (m, n) = (100, 2_000);
+    let mut numbers = Numbers(4);
+    let values: Vec<f64> = (0..m * n).map(|_| numbers.next()).collect();
+    let entries: Vec<(usize, usize, f64)> = (0..m * n).map(|k| (k / n, k % n, values[k])).collect();
+    let problem = StoredSubproblem::new(m, n, &entries, false, &[]);
+    let row = |i: usize| &values[i * n..(i + 1) * n];
+    let plain_dot = |a: &[f64], b: &[f64]| a.iter().zip(b).fold(0.0, |sum, (a, b)| sum + a * b);
+    let (v, mut y, mut out) = (vec![0.5; n], vec![0.0; m], vec![0.0; n]);
+
+    let ours = seconds(|| problem.apply(&v, &mut y));
+    let plain = seconds(|| y.iter_mut().enumerate().for_each(|(i, y)| *y = plain_dot(row(i), &v)));
+    tell("plain loops for J v, 100 rows and 2,000 columns", plain / ours, "above 1");
+
+    let ours = seconds(|| problem.apply_transposed(&y, &mut out));
+    let plain =
+        seconds(|| out.iter_mut().enumerate().for_each(|(j, out)| *out = (0..m).map(|i| values[i * n + j] * y[i]).sum()));
+    tell("the same for J^T y", plain / ours, "above 1");
+
+    let mut factorise = problem.cholesky(Factorisation::Dense);
+    let ours = seconds(|| assert!(factorise(), "J J^T is positive definite"));
+    let mut gram = vec![0.0; m * m];
+    let plain = seconds(|| {
+        for i in 0..m {
+            (0..=i).for_each(|j| gram[i * m + j] = plain_dot(row(i), row(j)));
+        }
+        plain_cholesky(m, &mut gram);
+    });
+    tell("the same for J J^T and its Cholesky factorisation", plain / ours, "above 1");
+}
+
+/// The factorisation as a textbook has it, of a lower triangle that stands row after row.
+fn plain_cholesky(size: usize, matrix: &mut [f64]) {
+    for i in 0..size {
+        for j in 0..=i {
+            let sum: f64 = (0..j).map(|k| matrix[i * size + k] * matrix[j * size + k]).sum();
+            let rest = matrix[i * size + j] - sum;
+            matrix[i * size + j] = if i == j { rest.sqrt() } else { rest / matrix[j * size + j] };
+        }
+    }
 }

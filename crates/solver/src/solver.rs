@@ -183,9 +183,13 @@ impl<S: SampledProblem> Solver<S> {
         let tolerance = &self.settings.tolerance;
         let (solved, stuck) = (tolerance.is_kkt(&residuals), tolerance.is_infeasible_stationary(&residuals));
         let solved = solved || self.outcome.stop == Some(Stop::Unbounded);
-        let escapes = &mut self.state.progress.escapes;
+        if self.is_lost() && !solved {
+            // What rounding makes of a violation is no violation.
+            return;
+        }
         // While the run looks for a way out of a stationary point of the violation, that point is the best, not one that is farther off.
-        let proven = self.outcome.best.values.is_some_and(|best| tolerance.is_infeasible_stationary(&best.residuals));
+        let proven = self.best_is_stuck();
+        let escapes = &mut self.state.progress.escapes;
         let as_good = stuck && !proven && escapes.is_level(residuals.feasibility);
         if solved || as_good || !escapes.is_behind(residuals.feasibility) {
             escapes.pass(residuals.feasibility);

@@ -65,7 +65,8 @@ fn false_claims(kind: Noisily, iterations: u64) -> f64 {
     let claims = |first: u64| {
         let claim = |seed: &u64| {
             let report = solve_sampled(problem(kind), settings(*seed, iterations)).expect("valid");
-            let claims = report.verdict.is_some_and(|verdict| verdict.holds(&report.settings.tolerance));
+            let (tolerance, rarest) = (&report.settings.tolerance, report.settings.sampling.judge.rarest);
+            let claims = report.verdict.is_some_and(|verdict| verdict.holds(tolerance, rarest));
             assert!(claims || report.stop != Stop::Tolerance || report.point != Point::EpsKkt);
             claims
         };

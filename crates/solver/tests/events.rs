@@ -52,7 +52,10 @@ impl SampledProblem for Beside {
 }
 
 fn beside(exact: [bool; 2], samples: Option<u64>) -> Report {
-    let mut settings = Settings::default();
+    beside_with(exact, samples, Settings::default())
+}
+
+fn beside_with(exact: [bool; 2], samples: Option<u64>, mut settings: Settings) -> Report {
     settings.limits.samples = samples;
     for estimation in [&mut settings.sampling.gradient, &mut settings.sampling.constraints] {
         estimation.batch = Batch::Constant { size: 16 };
@@ -64,11 +67,104 @@ fn beside(exact: [bool; 2], samples: Option<u64>) -> Report {
     solve_sampled(Beside::new(exact), settings).expect("valid")
 }
 
+/// Settings of who knows that no event rarer than one in a hundred matters.
+fn nothing_rare() -> Settings {
+    let mut settings = Settings::default();
+    settings.sampling.judge.rarest = 1e-2;
+    settings
+}
+
 #[test]
 fn a_row_that_is_declared_exact_needs_no_more_samples_than_the_others() {
-    let report = beside([false, true], Some(20_000));
+    let report = beside_with([false, true], Some(20_000), nothing_rare());
     assert_eq!(report.point, Point::EpsKkt, "{}", report.message);
     assert!(report.samples.total() <= 20_000);
+}
+
+#[test]
+fn on_samples_that_may_miss_an_event_nothing_is_claimed() {
+    let report = beside([false, true], Some(20_000));
+    let verdict = report.verdict.expect("judged");
+    assert_eq!((report.point, verdict.certified), (Point::Nothing, None), "{}", report.message);
+    for part in ["cannot be told", "may be missing among the fresh ones", "24593 in one judgement", "sampling.judge.rarest"] {
+        assert!(report.message.contains(part), "{part}: {}", report.message);
+    }
+    // With as many as tell laid by for the last judgement, the same is certified.
+    let report = beside([false, true], Some(100_000));
+    assert_eq!(report.point, Point::EpsKkt, "{}", report.message);
+    assert!(report.samples.total() <= 100_000 && report.verdict.expect("judged").rarest.expect("noisy") <= 1.5e-4);
+}
+
+/// An event once in 5000 samples that adds 1 on the average, beside noise: to the constraint of `max x` where `x <= 2`, so that `x <= 1` is true and
+/// `x <= 2` is what most samples say, or to the gradient of `(x - 1)^2 / 2`, so that `x = 0` is true and most samples say 1.
+struct Rarely {
+    meta: Meta,
+    of_gradient: bool,
+}
+
+impl Rarely {
+    fn new(of_gradient: bool) -> Self {
+        Rarely { meta: Meta::new("rarely", vec![0.5]).bounds(&[-10.0], &[10.0]).at_most(&[2.0]), of_gradient }
+    }
+
+    fn event(draws: &[Draw]) -> f64 {
+        let events = draws.iter().filter(|draw| Stream::new(**draw, 4).uniform() < 2e-4).count();
+        noise(draws, 3) + 5000.0 * events as f64 / draws.len() as f64
+    }
+
+    /// Whether a run with at most so many samples claims a KKT point where there is none.
+    fn misleads(self, samples: Option<u64>, seed: u64) -> (bool, bool) {
+        let mut settings = Settings::default();
+        (settings.limits.samples, settings.sampling.seed) = (samples, seed);
+        for tolerance in ["stationarity", "feasibility", "complementarity"] {
+            settings.set(&format!("tolerance.{tolerance}"), "0.1").expect("a setting");
+        }
+        let truth = if self.of_gradient { 0.0 } else { 1.0 };
+        let report = solve_sampled(self, settings).expect("valid");
+        let claims = report.point == Point::EpsKkt;
+        (claims, claims && (report.x[0] - truth).abs() > 0.1)
+    }
+}
+
+impl SampledProblem for Rarely {
+    fn meta(&self) -> &Meta {
+        &self.meta
+    }
+    fn accesses(&self) -> Accesses {
+        let exact = Accesses::all(Access::Exact);
+        match self.of_gradient {
+            true => Accesses { gradient: Access::Endless, ..exact },
+            false => Accesses { constraints: Access::Endless, ..exact },
+        }
+    }
+    fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
+        g[0] = if self.of_gradient { x[0] - 1.0 + Rarely::event(draws) } else { -1.0 };
+        Ok(())
+    }
+    fn constraints(&mut self, x: &[f64], draws: &[Draw], c: &mut [f64]) -> Evaluation {
+        c[0] = if self.of_gradient { x[0] } else { x[0] + Rarely::event(draws) };
+        Ok(())
+    }
+    fn jacobian(&mut self, _: &[f64], _: &[Draw], values: &mut [f64]) -> Evaluation {
+        values.fill(1.0);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_rare_event_beside_noise_makes_no_false_claim_under_a_limit_on_samples() {
+    for (limit, of_gradient) in [(8000, false), (20_000, false), (8000, true)] {
+        let claims = (0..15).filter(|&seed| Rarely::new(of_gradient).misleads(Some(limit), seed).0).count();
+        assert_eq!(claims, 0, "with {limit} samples, of the gradient: {of_gradient}");
+    }
+}
+
+#[test]
+fn a_rare_event_beside_noise_makes_hardly_a_false_claim_without_limits() {
+    for of_gradient in [false, true] {
+        let misled = (0..20).filter(|&seed| Rarely::new(of_gradient).misleads(None, seed).1).count();
+        assert!(misled <= 2, "{misled} of 20, of the gradient: {of_gradient}");
+    }
 }
 
 #[test]
@@ -94,7 +190,7 @@ fn a_budget_that_cannot_tell_says_what_it_needs() {
 
 #[test]
 fn what_was_found_is_told_by_another_tolerance() {
-    let mut settings = Settings::default();
+    let mut settings = nothing_rare();
     settings.limits.samples = Some(20_000);
     let mut solver = Solver::sampled(Beside::new([false, true]), settings).expect("valid");
     assert_ne!(solver.run(&mut quiet).point, Point::EpsKkt, "1e-6 is no tolerance for samples");

@@ -86,7 +86,7 @@ pub mod problem {
         Access, Accesses, ClosureBuilder, ClosureError, ClosureProblem, Collective, Comparison, Counted, Counts,
         DerivativeCheck, Distribution, Draw, Evaluation, Exact, Failure, FiniteSum, Function, FunctionFailure, FunctionValues,
         INFINITE, IntoEvaluation, Members, Meta, MetaError, Noise, NoiseError, NoiseForm, Noisy, Outputs, Pattern, Problem,
-        Reduction, SampledProblem, SampledSum, Samples, SecondOrder, Stream, Threads, Wanted, check_derivatives,
+        Reduction, SampledProblem, SampledSum, Samples, SecondOrder, Stream, Threads, Unsteady, Wanted, check_derivatives,
         evaluate_draws_separately, evaluate_separately,
     };
     #[cfg(feature = "autodiff")]

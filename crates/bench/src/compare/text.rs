@@ -43,7 +43,8 @@ impl Comparison {
 
     fn write_counts(&self, out: &mut String) -> fmt::Result {
         let width = self.width();
-        writeln!(out, "{} in common; all residuals at most", count_of(self.problems.len(), "problem"))?;
+        let common = if self.entrants.len() > 1 { " in common" } else { "" };
+        writeln!(out, "{}{common}; all residuals at most", count_of(self.problems.len(), "problem"))?;
         writeln!(out, "  {:width$}  {:>6} {:>6} {:>6} {:>11} {:>8}", "", "1e-3", "1e-4", "1e-6", "infeasible", "refused")?;
         for (k, entrant) in self.entrants.iter().enumerate() {
             let [a, b, c] = [1e-3, 1e-4, 1e-6].map(|eps| self.solved_within(k, eps));
@@ -58,13 +59,18 @@ impl Comparison {
         let (a, b) = (&self.entrants[first].label, &self.entrants[second].label);
         let duel = self.duel(first, second);
         writeln!(out, "\n{a} against {b}, residuals at most {:e}", self.tolerance)?;
-        writeln!(out, "  solved by both     {}", duel.both.len())?;
-        for (who, list) in [(a.as_str(), &duel.first_only), (b.as_str(), &duel.second_only)] {
-            writeln!(out, "  only by {who:10} {:3}  {}", list.len(), list.join(" "))?;
-        }
-        writeln!(out, "  by neither        {:3}  {}", duel.neither.len(), duel.neither.join(" "))?;
+        let mut lines = vec![
+            ("solved by both".to_string(), duel.both.len(), String::new()),
+            (format!("only by {a}"), duel.first_only.len(), duel.first_only.join(" ")),
+            (format!("only by {b}"), duel.second_only.len(), duel.second_only.join(" ")),
+            ("by neither".to_string(), duel.neither.len(), duel.neither.join(" ")),
+        ];
         if !duel.refused.is_empty() {
-            writeln!(out, "  refused by one    {:3}  {}", duel.refused.len(), duel.refused.join(" "))?;
+            lines.push(("refused by one".to_string(), duel.refused.len(), duel.refused.join(" ")));
+        }
+        let width = lines.iter().map(|(what, ..)| what.chars().count()).max().unwrap_or(0).max(18);
+        for (what, count, names) in lines {
+            writeln!(out, "{}", format!("  {what:width$} {count:3}  {names}").trim_end())?;
         }
         for measure in Measure::ALL {
             let wins = self.wins(first, second, measure);
@@ -76,15 +82,18 @@ impl Comparison {
         Ok(())
     }
 
-    /// One line for each problem.
-    pub fn side_by_side(&self) -> String {
+    /// One line for each problem, or where that does not fit a screen of this width, one for each solver below it.
+    pub fn side_by_side(&self, screen: Option<usize>) -> String {
+        if screen.is_some_and(|screen| 12 + 46 * self.entrants.len() > screen) {
+            return self.one_below_the_other();
+        }
         let mut out = format!("{:12}", "problem");
         for entrant in &self.entrants {
             let _ = write!(out, "  {:>44}", entrant.label);
         }
         let _ = write!(out, "\n{:12}", "");
         for _ in &self.entrants {
-            let _ = write!(out, "  {:>10} {:>14} {:>8} {:>9}", "residual", "objective", "evals", "seconds");
+            let _ = write!(out, "  {}", heading());
         }
         for problem in &self.problems {
             let _ = write!(out, "\n{problem:12}");
@@ -93,6 +102,18 @@ impl Comparison {
             }
         }
         out.push('\n');
+        out
+    }
+
+    fn one_below_the_other(&self) -> String {
+        let width = self.width();
+        let mut out = format!("  {:width$} {}\n", "", heading());
+        for problem in &self.problems {
+            let _ = writeln!(out, "{problem}");
+            for (k, entrant) in self.entrants.iter().enumerate() {
+                let _ = writeln!(out, "  {:width$} {}", entrant.label, self.entry(k, problem).map(cells).unwrap_or_default());
+            }
+        }
         out
     }
 
@@ -119,6 +140,11 @@ impl Comparison {
         }
         out
     }
+}
+
+/// What stands above [`cells`].
+fn heading() -> String {
+    format!("{:>10} {:>14} {:>8} {:>9}", "residual", "objective", "evals", "seconds")
 }
 
 fn cells(entry: &Entry) -> String {

@@ -176,6 +176,7 @@ pub fn spelt(advice: String) -> String {
         .replace("--tolerance ", "tol=")
         .replace("--set ", "")
         .replace(" with --at POINT.json", " (by another initial guess in the model)")
+        .replace("(--starts 20, or --at POINT.json)", "(other initial guesses in the model)")
         .replace("(--at POINT.json)", "(another initial guess in the model)")
 }
 
@@ -209,6 +210,10 @@ mod tests {
         assert_eq!(told("More time may be enough: --time-limit 10s."), "More time may be enough: timelimit=10.");
         assert_eq!(told("Ask for no less than --tolerance 1e-5."), "Ask for no less than tol=1e-5.");
         assert_eq!(told("another scaling (--set scaling=none) may help"), "another scaling (scaling=none) may help");
-        assert!(told("Another start (--at POINT.json) may lead").contains("another initial guess in the model"));
+        assert!(
+            told("Other starts (--starts 20, or --at POINT.json) may lead")
+                .contains("(other initial guesses in the model) may")
+        );
+        assert!(told("another start (--at POINT.json) may help").contains("another initial guess in the model"));
     }
 }

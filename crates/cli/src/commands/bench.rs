@@ -239,7 +239,7 @@ impl Run {
 fn tell_sources(out: &mut dyn Write, members: &[Member], finder: &Finder) -> Result<(), Error> {
     const FEW: usize = 8;
     let embedded = |member: &&Member| matches!(member.source, Source::Embedded(_));
-    let namesake = |member: &Member| finder.in_folder(&member.name).filter(|_| embedded(&member));
+    let namesake = |member: &Member| finder.namesake(&member.source);
     if members.len() <= FEW {
         for member in members {
             let file = namesake(member);

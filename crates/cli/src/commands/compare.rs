@@ -42,7 +42,7 @@ impl Compare {
         let mut out = self.color.screen();
         write!(out, "{}", width::fitted(&comparison.summary()))?;
         if self.table {
-            write!(out, "\n{}", width::fitted(&comparison.side_by_side()))?;
+            write!(out, "\n{}", width::fitted(&comparison.side_by_side(width::of_screen())))?;
         }
         if let Some(folder) = &self.out {
             std::fs::create_dir_all(folder).map_err(|cause| Error::Unwritable { path: folder.clone(), cause })?;

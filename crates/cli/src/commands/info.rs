@@ -40,6 +40,8 @@ pub struct Info {
 #[derive(Serialize)]
 struct Description {
     name: String,
+    /// Which problem the name means.
+    origin: Option<String>,
     objective: bool,
     variables: Kinds,
     constraints: Kinds,
@@ -100,7 +102,8 @@ impl Info {
     pub fn run(self) -> Result<u8, Error> {
         let Opened { problem, entry, sif, nl, .. } = self.problem.open()?;
         let mut out = self.color.screen();
-        let description = Description { nl, ..describe(problem.meta(), entry, sif.map(|file| file.info)) };
+        let origin = self.problem.origin();
+        let description = Description { nl, origin, ..describe(problem.meta(), entry, sif.map(|file| file.info)) };
         match self.json {
             true => writeln!(out, "{}", plain::json(&description)?)?,
             false => print(&mut out, &description)?,
@@ -112,6 +115,7 @@ impl Info {
 fn describe(meta: &Meta, entry: Option<&'static Entry>, sif: Option<tangor_sif::Info>) -> Description {
     Description {
         name: meta.name.clone(),
+        origin: None,
         objective: meta.has_objective,
         variables: Kinds::of(&meta.x_lower, &meta.x_upper),
         constraints: Kinds::of(&meta.c_lower, &meta.c_upper),
@@ -128,6 +132,9 @@ fn describe(meta: &Meta, entry: Option<&'static Entry>, sif: Option<tangor_sif::
 fn print(out: &mut Screen, description: &Description) -> Result<(), Error> {
     let mut line = |title: &str, text: &str| writeln!(out, "  {DIM}{title:<15}{DIM:#}{}", width::wrapped(text, 17));
     line("name", &format!("{TITLE}{}{TITLE:#}", plain::name(&description.name)))?;
+    if let Some(origin) = &description.origin {
+        line("origin", &plain::name(origin))?;
+    }
     if let (Some(title), Some(source)) = (description.title, description.source) {
         line("about", title)?;
         line("source", source)?;

@@ -7,7 +7,7 @@ use clap_complete::{Shell, generate};
 use super::Arguments;
 use crate::error::Error;
 use crate::screen::Color;
-use crate::{exit, files};
+use crate::{exit, files, manual};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -16,8 +16,8 @@ Examples:
 
 /// Install man pages and shell completions
 ///
-/// Writes the pages of all commands to PREFIX/share/man/man1 and completions for bash, zsh and fish to the folders below PREFIX/share where
-/// these shells look.
+/// Writes the pages of all commands to PREFIX/share/man/man1 and completions for bash, zsh and fish to the folders below PREFIX/share that are
+/// theirs; zsh has to be told of its folder, and the last line says how.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Install {
@@ -43,18 +43,14 @@ impl Install {
             generate(shell, &mut command, "tangor", &mut script);
             written.push(put(&share, place, &script)?);
         }
-        let mut whole = Arguments::command();
-        whole.build();
-        let commands = whole.get_subcommands().filter(|command| command.get_name() != "help").cloned();
-        let pages: Vec<(String, clap::Command)> =
-            commands.map(|command| (format!("tangor-{}", command.get_name()), command)).collect();
-        for (name, command) in [("tangor".to_string(), whole)].into_iter().chain(pages) {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(command).render(&mut page)?;
+        for (name, page) in manual::pages("tangor", &manual::program()) {
             written.push(put(&share, &format!("man/man1/{name}.1"), &page)?);
         }
         let mut out = Color::Never.screen();
         written.iter().try_for_each(|path| writeln!(out, "{}", path.display()))?;
+        // Nobody else has to be told; zsh has no folder of its own below a home.
+        let folder = share.join("zsh/site-functions");
+        writeln!(out, "zsh finds its completions with fpath+=({}) before compinit in ~/.zshrc", folder.display())?;
         Ok(exit::SOLVED)
     }
 }

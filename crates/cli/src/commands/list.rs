@@ -9,8 +9,11 @@ use crate::error::Error;
 use crate::exit;
 use crate::number::readable;
 use crate::screen::Color;
-use crate::style::{DIM, TITLE, UNUSUAL};
+use crate::style::{DIM, TITLE};
 use crate::{plain, width};
+
+/// Less of what a problem is about tells nothing.
+const LEAST_ROOM: usize = 20;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -59,20 +62,23 @@ impl List {
         }
         let titles = ("name", "vars", "rows", "kind", "best known");
         let (name, variables, constraints, kind, objective) = titles;
-        // What a problem is about is told as far as there is room; without any, the line ends before.
+        // What a problem is about is told as far as there is room; where that is little, the line ends before.
         let room = width::of_screen().map_or(usize::MAX, |width| width.saturating_sub(58));
-        let what = if room >= 4 { "  what" } else { "" };
+        let has_room = room >= LEAST_ROOM;
+        let what = if has_room { "  what" } else { "" };
         writeln!(out, "{TITLE}{name:<12} {variables:>6} {constraints:>6}  {kind:<13} {objective:>14}{what}{TITLE:#}")?;
         for line in &lines {
             let Line { name, variables, constraints, kind, title, .. } = line;
-            let objective = line.objective.map_or("-".to_string(), readable);
-            let remark = if line.known == What::Infeasible { " (infeasible)" } else { "" };
-            write!(out, "{name:<12} {variables:>6} {constraints:>6}  {kind:<13} {objective:>14}{:1$}", "", room.min(2))?;
-            let title: String = title.chars().take(room).collect();
-            let remark: String = remark.chars().take(room - title.chars().count()).collect();
-            writeln!(out, "{DIM}{title}{DIM:#}{UNUSUAL}{remark}{UNUSUAL:#}")?;
+            let without = if line.known == What::Infeasible { "infeasible" } else { "-" };
+            let objective = line.objective.map_or(without.to_string(), readable);
+            write!(out, "{name:<12} {variables:>6} {constraints:>6}  {kind:<13} {objective:>14}")?;
+            match has_room {
+                true => writeln!(out, "  {DIM}{}{DIM:#}", shortened(title, room))?,
+                false => writeln!(out)?,
+            }
         }
-        writeln!(out, "{DIM}{}{DIM:#}", count_of(lines.len(), "problem"))?;
+        let more = "`tangor info NAME` tells more of one";
+        writeln!(out, "{DIM}{}; {more}{DIM:#}", count_of(lines.len(), "problem"))?;
         Ok(exit::SOLVED)
     }
 
@@ -80,6 +86,14 @@ impl List {
         let Some(word) = &self.word else { return true };
         let word = word.to_lowercase();
         [entry.name, entry.title, &entry.kind.to_string()].iter().any(|text| text.to_lowercase().contains(&word))
+    }
+}
+
+/// The beginning of a text, as much of it as there is room for.
+fn shortened(text: &str, room: usize) -> String {
+    match text.chars().count() <= room {
+        true => text.to_string(),
+        false => text.chars().take(room - 3).collect::<String>().trim_end().to_string() + "...",
     }
 }
 

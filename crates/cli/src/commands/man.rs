@@ -1,14 +1,14 @@
 use std::io::Write;
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 
-use super::Arguments;
 use crate::error::Error;
-use crate::exit;
+use crate::{exit, manual};
 
 const EXAMPLES: &str = "\
 Examples:
   tangor man | man -l -
+  tangor man bench run | man -l -
   tangor man solve > ~/.local/share/man/man1/tangor-solve.1";
 
 /// Write the man page, of the whole or of one command
@@ -16,21 +16,16 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct Man {
     /// Which command; without it the page of tangor itself
-    command: Option<String>,
+    command: Vec<String>,
 }
 
 impl Man {
     /// Writes it to standard output.
     pub fn run(self) -> Result<u8, Error> {
-        let mut whole = Arguments::command();
-        whole.build();
-        let command = match self.command {
-            Some(name) => whole.find_subcommand(&name).cloned().ok_or(Error::UnknownCommand(name))?,
-            None => whole,
-        };
-        let mut page = Vec::new();
-        clap_mangen::Man::new(command).render(&mut page)?;
-        std::io::stdout().write_all(&page)?;
+        let program = manual::program();
+        let unknown = || Error::UnknownCommand(self.command.join(" "));
+        let found = self.command.iter().try_fold(&program, |command, name| command.find_subcommand(name));
+        std::io::stdout().write_all(&manual::page(found.ok_or_else(unknown)?))?;
         Ok(exit::SOLVED)
     }
 }

@@ -64,8 +64,8 @@ impl Predict {
         remarks.iter().for_each(|remark| warn(remark));
         let mut table = csv::Writer::from_writer(out);
         let heading = id.iter().map(String::as_str).chain(["probability", "prediction"]);
-        // What steers a terminal is shown: the screen would leave it out.
-        let cell = |text: &str| no_formula(&plain::name(text)).into_owned();
+        // What steers a terminal is shown: the screen would leave it out. Ends of lines within quotes are what CSV has them for.
+        let cell = |text: &str| no_formula(&plain::lines(text)).into_owned();
         table.write_record(heading.map(cell)).map_err(unwritten)?;
         model.predict(&source, delimiter, id, |Prediction { id, probability, label }| -> Result<(), Error> {
             let fields = id.iter().map(|field| cell(field));

@@ -16,7 +16,7 @@ use crate::screen::{Color, Listener};
 use crate::settings_source::SettingsArguments;
 use crate::solution::Shown;
 use crate::start::started_at;
-use crate::style::TITLE;
+use crate::style::{DIM, TITLE};
 use crate::summary::Summary;
 use crate::table::{Detail, Functions, Table};
 use crate::watch::Watch;
@@ -97,6 +97,7 @@ pub struct Solve {
 impl Solve {
     /// Solves the problem and tells about it.
     pub fn run(mut self) -> Result<u8, Error> {
+        let set = self.settings.assignments.iter().any(|(path, _)| path.starts_with("sampling."));
         // Short ways are settings like others; what --set says comes after them.
         self.settings.assignments.splice(0..0, self.sampling.assignments());
         let saved = self.record.saved()?;
@@ -104,7 +105,7 @@ impl Solve {
         let source = Provenance { problem: self.problem.clone(), noise: self.noise(saved.as_ref())? };
         let ending = interrupt::Ending::new(&settings, saved.as_ref())?;
         if let Some(starts) = self.starts {
-            return self.run_starts(starts, &settings, &source, &ending);
+            return self.run_starts(starts, &settings, &source, &ending, set);
         }
         let Opened { problem, entry, nl, multipliers: guess, .. } = self.problem.open_with(&opening(&settings, &ending))?;
         let names = Names::all(problem.meta());
@@ -119,7 +120,7 @@ impl Solve {
             // A run that goes on has multipliers of its own.
             (None, None) => (problem, guess.filter(|_| saved.is_none())),
         };
-        self.sampling.idle(source.noise.is_none() && problem.accesses().are_exact(), &meta.name).tell();
+        self.sampling.idle(source.noise.is_none() && problem.accesses().are_exact(), &meta.name, false, set).tell();
         let problem = disturbed(problem, source.noise)?;
         let truth = source.noise.is_some();
         let functions = if problem.accesses().are_exact() { Functions::Exact } else { Functions::Sampled { truth } };
@@ -160,9 +161,11 @@ impl Solve {
         settings: &Settings,
         source: &Provenance,
         ending: &interrupt::Ending,
+        set: bool,
     ) -> Result<u8, Error> {
         let first = self.problem.open_with(&opening(settings, ending))?;
         let meta = first.problem.meta().clone();
+        self.sampling.idle(source.noise.is_none() && first.problem.accesses().are_exact(), &meta.name, true, set).tell();
         let shown = Shown::new(&self.show, &plain::meta(&meta))?;
         let x0 = self.at.as_deref().map(|path| point_source::read(path, &meta)).transpose()?;
         let starts = starts::points(&meta, x0, count, settings.sampling.seed);
@@ -229,8 +232,11 @@ impl Solve {
         let noise = source.noise.as_ref().map(|noise| format!(", {}", described(noise))).unwrap_or_default();
         let sizes = format!(": {variables}, {constraints}{noise}");
         writeln!(out, "{TITLE}{}{TITLE:#}{}", meta.name, width::wrapped_after(&meta.name, &sizes, 2))?;
+        if let Some(choice) = self.problem.choice() {
+            writeln!(out, "  {DIM}{}{DIM:#}", width::wrapped(&plain::name(&choice), 2))?;
+        }
         warnings.iter().try_for_each(|warning| writeln!(out, "warning: {}", plain::name(warning)))?;
-        if !self.quiet {
+        if !self.quiet || self.starts.is_some() {
             writeln!(out)?;
         }
         Ok(())

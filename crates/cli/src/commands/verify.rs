@@ -1,25 +1,28 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use clap::Args;
 use serde::Deserialize;
-use tangor_problem::{MemoryLimit, Meta, Noise, Problem, SampledProblem, count_of};
-use tangor_process::Patience;
+use tangor_problem::{Access, Accesses, MemoryLimit, Meta, Noise, Problem, SampledProblem, count_of};
 use tangor_solver::{Candidate, Report, Sampling, judge_point_and_rows};
 
 use crate::answer::Answer;
-use crate::contradiction::{ROUNDING, contradictions, differs, disagrees, inconsistencies, near, wrong_objective, wrong_row};
+use crate::contradiction::{
+    ROUNDING, contradictions, differs, disagrees, hidden_events, inconsistencies, near, wrong_objective, wrong_row,
+};
 use crate::error::Error;
 use crate::idle::Idle;
+use crate::interrupt::Ending;
 use crate::noise_source::{described, disturbed};
 use crate::number::{scientific, short};
 use crate::problem_source::{Opening, ProblemArguments};
 use crate::provenance::Provenance;
 use crate::screen::{Color, Screen};
 use crate::style::{BAD, GOOD, TITLE};
-use crate::{ampl, exit, interrupt, plain, recheck, size, verdict};
+use crate::{ampl, duration, exit, plain, recheck, size, verdict};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,7 +36,8 @@ Examples:
 /// The problem is opened again. Exact functions are evaluated at the point, functions with noise are judged there on fresh samples,
 /// both with the multipliers of the result. There are three answers: it holds (exit code 0: all three residuals are within the
 /// tolerances of the result, and nothing that was computed again contradicts its numbers, nor do they contradict each other), it does not
-/// hold (2), or the samples cannot tell (3), and then how many could. What nobody can compute again, as its seconds, is not looked at.
+/// hold (2), or it cannot be told (3), and where more samples could tell, how many. What nobody can compute again, as its seconds, is not
+/// looked at.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{}", exit::HELP))]
 pub struct Verify {
@@ -50,7 +54,7 @@ pub struct Verify {
     tolerance: Option<f64>,
 
     /// Fresh samples of each function, one in each batch at least; if nothing is said, at least as many as the last judgement took, and as
-    /// tell of rare events in constraints
+    /// tell of rare events
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     samples: Option<u64>,
 
@@ -58,11 +62,15 @@ pub struct Verify {
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory_limit: Option<u64>,
 
+    /// Most wall time, as in 10s, 5m or 1h30m
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, conflicts_with = "answer")]
+    time_limit: Option<Duration>,
+
     /// The confidence of each bound; that of the run if nothing is said
     #[arg(long, value_name = "P")]
     confidence: Option<f64>,
 
-    /// The probability of the rarest event that matters to a constraint; if nothing is said, that of the run, or 0.00015 if that is less
+    /// The probability of the rarest event that matters; if nothing is said, that of the run, or 0.00015 if that is less
     #[arg(long, value_name = "P")]
     rarest: Option<f64>,
 
@@ -96,16 +104,14 @@ impl Verify {
             return ampl::verify(&mut self.color.screen(), &self.result, answer, self.tolerance);
         }
         let (report, source) = read(&self.result)?;
-        let ended = interrupt::flag()?;
-        let opening =
-            Opening { memory: self.memory_limit, patience: Patience::interrupted_by(Arc::clone(&ended)), ..Opening::default() };
+        let ending = Ending::within(self.time_limit)?;
+        let opening = Opening { memory: self.memory_limit, patience: ending.patience.clone(), ..Opening::default() };
         let mut opened = self.permitted(source.problem)?.open_with(&opening)?;
         let own_meta = opened.problem.meta().clone();
         let meta = plain::meta(&own_meta);
         fits(&report, &meta).map_err(|message| self.unusable(message))?;
         let exact = source.noise.is_none() && opened.problem.accesses().are_exact();
-        let has_noisy_rows = meta.m() > 0 && (source.noise.is_some() || opened.problem.accesses().constraints.is_sampled());
-        let sampling = self.sampling(&report, has_noisy_rows);
+        let sampling = self.sampling(&report);
         self.fits_into_memory(&meta, &sampling)?;
         let out = &mut self.color.screen();
         let wrong = inconsistencies(&report, &own_meta, !exact);
@@ -132,11 +138,15 @@ impl Verify {
         }
         let answer = match exact {
             true => judge_exactly(out, opened.exact()?, &report),
-            false => judge_on_samples(out, opened.problem, source.noise, &report, &sampling, Arc::clone(&ended)),
+            false => judge_on_samples(out, opened.problem, source.noise, &report, &sampling, ending.clone()),
         };
-        if answer.is_err() && ended.load(Ordering::Relaxed) {
-            writeln!(out, "Interrupted before anything could be told of {}.", report.problem)?;
-            return Ok(exit::STOPPED);
+        let (word, code) = match ending.flag.load(Ordering::Relaxed) {
+            true => ("Interrupted", exit::STOPPED),
+            false => ("Out of time", exit::LIMIT),
+        };
+        if answer.is_err() && ending.is_over() {
+            writeln!(out, "{word} before anything could be told of {}.", report.problem)?;
+            return Ok(code);
         }
         answer?.tell(out, &report)
     }
@@ -156,13 +166,13 @@ impl Verify {
 
     /// How the result is judged. A long run's judgement takes more samples than was set, and says how many of all functions together:
     /// as many of each are at least as many as it took. Who wrote the result does not decide which events are too rare to matter.
-    fn sampling(&self, report: &Report, has_noisy_rows: bool) -> Sampling {
+    fn sampling(&self, report: &Report) -> Sampling {
         let mut sampling = report.settings.sampling.clone();
         let judge = &mut sampling.judge;
         judge.confidence = self.confidence.unwrap_or(judge.confidence);
         judge.rarest = self.rarest.unwrap_or(judge.rarest.min(Sampling::default().judge.rarest));
         let judged = report.verdict.map_or(0, |verdict| verdict.samples);
-        let telling = if has_noisy_rows { judge.samples_that_tell() } else { 0 };
+        let telling = judge.samples_that_tell();
         let samples = self.samples.unwrap_or(judged.max(judge.samples.max(telling) as u64));
         judge.samples = usize::try_from(samples).unwrap_or(usize::MAX);
         sampling.seed = self.seed.unwrap_or(sampling.seed);
@@ -231,14 +241,14 @@ fn judge_on_samples(
     noise: Option<Noise>,
     report: &Report,
     sampling: &Sampling,
-    ended: Arc<AtomicBool>,
+    ending: Ending,
 ) -> Result<Answer, Error> {
     let Report { x, row_multipliers, bound_multipliers, .. } = report;
     let candidate = Candidate { x, row_multipliers, bound_multipliers };
     let problem = disturbed(problem, noise)?;
     let names: Vec<String> = (0..problem.meta().m()).map(|i| plain::name(&problem.meta().row_name(i)).into_owned()).collect();
-    let (fresh, rows) =
-        judge_point_and_rows(problem, candidate, sampling, Some(Arc::new(move || ended.load(Ordering::Relaxed))))?;
+    let Accesses { gradient, constraints, jacobian } = problem.accesses();
+    let (fresh, rows) = judge_point_and_rows(problem, candidate, sampling, Some(Arc::new(move || ending.is_over())))?;
     let tolerance = &report.settings.tolerance;
     let what = noise.as_ref().map_or_else(|| "its functions are sampled".to_string(), described);
     writeln!(out, "{TITLE}{}{TITLE:#}: {what}\n", report.problem)?;
@@ -249,9 +259,14 @@ fn judge_on_samples(
     let mut answer = Answer { samples: sampling.judge.samples as u64, ..Answer::default() };
     verdict::residuals(&fresh, tolerance).iter().for_each(|judged| answer.add(judged));
     answer.add_events(&fresh, sampling.judge.rarest, sampling.judge.samples_that_tell());
+    let sizes = (!matches!(gradient, Access::Finite(_))).then_some((answer.samples, sampling.judge.batches));
     if let Some(claimed) = &report.verdict {
         answer.wrong.extend(contradictions(report, claimed, &fresh));
-        answer.wrong.extend(wrong_objective(report, claimed, &fresh));
+        answer.wrong.extend(wrong_objective(report, claimed, &fresh, sizes));
+        // A run may have judged a whole population of which there are fewer samples here.
+        let is_whole = |access: &Access| matches!(access, Access::Finite(members) if *members <= claimed.samples);
+        let sees_all = [gradient, constraints, jacobian].iter().any(is_whole);
+        answer.wrong.extend(hidden_events(report, claimed, &fresh).filter(|_| !sees_all));
         answer.wrong.extend(
             wrong_row(report, claimed, &rows)
                 .map(|(i, fresh)| disagrees(&format!("constraint {}", names[i]), report.constraints[i], fresh)),

@@ -10,7 +10,7 @@ use super::quality::{print_groups, print_quality, shortened};
 use super::report::Constraints;
 use crate::number::{scientific, short};
 use crate::style::{DIM, GOOD, TITLE, UNUSUAL};
-use crate::summary::rounded;
+use crate::summary::{because, rounded};
 use crate::{advice, duration, headline, plain, width};
 
 /// Weights that are shown: the largest.
@@ -35,6 +35,16 @@ pub struct Fitted<'a> {
     pub test: Option<&'a Evaluation>,
 }
 
+/// What to try when nothing was found: of the advice on any problem what a fit can follow, which has no other starts and no wrong derivatives.
+fn advice(judged: &Report) -> String {
+    let can_follow = |sentence: &String| !sentence.contains("POINT.json") && !sentence.contains("tangor check");
+    let mut said: Vec<String> = advice::of(judged).into_iter().filter(can_follow).collect();
+    if matches!(judged.point, Point::EpsInfeasibleStationary | Point::Nothing) {
+        said.push("The constraints may contradict each other: a wider bound, or one of them less, may do.".to_string());
+    }
+    said.join(" ")
+}
+
 impl Fitted<'_> {
     /// Tells it.
     pub fn print(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -45,10 +55,10 @@ impl Fitted<'_> {
             point => point.to_string(),
         };
         let found = format!("on all rows the weights are {point}.");
-        writeln!(out, "{}", width::wrapped(&format!("The run ended because {};", self.report.stop), 0))?;
+        writeln!(out, "{}", width::wrapped(&format!("The run ended because {};", because(self.report)), 0))?;
         writeln!(out, "{}", width::wrapped(&found, 0))?;
         // What samples make of it is told at the end.
-        let advice = if self.report.samples.total() == 0 { advice::of(judged).join(" ") } else { String::new() };
+        let advice = if self.report.samples.total() == 0 { advice(judged) } else { String::new() };
         if !advice.is_empty() {
             writeln!(out, "{}", width::wrapped(&advice, 0))?;
         }

@@ -73,8 +73,10 @@ pub fn print_groups(out: &mut dyn Write, evaluation: &Evaluation, what: &str, wi
         groups.truncate(SHOWN);
         let title = format!("{}, {what}", plain::name(column));
         print_column(out, &title, &groups, width)?;
-        if more > 0 {
-            writeln!(out, "  {DIM}and {more} smaller ones; --json shows all{DIM:#}")?;
+        match more {
+            0 => {}
+            1 => writeln!(out, "  {DIM}and a smaller one; --json shows all{DIM:#}")?,
+            _ => writeln!(out, "  {DIM}and {more} smaller ones; --json shows all{DIM:#}")?,
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anstyle::Style;
 use tangor_learn::{Attained, Estimate, Evaluation, Outcome};
 
-use crate::number::short;
+use crate::number::{scientific, short};
 use crate::style::{BAD, DIM, GOOD, TITLE, UNUSUAL};
 use crate::verdict::short_percent;
 use crate::{plain, width};
@@ -42,7 +42,8 @@ impl Constraints<'_> {
         for &k in &shown {
             // What rounds to zero has no sign.
             let multiplier = self.multipliers.get(k).copied().filter(|multiplier| multiplier.abs() >= 5e-5).unwrap_or(0.0);
-            let heading = format!("{}: {}, multiplier {multiplier:.4}", plain::name(&all[k].name), bound(&all[k]));
+            let multiplier = if multiplier.abs() < 1e6 { format!("{multiplier:.4}") } else { scientific(multiplier, 1) };
+            let heading = format!("{}: {}, multiplier {multiplier}", plain::name(&all[k].name), bound(&all[k]));
             writeln!(out, "  {}", width::wrapped(&heading, 3))?;
             self.lines(out, "training", &all[k], true)?;
             if let Some(other) = self.test.and_then(|test| test.constraints.get(k)) {

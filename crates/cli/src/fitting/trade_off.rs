@@ -80,7 +80,7 @@ fn gap(evaluation: &Evaluation, kind: Kind) -> f64 {
 /// Tells them as a table.
 pub fn print(out: &mut dyn Write, fits: &[Fitted]) -> Result<(), Error> {
     let what = if fits.iter().any(|fitted| fitted.test.is_some()) { "test" } else { "training" };
-    writeln!(out, "\n  {TITLE}trade-off on the {what} rows{TITLE:#}")?;
+    writeln!(out, "\n  {TITLE}trade-off on the {what} rows (of gaps, the largest){TITLE:#}")?;
     writeln!(out, "  {TITLE} bound    loss  accuracy  gap of p  of decisions{TITLE:#}")?;
     for fitted in fits {
         let shown = fitted.test.as_ref().unwrap_or(&fitted.training);

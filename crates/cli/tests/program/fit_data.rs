@@ -94,6 +94,14 @@ fn predictions_say_who_is_who_and_come_whole_or_not_at_all() {
     let strange = write(&folder, "strange.csv", &people(120).replacen("p7,", "p\u{1b}[31m7,", 1));
     let predicted = stdout(&run(&["predict", text(&model), text(&strange)]));
     assert!(predicted.contains("\np\\u{1b}[31m7,0."), "{predicted}");
+    // An end of a line within quotes stays one: who looks for a row finds it.
+    let quoted = write(&folder, "quoted.csv", &people(120).replacen("p7,", "\"p\n7\",", 1));
+    let predicted = stdout(&run(&["predict", text(&model), text(&quoted)]));
+    assert!(predicted.contains("\n\"p\n7\",0."), "{predicted}");
+    // A table without names is no matter of `fit --header no`, which `predict` does not have.
+    let nameless = write(&folder, "nameless.csv", people(120).split_once('\n').expect("a header").1);
+    let message = refusal(&["predict", text(&model), text(&nameless)]);
+    assert!(message.contains("with the names of the columns, missing?") && !message.contains("--header"), "{message}");
     // From standard input, with another column to tell rows apart, and semicolons.
     let mut child = tangor(&["predict", text(&model), "-", "--id", "town,name"])
         .stdin(Stdio::piped())
@@ -321,4 +329,18 @@ fn a_cache_without_a_folder_is_refused() {
     let message = refusal(&arguments);
     let expected = format!("the data do not fit into memory, and no file can be made for them in {}", nowhere.display());
     assert!(message.contains(&expected), "{message}");
+}
+
+#[test]
+fn constraints_that_cannot_hold_together_are_told_of() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let file = write(&folder, "a.csv", &people(120));
+    // Small weights leave all probabilities near one half.
+    let bounds = ["--drop", "name", "--max-rate", "0.1", "--norm", "0.1"];
+    let output = run(&[&["fit", text(&file)], &bounds[..]].concat());
+    let told = stdout(&output);
+    assert_eq!(code(&output), 2, "{told}");
+    assert!(told.contains("The constraints may contradict each other"), "{told}");
+    // What a fit has no argument for is not advised.
+    assert!(!told.contains("--starts") && !told.contains("POINT.json") && !told.contains("tangor check"), "{told}");
 }

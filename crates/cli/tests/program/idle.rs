@@ -28,6 +28,8 @@ fn arguments_that_do_nothing_are_told_of() {
             "solve HS71 --noise 1e-2 --tolerance 1e-1 --estimator minibatch --momentum 0.5",
             "--momentum does nothing here: a mini",
         ),
+        ("solve HS71 --set sampling.seed=4", "--set sampling... does nothing here: the functions of HS71 are exact"),
+        ("solve HS71 --starts 2 --samples 9 --seed 3", "--samples does nothing here: the functions of HS71 are exact"),
         ("verify RESULT --samples 10 --seed 3", "--samples, --seed do nothing here: the functions of HS71 are exact"),
         ("bench run HS71 --seeds 2 --out TABLE", "--seeds does nothing here: the functions are exact"),
     ] {

@@ -20,7 +20,7 @@ fn a_noisy_run_tells_true_residuals_and_its_confidence() {
         "HS71: 4 variables, 2 constraints, additive gaussian noise 1e-2",
         "true stat true feas true comp   samples",
         "Solved: a KKT point within the tolerances.",
-        "fresh samples, with 95% confidence in each bound (if batches of samples are nearly Gaussian and no event of a constraint rarer \
+        "fresh samples, with 95% confidence in each bound (if batches of samples are nearly Gaussian and no event rarer \
          than 1 in 6667 samples matters): all three residuals are within their tolerances.",
         "objective        17.01",
         "of Jacobians; seed 7",

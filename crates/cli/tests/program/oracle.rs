@@ -57,7 +57,7 @@ fn a_noisy_oracle_is_solved() {
     let header = text.lines().find(|line| line.contains("stationary")).expect("a table");
     assert!(!header.contains("objective") && !text.contains("NaN"), "{text}");
     let objective = text.lines().find_map(|line| line.strip_prefix("  objective ")).expect("an objective").trim();
-    assert!(objective.contains(" +- "), "{text}");
+    assert!(objective.contains(" +- ") && text.contains("of gradients (and of the objective among them)"), "{text}");
     let drawn = std::fs::read_to_string(&picture).expect("a picture");
     assert!(drawn.contains(&format!("objective {objective}")), "{objective}");
     assert!(text.contains("leftover  at upper bound") && !text.contains("budget"), "{text}");
@@ -87,6 +87,9 @@ fn an_oracle_that_fails_is_told_of() {
     assert!(message.contains("\n  the model is missing"), "{message}");
     let message = refusal(&["solve", "--oracle", "sleep 100", "--oracle-time-limit", "200ms"]);
     assert!(message.contains("the oracle `sleep 100` gave no answer to the greeting within 200ms"), "{message}");
+
+    let message = refusal(&["solve", "--oracle", "echo 1"]);
+    assert!(message.contains("expected a JSON object with the field `tangor`"), "{message}");
 
     // It introduces itself, gives one value, and dies.
     let introduction = r#"{"tangor":1,"name":"brief","n":1,"x0":[2],"objective":"value"}"#;

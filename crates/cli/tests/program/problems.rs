@@ -80,7 +80,17 @@ fn a_name_is_looked_up_in_the_folder_of_sif_files() {
     let (folder, _) = line_file();
     let output = tangor(&["solve", "line"]).env("MASTSIF", folder.path()).output().expect("the program can be started");
     assert_eq!(code(&output), 0, "{}", stderr(&output));
-    assert!(stdout(&output).starts_with("LINE: 2 variables, 1 constraint\n"));
+    // Which file the name means is said, and so it is where an embedded problem has the name of a file.
+    let expected = |title: &str, origin: &str| format!("{title}\n  {origin}{}", folder.path().display());
+    assert!(stdout(&output).starts_with(&expected("LINE: 2 variables, 1 constraint", "the SIF file ")), "{}", stdout(&output));
+    fs::copy(folder.path().join("LINE.SIF"), folder.path().join("HS71.SIF")).expect("a copy");
+    let output = tangor(&["solve", "hs71", "-q"]).env("MASTSIF", folder.path()).output().expect("the program can be started");
+    let origin = "the embedded problem HS71 (HS71.SIF is the file ";
+    assert!(stdout(&output).starts_with(&expected("HS71: 4 variables, 2 constraints", origin)), "{}", stdout(&output));
+    assert!(
+        stdout(&run(&["solve", "HS71", "-q"])).starts_with("HS71: 4 variables, 2 constraints\n\n"),
+        "nothing to choose from"
+    );
     let output = tangor(&["solve", "nothing"]).env("MASTSIF", folder.path()).output().expect("the program can be started");
     assert!(stderr(&output).contains("has no SIF file of this name either"), "{}", stderr(&output));
 }
@@ -90,7 +100,7 @@ fn info_tells_what_a_problem_is() {
     let (_folder, path) = line_file();
     let path = path.to_str().expect("a path");
     let text = stdout(&run(&["info", path]));
-    for expected in ["SLR2-AN-2-1", "2: 2 with both bounds", "1: 1 equality", "N = 1, suggested 1, 2"] {
+    for expected in ["the SIF file ", "SLR2-AN-2-1", "2: 2 with both bounds", "1: 1 equality", "N = 1, suggested 1, 2"] {
         assert!(text.contains(expected), "{expected:?} is missing from\n{text}");
     }
     let (info, _) = run_json(&["info", path, "--json"]);

@@ -100,9 +100,13 @@ fn pages_and_completions_are_installed_by_one_command() {
     let output = run(&["install", "--prefix", folder.path().to_str().unwrap()]);
     assert_eq!(code(&output), 0);
     let told = stdout(&output);
-    for place in
-        ["man/man1/tangor.1", "man/man1/tangor-solve.1", "bash-completion/completions/tangor", "zsh/site-functions/_tangor"]
-    {
+    for place in [
+        "man/man1/tangor.1",
+        "man/man1/tangor-solve.1",
+        "man/man1/tangor-bench-run.1",
+        "bash-completion/completions/tangor",
+        "zsh/site-functions/_tangor",
+    ] {
         let path = folder.path().join("share").join(place);
         assert!(told.contains(place) && std::fs::metadata(&path).expect("it is there").len() > 100, "{place}");
     }

@@ -85,6 +85,7 @@ fn forged_exact_results_are_caught() {
             (|result| result["message"] = json!("A global minimum."), "its message is not what its other fields say: Stopped"),
             (|result| result["names"]["variables"] = json!(["x2", "x1", "x3", "x4"]), "its names of variables or constraints"),
             (|result| result["average"] = json!([1.0, 1.0, 1.0, 1.0]), "it has an average of iterates"),
+            (|result| result["version"] = json!(0), "its form has the version 0, but this program writes and reads 1"),
             (
                 |result| result["point"] = json!("nothing"),
                 "the result itself says that its point is neither feasible nor stationary",
@@ -127,6 +128,14 @@ fn forged_noisy_results_are_caught() {
             (|result| result["verdict"]["samples"] = json!(1u64 << 20), "more samples or iterations than the whole run"),
             (|result| result["verdict"]["rarest"] = json!(1e-6), "no event rarer than 1 in 1000000 samples is missing"),
             (|result| result["verdict"]["few_events"] = json!(true), "its verdict does not say that its point is a KKT point"),
+            (|result| result["verdict"]["rarest"] = json!(1e-2), "its verdict does not say that its point is a KKT point"),
+            (|result| result["verdict"]["rarest"] = Value::Null, "its verdict does not say which events may be missing"),
+            (
+                |result| result["verdict"]["objective"]["error"] = json!(1e3),
+                "its objective is off by at most 1.0e+03; by fresh",
+            ),
+            (|result| result["verdict"]["iteration"] = json!(0), "on a point of another iteration than the last"),
+            (|result| result["version"] = json!(7), "its form has the version 7, but this program writes and reads 1"),
         ],
     );
 }
@@ -159,6 +168,18 @@ fn an_interrupt_ends_it() {
     crate::interrupt(&child);
     let output = child.wait_with_output().expect("the program ends");
     assert_eq!((code(&output), stdout(&output).as_str()), (4, "Interrupted before anything could be told of HS71.\n"));
+}
+
+#[test]
+fn a_time_limit_ends_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (result, _) = run_json(&NOISY);
+    let file = written(folder.path(), &result);
+    let began = std::time::Instant::now();
+    let output = run(&["verify", &file, "--samples", "1000000000", "--time-limit", "1s"]);
+    assert_eq!((code(&output), stdout(&output).as_str()), (3, "Out of time before anything could be told of HS71.\n"));
+    assert!(began.elapsed() < std::time::Duration::from_secs(30), "{:?}", began.elapsed());
+    assert_eq!(code(&run(&["verify", &file, "--time-limit", "1h"])), 0);
 }
 
 #[test]

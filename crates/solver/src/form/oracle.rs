@@ -173,6 +173,12 @@ impl<S: SampledProblem> Oracle<S> {
         self.load_values(self.estimates.constraints.values(), iterate, reset);
     }
 
+    /// The user's gradient, constraint values and Jacobian, into an iterate whose slacks then violate least.
+    pub fn load(&self, [g, c, jacobian]: [&[f64]; 3], iterate: &mut Iterate) {
+        self.load_derivatives(g, jacobian, iterate);
+        self.load_values(c, iterate, true);
+    }
+
     /// The user's gradient and Jacobian, into an iterate.
     pub fn load_derivatives(&self, g: &[f64], jacobian: &[f64], iterate: &mut Iterate) {
         let meta = self.problem.meta();

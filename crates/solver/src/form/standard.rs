@@ -230,7 +230,7 @@ fn fixed_entries(meta: &Meta, rows: &[usize]) -> Vec<(usize, usize, usize)> {
 }
 
 /// A bound of 1e20 or beyond is none.
-fn finite(bound: f64) -> f64 {
+pub(crate) fn finite(bound: f64) -> f64 {
     if bound.abs() >= INFINITE { f64::INFINITY.copysign(bound) } else { bound }
 }
 

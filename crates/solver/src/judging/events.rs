@@ -40,8 +40,16 @@ pub struct Lacking {
     pub events: bool,
     /// The first row that never varied, in too few samples to tell that it has no noise.
     pub silent: Option<usize>,
-    /// The least probability of an event that cannot be missing, where there is a row that nobody declares exact.
+    /// The least probability of an event that cannot be missing, where there is a function with noise.
     pub rarest: Option<f64>,
+}
+
+impl Lacking {
+    /// So many samples of a function with noise may miss an event, with this risk.
+    pub fn miss_among(&mut self, samples: usize, risk: f64) {
+        let told = rarest_told(risk, samples);
+        self.rarest = Some(self.rarest.map_or(told, |rarest| rarest.max(told)));
+    }
 }
 
 /// Central moments of batches, row by row.
@@ -106,7 +114,7 @@ impl Events {
             if is_exact && is_constant {
                 continue;
             }
-            lacking.rarest = Some(rarest_told(risk, samples));
+            lacking.miss_among(samples, risk);
             match is_constant {
                 true if !enough => lacking.silent = lacking.silent.or(Some(row)),
                 true => {}
@@ -171,6 +179,15 @@ mod tests {
         // Beside other noise a rare event can be missing as well, whatever is said of the row: what the samples tell of is told.
         let told = [&[][..], &[true, true]].map(|exact_rows| lacking(enough, exact_rows).rarest.expect("a noisy row"));
         assert!(told.into_iter().all(|rarest| rarest <= 1.5e-4 && rarest > 1.49e-4), "{told:?}");
+    }
+
+    #[test]
+    fn of_several_functions_the_one_with_the_fewest_samples_tells() {
+        let mut lacking = Lacking::default();
+        for samples in [2000, 1000, 3000] {
+            lacking.miss_among(samples, (-3.0f64).exp());
+        }
+        assert!((lacking.rarest.expect("told") - 3e-3).abs() < 1e-15);
     }
 
     #[test]

@@ -12,15 +12,26 @@ use crate::form::iterate::Iterate;
 use crate::form::oracle::{Trouble, check, trouble};
 use crate::form::quantity::Quantity;
 use crate::judging::confidence::{self, Factors, slope_noise};
-use crate::judging::events::{Events, Lacking, risk_of_events};
+use crate::judging::events::{Events, Lacking, risk_of_events, telling};
 use crate::judging::multipliers::SIGMAS;
 use crate::judging::sample_mean::SampleMean;
 use crate::kernel::vector::{add, norm};
 use crate::solver::Solver;
+use crate::steps::line_search::ROUNDING;
 use crate::{Averaged, Bounded, Event, Settings, TrueResiduals, Unusual, Verdict};
 
 /// Draws that memory is kept for from the start; who judges on more at once gets it when they are needed.
 const MOST_RESERVED: usize = 1 << 20;
+
+/// A look that tells of events takes more samples the more looks there were: memory is kept for those of so many.
+const MANY_LOOKS: u64 = 10_000;
+
+/// The functions that make stationarity, and where they are among the others.
+const DERIVATIVES: [(usize, Quantity); 2] = [(0, Quantity::Gradient), (2, Quantity::Jacobian)];
+
+/// Only half of the batches judge stationarity. An average over all that is farther off from theirs than so many standard errors has an event in the
+/// other half that they lack; noise does so once in 3,000 judgements.
+const HALVES: f64 = 4.0;
 
 /// The memory of the judge.
 pub struct JudgeMemory {
@@ -51,8 +62,10 @@ pub struct JudgeMemory {
 
 impl JudgeMemory {
     pub fn new(current: &Iterate, lengths: [usize; 3], settings: &Settings) -> Self {
+        let judge = &settings.sampling.judge;
+        let telling = telling(risk_of_events(judge.confidence, MANY_LOOKS, false), judge.rarest) / judge.batches.max(1);
         JudgeMemory {
-            draws: Vec::with_capacity(settings.sampling.judge.samples.min(MOST_RESERVED)),
+            draws: Vec::with_capacity(judge.samples.max(telling.saturating_add(1)).min(MOST_RESERVED)),
             batch: lengths.map(|length| vec![0.0; length]),
             means: lengths.map(SampleMean::new),
             all: lengths.map(SampleMean::new),
@@ -76,6 +89,13 @@ impl JudgeMemory {
     pub fn averages(&self) -> [&[f64]; 3] {
         let [gradient, constraints, jacobian] = &self.all;
         [&gradient.mean, &constraints.mean, &jacobian.mean]
+    }
+
+    /// Whether the half of the batches that judges lacks an event of a function that the other half has.
+    fn halves_differ(&self, k: usize) -> bool {
+        let (all, half) = (&self.all[k].mean, &self.means[k]);
+        let off = all.iter().zip(&half.mean).map(|(all, half)| (all - half).powi(2)).sum::<f64>().sqrt();
+        off > HALVES * half.standard_error() + ROUNDING * norm(all)
     }
 
     /// How far the averages of the constraints may be off, for samples of a known range; none where it is not known, or where all is exact.
@@ -152,18 +172,23 @@ impl<S: SampledProblem> Solver<S> {
         let sampled_constraints =
             self.oracle.meta().m() > 0 && !self.is_whole(Quantity::Constraints, sizes[1]) && rare.is_none();
         // Values need not be independent of the multipliers, so that all batches tell of them.
-        self.oracle.load_derivatives(&work.means[0].mean, &work.means[2].mean, &mut work.judged);
-        self.oracle.load_values(&work.all[1].mean, &mut work.judged, true);
+        self.oracle.load([&work.means[0].mean, &work.all[1].mean, &work.means[2].mean], &mut work.judged);
         self.judging.kkt.judge(&work.judged, &self.judging.fit.tangent, &self.oracle.standard);
         self.judging.kkt.judge_infeasibility(&work.judged, &self.oracle.standard, &mut self.state.row_sizes);
         let residuals = self.judging.kkt.residuals;
         let inequalities =
             self.oracle.standard.slack_rows.iter().map(|&row| self.judging.kkt.y[row].powi(2)).sum::<f64>().sqrt();
         let error = work.errors.standard_error() / scale;
-        let lacking = match sampled_constraints {
+        let mut lacking = match sampled_constraints {
             true => work.events.lacking(sizes[1], self.oracle.problem.exact_rows(), (risk_of_missing, settings.rarest)),
             false => Lacking::default(),
         };
+        for (k, source) in DERIVATIVES {
+            if !self.is_whole(source, sizes[k]) {
+                lacking.miss_among(sizes[k], risk_of_missing);
+                lacking.events |= work.halves_differ(k);
+            }
+        }
         let infeasible = slope_noise(slope, residuals.feasibility, both, jacobian_noise);
         let error_of_objective = confidence::factor(risk, batches) * work.objective.standard_error();
         let verdict = Verdict {
@@ -212,7 +237,6 @@ impl<S: SampledProblem> Solver<S> {
             work.error.iter_mut().zip(&self.judging.fit.tangent.mu).for_each(|(error, mu)| *error -= mu);
             work.errors.add(&work.error);
         }
-        self.load_means(work);
         Ok(true)
     }
 
@@ -241,7 +265,7 @@ impl<S: SampledProblem> Solver<S> {
             } else {
                 let (stream, wanted) = (&mut self.state.progress.judged.streams[k], (access, sizes[k].div_ceil(all)));
                 let end_wanted = || self.oracle.problem.is_end_wanted();
-                let drawn = stream.draw_unless(end_wanted, wanted, &mut work.draws);
+                let drawn = stream.draw(wanted, &mut work.draws, end_wanted);
                 drawn.map_err(|failure| trouble(source.function(), failure))?;
             }
             if source == Quantity::Constraints && !whole && self.settings.sampling.judge.range.is_some() {
@@ -296,14 +320,8 @@ impl<S: SampledProblem> Solver<S> {
                 *known = value + share * (mean - value);
             }
         }
-        self.oracle.load_derivatives(&work.batch[0], &work.batch[2], &mut work.judged);
-        self.oracle.load_values(&work.batch[1], &mut work.judged, true);
+        self.oracle.load(work.batch.each_ref().map(Vec::as_slice), &mut work.judged);
         share * work.means[2].standard_error().powi(2)
-    }
-
-    fn load_means(&mut self, work: &mut JudgeMemory) {
-        self.oracle.load_derivatives(&work.means[0].mean, &work.means[2].mean, &mut work.judged);
-        self.oracle.load_values(&work.means[1].mean, &mut work.judged, true);
     }
 
     /// The multipliers with the least of the residuals relative to their tolerances; `error` is the mean square error of the
@@ -345,8 +363,7 @@ impl<S: SampledProblem> Solver<S> {
         let [gradient, constraints, jacobian] = &mut work.batch;
         let mut out = Outputs::new(gradient, constraints, jacobian);
         Problem::evaluate(&mut exact, &work.judged.user.x, Wanted::SAMPLED, &mut out).ok()?;
-        self.oracle.load_derivatives(&work.batch[0], &work.batch[2], &mut work.judged);
-        self.oracle.load_values(&work.batch[1], &mut work.judged, true);
+        self.oracle.load(work.batch.each_ref().map(Vec::as_slice), &mut work.judged);
         self.fit_multipliers(work, 0.0);
         Some(TrueResiduals::from(self.judging.kkt.residuals))
     }

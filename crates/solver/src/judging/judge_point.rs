@@ -1,7 +1,7 @@
 //! Judging a point with multipliers that come from elsewhere, such as a report that was read from a file.
 
 use tangor_problem::{
-    Access, Accesses, Counted, Draw, EndWanted, KktPoint, KktResiduals, Meta, MetaError, SampledProblem, Samples,
+    Access, Accesses, Counted, Draw, EndWanted, Evaluation, KktPoint, KktResiduals, Meta, MetaError, SampledProblem, Samples,
 };
 
 use crate::form::oracle::{check, trouble};
@@ -101,10 +101,14 @@ fn judge_on<S: SampledProblem>(
     }
     let risk = 1.0 - sampling.judge.confidence;
     let factor = Factors::new(risk, batches);
-    let lacking = match meta.m() > 0 && sampler.is_noisy(1) {
+    let mut lacking = match meta.m() > 0 && sampler.is_noisy(1) {
         true => events.lacking(size * batches, sampler.problem.exact_rows(), (risk, sampling.judge.rarest)),
         false => Lacking::default(),
     };
+    let derivatives = [(0, Quantity::Gradient), (2, Quantity::Jacobian)];
+    if derivatives.into_iter().any(|(k, source)| source.is_needed(&meta) && sampler.is_noisy(k)) {
+        lacking.miss_among(size * batches, risk);
+    }
     let (error, noise) = (errors.standard_error(), values.standard_error());
     let of_rows = confidence::factor(risk / meta.m().max(1) as f64, batches);
     let row = |i: usize| Averaged { value: values.mean[i], error: of_rows * values.standard_error_of(i) };
@@ -193,15 +197,16 @@ impl<S: SampledProblem> Sampler<S> {
         self.accesses[k].is_sampled() && self.whole[k].is_none()
     }
 
-    fn draw(&mut self, k: usize, size: usize) {
+    fn draw(&mut self, k: usize, size: usize) -> Evaluation {
         match self.whole[k] {
             Some(members) => {
                 self.draws.clear();
                 self.draws.extend((0..members).map(Draw));
+                Ok(())
             }
             None => {
                 let size = if self.accesses[k].is_sampled() { size } else { 0 };
-                self.streams[k].draw(self.accesses[k], size, &mut self.draws);
+                self.streams[k].draw((self.accesses[k], size), &mut self.draws, || self.problem.is_end_wanted())
             }
         }
     }
@@ -212,13 +217,13 @@ impl<S: SampledProblem> Sampler<S> {
             if !(source.is_needed(meta) && (first || self.is_noisy(k))) {
                 continue;
             }
-            self.draw(k, size);
-            if source == Quantity::Gradient {
+            let drawn = self.draw(k, size);
+            if source == Quantity::Gradient && drawn.is_ok() {
                 // It is only reported: nothing fails with it.
                 let value = self.problem.objective(x, &self.draws).and_then(Result::ok);
                 self.objective = value.filter(|value| value.is_finite());
             }
-            let done = source.evaluate(&mut self.problem, x, &self.draws, &mut self.batch[k]);
+            let done = drawn.and_then(|()| source.evaluate(&mut self.problem, x, &self.draws, &mut self.batch[k]));
             let done = done.map_err(|failure| trouble(source.function(), failure));
             let done = done.and_then(|()| check(meta, source.function(), &self.batch[k]));
             done.map_err(|trouble| Error::Point { reason: trouble.into_failure().message })?;

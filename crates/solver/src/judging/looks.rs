@@ -12,8 +12,9 @@ use crate::{Stop, Unusual, Verdict};
 /// long run, must not cost all memory.
 const MOST_BY_SHARE: f64 = 1e6;
 
-/// Samples are laid by to tell of events in the last judgement where they are no more than this share of all that there may be.
-const LAID_BY: f64 = 0.25;
+/// Samples are laid by to tell of events in the last judgement where they are no more than this share of all that there may be: without them
+/// nothing can be claimed, but a run that has nothing left to step with has nothing to claim either.
+const LAID_BY: f64 = 0.5;
 
 impl<S: SampledProblem> Solver<S> {
     /// Judges the point when its time has come. Gives the reason when the run should end.
@@ -47,7 +48,8 @@ impl<S: SampledProblem> Solver<S> {
         let tolerance = self.settings.tolerance.clone();
         let (score, noise) = verdict.score(&tolerance);
         let least = self.outcome.best.least.unwrap_or(f64::INFINITY);
-        let (holds, stuck) = (verdict.holds(&tolerance), verdict.is_infeasible_stationary(&tolerance));
+        let rarest = self.settings.sampling.judge.rarest;
+        let (holds, stuck) = (verdict.holds(&tolerance, rarest), verdict.is_infeasible_stationary(&tolerance, rarest));
         let escapes = &mut self.state.progress.escapes;
         let got_out = escapes.pass(verdict.feasibility.upper);
         // What the run was after is kept. So is a later point that cannot be told from the best: of many equal ones, the luckiest is
@@ -84,9 +86,8 @@ impl<S: SampledProblem> Solver<S> {
         (patience > 0 && self.state.progress.judged.stale >= patience).then_some(Stop::NoiseFloor)
     }
 
-    /// Judges the point, and once more on as many samples of the constraints as tell of rare events, where nothing else is missing; where the
-    /// limits do not allow so many, on those that are left, and the verdict says what may be missing: a row that varies is taken for what it
-    /// shows. Where nothing can be said at all in a run with limits, samples are laid by for the last judgement.
+    /// Judges the point, and once more on as many samples as tell of rare events, where nothing else is missing and the limits allow so many.
+    /// Where they do not, nothing is claimed, and samples are laid by for the last judgement.
     fn judge_until_events_tell(
         &mut self,
         sizes: [usize; 3],
@@ -95,49 +96,42 @@ impl<S: SampledProblem> Solver<S> {
     ) -> Result<Option<Verdict>, Trouble> {
         let Some(verdict) = self.judge(sizes, last, unusual)? else { return Ok(None) };
         let rarest = self.settings.sampling.judge.rarest;
-        if sizes[1] == 0 || !(verdict.few_events || verdict.lacks_only_events(&self.settings.tolerance, rarest, last)) {
-            return Ok(Some(verdict));
-        }
-        let mut larger = sizes;
-        larger[1] =
-            self.of_population(Quantity::Constraints, self.samples_that_tell(last)).min(self.left_for_events(sizes, last));
+        let lacks_only_events = verdict.lacks_only_events(&self.settings.tolerance, rarest, last);
+        let larger = [0, 1, 2].map(|k| self.size_that_tells(Quantity::ALL[k], last).max(sizes[k]));
         let more = larger.map(|size| size as u64);
         let affords = if last { self.is_within_limits(more, |_, _| 0) } else { self.affords(more) };
-        if larger[1] > sizes[1] && affords && verdict.lacks_only_events(&self.settings.tolerance, rarest, last) {
+        if lacks_only_events && larger != sizes && affords {
             return Ok(self.judge(larger, last, unusual)?.or(Some(verdict)));
         }
-        if verdict.few_events {
+        if lacks_only_events || verdict.few_events {
             self.lay_by();
         }
         Ok(Some(verdict))
     }
 
-    /// The samples of the constraints that the limits leave for one more judgement. A run that may have to go on keeps half of them.
-    fn left_for_events(&self, sizes: [usize; 3], last: bool) -> usize {
-        let (limits, used) = (&self.settings.limits, self.oracle.samples());
-        let others = (sizes[0] + sizes[2]) as u64;
-        let of_all = limits.samples.map(|most| most.saturating_sub(used.total() + others));
-        let of_constraints = limits.constraint_samples.map(|most| most.saturating_sub(used.constraints));
-        let Some(left) = of_all.into_iter().chain(of_constraints).min() else { return usize::MAX };
-        let left = usize::try_from(if last { left } else { left / 2 }).unwrap_or(usize::MAX);
-        left - left % self.settings.sampling.judge.batches
-    }
-
-    /// From now on the last judgement takes as many samples of the constraints as tell of events, if that is a small share of all.
+    /// From now on the last judgement takes as many samples as tell of events, if that leaves enough for the run.
     fn lay_by(&mut self) {
+        let needed = Quantity::ALL.map(|source| self.size_that_tells(source, true) as f64);
         let limits = &self.settings.limits;
-        let Some(most) = [limits.samples, limits.constraint_samples].into_iter().flatten().min() else { return };
-        if self.samples_that_tell(true) as f64 <= LAID_BY * most as f64 {
+        let each = [limits.gradient_samples, limits.constraint_samples, limits.jacobian_samples];
+        let leaves = |needed: f64, limit: Option<u64>| limit.is_none_or(|most| needed <= LAID_BY * most as f64);
+        if leaves(needed.iter().sum(), limits.samples)
+            && needed.into_iter().zip(each).all(|(needed, most)| leaves(needed, most))
+        {
             self.state.progress.judged.laid_by = true;
             self.state.progress.judged.laid_by = self.affords([0; 3]);
         }
     }
 
-    /// The samples of the constraints in which no event that matters is missing, for the look that comes next.
-    fn samples_that_tell(&self, last: bool) -> usize {
+    /// The samples of a function in which no event that matters is missing, for the look that comes next; none of one without noise.
+    fn size_that_tells(&self, source: Quantity, last: bool) -> usize {
+        if !source.is_needed(self.oracle.meta()) || !source.access(self.oracle.problem.accesses()).is_sampled() {
+            return 0;
+        }
         let judge = &self.settings.sampling.judge;
         let look = self.state.progress.judged.looks + 1;
-        telling(risk_of_events(judge.confidence, look, last), judge.rarest).next_multiple_of(judge.batches)
+        let telling = telling(risk_of_events(judge.confidence, look, last), judge.rarest);
+        self.of_population(source, telling.next_multiple_of(judge.batches))
     }
 
     /// No more than there are: the whole population is exact.
@@ -193,8 +187,8 @@ impl<S: SampledProblem> Solver<S> {
         let (limits, judge) = (&self.settings.limits, &self.settings.sampling.judge);
         let limited = [limits.samples, limits.gradient_samples, limits.constraint_samples, limits.jacobian_samples];
         let least = if limited.iter().any(Option::is_some) { judge.batches.min(judge.samples) } else { judge.samples };
-        let laid_by = last && source == Quantity::Constraints && self.state.progress.judged.laid_by;
-        let least = if laid_by { least.max(self.samples_that_tell(true)) } else { least };
+        let laid_by = last && self.state.progress.judged.laid_by;
+        let least = if laid_by { least.max(self.size_that_tells(source, true)) } else { least };
         let wanted = least.max((0.1 * share * so_far as f64).min(MOST_BY_SHARE) as usize).next_multiple_of(judge.batches);
         self.of_population(source, wanted)
     }

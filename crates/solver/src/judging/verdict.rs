@@ -67,8 +67,8 @@ pub struct Verdict {
     /// The first constraint that never varied, in too few samples to tell that it has no noise.
     #[serde(default)]
     pub silent_row: Option<usize>,
-    /// An event of a constraint that is at least this likely is not missing among the samples, with the confidence; of rarer ones nothing
-    /// is known. None where there is nothing to miss: exact constraints, a whole population, samples of a known range.
+    /// An event that is at least this likely is not missing among the samples of any function, with the confidence; of rarer ones nothing
+    /// is known. None where there is nothing to miss: exact functions, a whole population; constraints whose samples have a known range.
     #[serde(default)]
     pub rarest: Option<f64>,
     /// The least tolerance, the same for all three residuals, that their upper bounds keep: to that the point is certified, whatever was asked for.
@@ -92,22 +92,27 @@ impl Verdict {
         let most = |part: fn(&Bounded) -> f64| {
             all.iter().map(part).fold(0.0, |most: f64, one| if one.is_nan() || one > most { one } else { most })
         };
-        let is_certain = !self.few_events && !self.may_miss(rarest);
-        self.certified = Some(most(|one| one.upper)).filter(|upper| upper.is_finite() && is_certain);
+        self.certified = Some(most(|one| one.upper)).filter(|upper| upper.is_finite() && self.tells_of_events(rarest));
         self.noise = Some(most(|one| one.upper - one.value)).filter(|noise| noise.is_finite()).unwrap_or(0.0);
         self
     }
 
-    /// Whether all three bounds are within the tolerances, and rest on enough events.
-    pub fn holds(&self, tolerance: &Tolerance) -> bool {
-        !self.few_events && tolerance.is_kkt(&self.upper())
+    /// Whether all three bounds are within the tolerances, and rest on samples in which no event of this probability is missing.
+    pub fn holds(&self, tolerance: &Tolerance, rarest: f64) -> bool {
+        self.tells_of_events(rarest) && tolerance.is_kkt(&self.upper())
     }
 
-    /// Whether all three bounds are within their tolerances, or at the end that of the constraints alone, but more samples of the
-    /// constraints could show events that are missing.
+    /// Whether the point would be what its bounds say, a KKT point, at the end a feasible one, or a stationary one of the violation, but more
+    /// samples could show events that are missing.
     pub(crate) fn lacks_only_events(&self, tolerance: &Tolerance, rarest: f64, last: bool) -> bool {
         let feasible = last && self.feasibility.upper <= tolerance.feasibility;
-        (self.few_events || self.may_miss(rarest)) && (feasible || tolerance.is_kkt(&self.upper()))
+        let says = feasible || tolerance.is_kkt(&self.upper()) || self.seems_infeasible_stationary(tolerance);
+        says && !self.tells_of_events(rarest)
+    }
+
+    /// Whether averages rest on enough events, and none of this probability may be missing: otherwise nothing is certain.
+    pub(crate) fn tells_of_events(&self, rarest: f64) -> bool {
+        !self.few_events && !self.may_miss(rarest)
     }
 
     /// Whether an event of this probability may be missing among the samples.
@@ -124,25 +129,25 @@ impl Verdict {
                  may declare it exact (exact_rows); otherwise about {enough} samples in one judgement tell",
                 meta.row_name(row),
             ),
-            None if self.few_events => "in the fresh samples a constraint rests on too few events".to_string(),
-            None if self.holds(tolerance) || !self.seems_feasible(tolerance) || !self.may_miss(rarest) => return None,
+            None if self.few_events => "an average over the fresh samples rests on too few events".to_string(),
+            None if !self.lacks_only_events(tolerance, rarest, true) => return None,
             None => format!(
-                "an event of a constraint rarer than 1 in {:.0} samples may be missing among the fresh ones; about {enough} in one \
-                 judgement tell. Who knows that no such event matters may say so (sampling.judge.rarest)",
-                1.0 / self.rarest.unwrap_or(1.0)
+                "{}; about {enough} in one judgement tell. Who knows that no such event matters may say so (sampling.judge.rarest)",
+                self.missing_event().unwrap_or_default()
             ),
         };
         Some(format!("what the point is cannot be told, since {why}"))
     }
 
-    fn seems_feasible(&self, tolerance: &Tolerance) -> bool {
-        !self.few_events && self.feasibility.upper <= tolerance.feasibility
+    /// Which events may be missing among the samples, as a sentence without its end.
+    pub fn missing_event(&self) -> Option<String> {
+        self.rarest
+            .map(|told| format!("an event rarer than 1 in {:.0} samples may be missing among the fresh ones", 1.0 / told))
     }
 
-    /// Whether the constraints hold within their tolerance. Nobody stops there, so that of many looks a lucky one may be left: samples must
-    /// tell of events as well.
+    /// Whether the constraints hold within their tolerance.
     pub(crate) fn is_feasible(&self, tolerance: &Tolerance, rarest: f64) -> bool {
-        self.seems_feasible(tolerance) && !self.may_miss(rarest)
+        self.tells_of_events(rarest) && self.feasibility.upper <= tolerance.feasibility
     }
 
     /// The residuals of the averages.
@@ -168,12 +173,16 @@ impl Verdict {
         }
     }
 
-    /// Whether the point is infeasible stationary, the violation being no mere noise.
-    pub fn is_infeasible_stationary(&self, tolerance: &Tolerance) -> bool {
+    /// Whether the point is infeasible stationary, the violation being no mere noise, nor what a missing event of this probability makes of it.
+    pub fn is_infeasible_stationary(&self, tolerance: &Tolerance, rarest: f64) -> bool {
+        self.tells_of_events(rarest) && self.seems_infeasible_stationary(tolerance)
+    }
+
+    fn seems_infeasible_stationary(&self, tolerance: &Tolerance) -> bool {
         let violation = self.feasibility.lower;
         let is_stationary = self.infeasible.upper <= tolerance.infeasible * violation.min(1.0)
             && self.relative_infeasible <= tolerance.infeasible.sqrt();
-        !self.few_events && violation > tolerance.feasibility && is_stationary
+        violation > tolerance.feasibility && is_stationary
     }
 
     /// The worst bound relative to its tolerance, and how much of that is noise.
@@ -224,7 +233,23 @@ mod tests {
             relative_infeasible: 1.0,
             ..Verdict::default()
         };
-        assert!(!verdict.is_infeasible_stationary(&tolerance));
-        assert!(Verdict { relative_infeasible: 1e-6, ..verdict }.is_infeasible_stationary(&tolerance));
+        assert!(!verdict.is_infeasible_stationary(&tolerance, 1e-3));
+        let stationary = Verdict { relative_infeasible: 1e-6, ..verdict };
+        assert!(stationary.is_infeasible_stationary(&tolerance, 1e-3));
+        assert!(!Verdict { rarest: Some(2e-3), ..stationary }.is_infeasible_stationary(&tolerance, 1e-3));
+    }
+
+    #[test]
+    fn nothing_is_claimed_where_an_event_that_matters_may_be_missing() {
+        let tolerance = Tolerance { stationarity: 1e-2, feasibility: 1e-2, complementarity: 1e-2, ..Tolerance::default() };
+        let verdict = Verdict { rarest: Some(1e-3), confidence: 0.95, ..Verdict::default() };
+        assert!(verdict.holds(&tolerance, 1e-3) && verdict.is_feasible(&tolerance, 1e-3));
+        assert!(!verdict.holds(&tolerance, 0.9e-3) && !verdict.is_feasible(&tolerance, 0.9e-3));
+        let why = verdict.missing_events(&Meta::new("p", vec![0.0]), &tolerance, 0.9e-3).expect("a reason");
+        assert!(why.contains("rarer than 1 in 1000 samples may be missing"), "{why}");
+        // A point that is violated, events or not, is called so.
+        let sloping = Bounded::new(1.0, 0.1, 0.1);
+        let violated = Verdict { feasibility: sloping, infeasible: sloping, ..verdict };
+        assert_eq!(violated.missing_events(&Meta::new("p", vec![0.0]), &tolerance, 0.9e-3), None);
     }
 }

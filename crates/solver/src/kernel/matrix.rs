@@ -220,6 +220,17 @@ impl Jacobian {
         }
     }
 
+    /// Writes `J J^T`, column after column, by way of a vector of rows and one of columns.
+    pub fn write_gram(&self, gram: &mut [f64], unit: &mut [f64], row: &mut [f64]) {
+        for (j, column) in gram.chunks_exact_mut(self.rows().max(1)).enumerate() {
+            unit.fill(0.0);
+            unit[j] = 1.0;
+            row.fill(0.0);
+            self.add_transposed(unit, row);
+            self.apply(row, column);
+        }
+    }
+
     /// The Frobenius norm.
     pub fn norm(&self) -> f64 {
         (dot(&self.a.values, &self.a.values) + self.slack_rows.len() as f64).sqrt()
@@ -267,6 +278,9 @@ mod tests {
             jacobian.add_transposed(&[10.0, 100.0], &mut out);
             assert_eq!(out, [11.0, 301.0, 21.0, -99.0]);
             assert_eq!(jacobian.norm(), (1.0f64 + 4.0 + 9.0 + 1.0).sqrt());
+            let mut gram = [0.0; 4];
+            jacobian.write_gram(&mut gram, &mut [0.0; 2], &mut [0.0; 4]);
+            assert_eq!(gram, [5.0, 0.0, 0.0, 10.0]);
         }
     }
 }

@@ -4,6 +4,7 @@ pub(crate) mod augmented;
 pub(crate) mod cholesky;
 pub(crate) mod cone;
 pub(crate) mod dense_system;
+pub(crate) mod eigen;
 pub(crate) mod gram;
 pub(crate) mod interior;
 pub(crate) mod matrix;

@@ -55,7 +55,9 @@ impl CommonSamples {
 impl<S: SampledProblem> Solver<S> {
     /// Whether the merit function descends from the current point to the trial point, as (descent-ine) asks, for the very samples that
     /// were taken at both: their noise cancels in the difference. The objective's change is that of the trapezium rule,
-    /// `(g + 1/2 dg)^T (z' - z)`, so that no value of it is needed. True where nothing can be said.
+    /// `(g + 1/2 dg)^T (z' - z)`, so that no value of it is needed. Likewise the constraints change by `J (z' - z)` and what the linearisation
+    /// of these samples misses, where that is known: a batch whose own slopes differ from the estimates would fail at any length. True where nothing
+    /// can be said.
     pub(crate) fn descends_on_same_draws(&mut self, eta: f64) -> bool {
         let (meta, estimates) = (self.oracle.meta(), &self.oracle.estimates);
         let known = (!meta.has_objective || estimates.gradient.compared) && (meta.m() == 0 || estimates.constraints.compared);
@@ -72,10 +74,20 @@ impl<S: SampledProblem> Solver<S> {
             bend = dot(&noisy.common.gradient[..n], &dz[..n]);
         }
         let moved = norm(&dz[..n]);
+        let slopes_known = linearised_on_same_draws(estimates);
+        if slopes_known {
+            // J of the estimate less that of the samples.
+            let CommonSamples { jacobian, linear, .. } = &mut noisy.common;
+            standard.jacobian(&estimates.jacobian.there[0], jacobian);
+            let values = self.state.current.jacobian.a.values.iter();
+            jacobian.values.iter_mut().zip(values).for_each(|(sample, estimate)| *sample = estimate - *sample);
+            jacobian.apply(&dz[..n], linear);
+        }
         let mut square = 0.0;
         let mut slacks = standard.slack_rows.iter().enumerate().peekable();
         for (row, &i) in standard.rows.iter().enumerate() {
-            let change = standard.row_scale[row] * estimates.constraints.difference[i];
+            let off = if slopes_known { noisy.common.linear[row] } else { 0.0 };
+            let change = standard.row_scale[row] * estimates.constraints.difference[i] + off;
             let h = match slacks.next_if(|(_, slack_row)| **slack_row == row) {
                 None => self.state.current.h[row] + change,
                 Some((k, _)) => {

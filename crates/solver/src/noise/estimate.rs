@@ -171,7 +171,7 @@ impl Estimate {
                 self.draws.clone_from(&other.draws);
                 self.stream = other.stream;
             }
-            None => self.stream.draw_unless(end_wanted, (self.access, size), &mut self.draws)?,
+            None => self.stream.draw((self.access, size), &mut self.draws, end_wanted)?,
         }
         self.known = false;
         self.half = if started && probe && self.access.is_sampled() { self.draws.len() / 2 } else { self.draws.len() };

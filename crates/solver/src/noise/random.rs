@@ -22,11 +22,11 @@ impl Stream {
     }
 
     /// Fills the list with `count` draws. Where that takes long it asks whether somebody wants its end, and then leaves it with an error.
-    pub fn draw_unless(
+    pub fn draw(
         &mut self,
-        end_wanted: impl Fn() -> bool,
         (access, count): (Access, usize),
         draws: &mut Vec<Draw>,
+        end_wanted: impl Fn() -> bool,
     ) -> Result<(), Failure> {
         draws.clear();
         draws.reserve_exact(count);
@@ -37,13 +37,6 @@ impl Stream {
             }
         }
         Ok(())
-    }
-
-    /// Fills the list with `count` draws.
-    pub fn draw(&mut self, access: Access, count: usize, draws: &mut Vec<Draw>) {
-        draws.clear();
-        draws.reserve_exact(count);
-        self.add(access, count, draws);
     }
 
     fn add(&mut self, access: Access, count: usize, draws: &mut Vec<Draw>) {
@@ -99,35 +92,35 @@ pub fn uniform(seed: u64, place: u64) -> f64 {
 mod tests {
     use super::*;
 
+    /// So many draws, with nobody who wants the end.
+    fn drawn(stream: &mut Stream, access: Access, count: usize) -> Vec<Draw> {
+        let mut draws = vec![];
+        stream.draw((access, count), &mut draws, || false).expect("nobody wants the end");
+        draws
+    }
+
     #[test]
     fn long_lists_are_left_when_the_end_is_wanted() {
-        let (mut hurried, mut patient, mut draws, mut all) = (Stream::new(7, 0, true), Stream::new(7, 0, true), vec![], vec![]);
+        let (mut hurried, mut patient, mut draws) = (Stream::new(7, 0, true), Stream::new(7, 0, true), vec![]);
         let wanted = (Access::Endless, 3 * AT_ONCE + 1);
-        patient.draw(wanted.0, wanted.1, &mut all);
-        hurried.draw_unless(|| false, wanted, &mut draws).expect("nobody wants the end");
-        assert!(draws == all && hurried == patient, "the same draws");
-        let failure = hurried.draw_unless(|| true, wanted, &mut draws).expect_err("somebody does");
-        assert!(failure.is_broken() && draws.len() == AT_ONCE, "{failure}");
-        assert!(
-            hurried.draw_unless(|| true, (Access::Endless, AT_ONCE), &mut draws).is_ok(),
-            "a short list is ready before that"
-        );
+        let all = drawn(&mut patient, wanted.0, wanted.1);
+        let failure = hurried.draw(wanted, &mut draws, || true).expect_err("somebody wants the end");
+        assert!(failure.is_broken() && draws.len() == AT_ONCE && draws == all[..AT_ONCE], "{failure}");
+        assert!(hurried.draw((Access::Endless, AT_ONCE), &mut draws, || true).is_ok(), "a short list is ready before that");
+        assert_eq!(draws, all[AT_ONCE..2 * AT_ONCE], "it goes on where it was left");
     }
 
     #[test]
     fn draws_are_reproducible_uniform_and_independent_of_batching() {
-        let (mut one, mut other, mut both, mut part) = (Stream::new(7, 0, true), Stream::new(7, 0, true), vec![], vec![]);
-        one.draw(Access::Finite(10), 10_000, &mut both);
-        other.draw(Access::Finite(10), 4_000, &mut part);
-        assert_eq!(both[..4_000], part[..]);
-        other.draw(Access::Finite(10), 6_000, &mut part);
-        assert_eq!(both[4_000..], part[..]);
+        let (mut one, mut other) = (Stream::new(7, 0, true), Stream::new(7, 0, true));
+        let both = drawn(&mut one, Access::Finite(10), 10_000);
+        assert_eq!(both[..4_000], drawn(&mut other, Access::Finite(10), 4_000));
+        assert_eq!(both[4_000..], drawn(&mut other, Access::Finite(10), 6_000));
         for value in 0..10 {
             let count = both.iter().filter(|draw| draw.0 == value).count() as f64;
             assert!((count - 1000.0).abs() < 5.0 * 30.0, "{value} was drawn {count} times");
         }
-        let mut third = vec![];
-        Stream::new(7, 1, true).draw(Access::Finite(10), 10_000, &mut third);
+        let third = drawn(&mut Stream::new(7, 1, true), Access::Finite(10), 10_000);
         let equal = both.iter().zip(&third).filter(|(a, b)| a == b).count() as f64;
         assert!((equal - 1000.0).abs() < 5.0 * 30.0, "streams agree {equal} times");
     }
@@ -135,9 +128,8 @@ mod tests {
     #[test]
     fn without_replacement_every_member_comes_once_per_round_in_another_order() {
         for size in [1, 2, 3, 10, 64, 1000, 4097] {
-            let (mut stream, mut first, mut second) = (Stream::new(3, 0, false), vec![], vec![]);
-            stream.draw(Access::Finite(size), size as usize, &mut first);
-            stream.draw(Access::Finite(size), size as usize, &mut second);
+            let mut stream = Stream::new(3, 0, false);
+            let [first, second] = [(); 2].map(|()| drawn(&mut stream, Access::Finite(size), size as usize));
             let equal = first.iter().zip(&second).filter(|(a, b)| a == b).count();
             assert!(size < 10 || equal < 8, "{equal} of {size} members are at the same place");
             for order in [first, second] {
@@ -152,9 +144,9 @@ mod tests {
     fn every_order_is_as_likely() {
         // Over many rounds of three members, each of the six orders comes up about as often.
         let mut counts = [0f64; 27];
-        let (mut stream, mut draws) = (Stream::new(5, 0, false), vec![]);
+        let mut stream = Stream::new(5, 0, false);
         for _ in 0..6000 {
-            stream.draw(Access::Finite(3), 3, &mut draws);
+            let draws = drawn(&mut stream, Access::Finite(3), 3);
             counts[(9 * draws[0].0 + 3 * draws[1].0 + draws[2].0) as usize] += 1.0;
         }
         let seen: Vec<f64> = counts.into_iter().filter(|count| *count > 0.0).collect();

@@ -159,10 +159,10 @@ impl<S: SampledProblem> Solver<S> {
         );
         let tested = self.settings.sampling.merit_test && !self.state.progress.lipschitz.are_given();
         if tested {
-            let length = norm(&self.steps.tangent.s[..self.state.current.n()]);
-            eta =
-                eta.min(longest / length.max(f64::MIN_POSITIVE)) * cooling(left(&self.settings.limits, self.oracle.samples()));
+            let length = norm(&self.steps.tangent.s[..self.state.current.n()]).max(f64::MIN_POSITIVE);
+            eta = eta.min(longest / length) * cooling(left(&self.settings.limits, self.oracle.samples()));
         }
+        let before = self.state.progress.lipschitz;
         let (mut attempt, mut undefined) = (0, 0);
         loop {
             self.check_limits(eta)?;
@@ -198,6 +198,7 @@ impl<S: SampledProblem> Solver<S> {
             }
             if attempt == MOST_ATTEMPTS {
                 unusual.insert(Event::GivenUp);
+                self.state.progress.lipschitz.forget_attempts(&before);
                 break;
             }
             unusual.insert(Event::Shortened);

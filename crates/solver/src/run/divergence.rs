@@ -3,6 +3,7 @@
 
 use tangor_problem::SampledProblem;
 
+use crate::form::iterate::Iterate;
 use crate::kernel::vector::norm;
 use crate::solver::Solver;
 use crate::steps::line_search::ROUNDING;
@@ -29,12 +30,11 @@ impl<S: SampledProblem> Solver<S> {
             return false;
         }
         self.look_for_a_feasible_point();
-        let (user, start) = (&self.state.current.user, &self.oracle.standard.start);
-        let distance = user.x.iter().zip(start).map(|(x, start)| (x - start) * (x - start)).sum::<f64>().sqrt();
+        let distance = self.distance_from_start();
         let progress = &self.state.progress;
-        let is_deep = user.objective < BOTTOM;
-        let is_far = distance > FAR * (1.0 + norm(start)) && distance > AGAIN * progress.looked_at;
-        if !progress.was_feasible || !(is_deep || is_far) {
+        let is_deep = self.to_be_minimised(&self.state.current) < BOTTOM;
+        let is_new = self.is_far(distance) && distance > AGAIN * progress.looked_at;
+        if !progress.was_feasible || !(is_deep || is_new) {
             return false;
         }
         self.judging.kkt.find_violation(&self.state.current, &self.oracle.standard);
@@ -48,21 +48,41 @@ impl<S: SampledProblem> Solver<S> {
         self.falls_along_the_ray(distance)
     }
 
+    /// Whether an attempt to leave a stationary point of the violation has gone so far away that rounding hides any violation as small as the
+    /// one there: from here it can lead to nothing better, however long it goes on.
+    pub(crate) fn is_lost(&self) -> bool {
+        let least = self.state.progress.escapes.least_violation().filter(|_| self.noisy.is_none());
+        let Some(least) = least else { return false };
+        let hides = |row| self.rounding_of_row(row, &self.state.current.z) > least;
+        self.is_far(self.distance_from_start()) && (0..self.state.current.h.len()).any(hides)
+    }
+
+    /// The user's objective, or its negative where that is to be as large as possible.
+    fn to_be_minimised(&self, at: &Iterate) -> f64 {
+        at.f / self.oracle.standard.objective_scale
+    }
+
+    fn distance_from_start(&self) -> f64 {
+        let (x, start) = (&self.state.current.user.x, &self.oracle.standard.start);
+        x.iter().zip(start).map(|(x, start)| (x - start) * (x - start)).sum::<f64>().sqrt()
+    }
+
+    fn is_far(&self, distance: f64) -> bool {
+        distance > FAR * (1.0 + norm(&self.oracle.standard.start))
+    }
+
     /// So far away that rounding hides a violation, rows that contradict each other seem to hold: a point must have shown that they can.
     fn look_for_a_feasible_point(&mut self) {
-        if self.state.progress.was_feasible {
-            return;
-        }
         let tolerance = self.settings.tolerance.feasibility;
-        self.judging.kkt.find_violation(&self.state.current, &self.oracle.standard);
         let is_clear = |row| self.rounding_of_row(row, &self.state.current.z) <= tolerance;
-        let holds = self.judging.kkt.violation() <= tolerance && (0..self.state.current.h.len()).all(is_clear);
-        self.state.progress.was_feasible = holds;
+        if !self.state.progress.was_feasible && self.judging.kkt.residuals.feasibility <= tolerance {
+            self.state.progress.was_feasible = (0..self.state.current.h.len()).all(is_clear);
+        }
     }
 
     /// Looks along the step from the current point, at first as far as the start is away.
     fn falls_along_the_ray(&mut self, distance: f64) -> bool {
-        let (mut f, mut fall) = (self.state.current.user.objective, 0.0);
+        let (mut f, mut fall) = (self.to_be_minimised(&self.state.current), 0.0);
         let length = norm(&self.steps.tangent.s);
         for doubling in 1..=DOUBLINGS {
             let t = (f64::from(doubling).exp2() - 1.0) * distance / length;
@@ -70,7 +90,7 @@ impl<S: SampledProblem> Solver<S> {
                 return false;
             }
             self.judging.kkt.find_violation(&self.trial, &self.oracle.standard);
-            let next = self.trial.user.objective;
+            let next = self.to_be_minimised(&self.trial);
             if !self.is_feasible_up_to_rounding(&self.trial.z) || next >= f || f - next < STEADY * fall || self.clock.is_over()
             {
                 return false;

@@ -62,6 +62,11 @@ impl Escapes {
         self.violation.is_some_and(|least| violation <= (1.0 + CLEARLY) * least)
     }
 
+    /// The least violation at which the run was stuck, while it looks for a way out.
+    pub fn least_violation(&self) -> Option<f64> {
+        self.violation
+    }
+
     /// Whether the run looks for a way out.
     pub fn is_looking(&self) -> bool {
         self.violation.is_some()
@@ -93,14 +98,25 @@ pub enum Next {
 }
 
 impl<S: SampledProblem> Solver<S> {
-    /// Whether the violation is stationary here, or nothing can be computed any more, and another start may still lead out of it.
+    /// Whether the violation is stationary here, or nothing can be found any more, and another start may still lead out of it.
     /// In a noisy run only a verdict can tell.
     pub(crate) fn looks_for_a_way_out(&self) -> bool {
         if self.noisy.is_some() {
             return self.outcome.stuck;
         }
         let is_stuck = self.settings.tolerance.is_infeasible_stationary(&self.judging.kkt.residuals);
-        (is_stuck || self.has_broken_down()) && self.may_start_elsewhere()
+        (is_stuck || self.has_failed()) && self.may_start_elsewhere()
+    }
+
+    /// Whether nothing more is to be found from here: numbers have broken down, or the run is lost far away.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.has_broken_down() || self.is_lost()
+    }
+
+    /// Whether the best point so far is a stationary point of the violation.
+    pub(crate) fn best_is_stuck(&self) -> bool {
+        let tolerance = &self.settings.tolerance;
+        self.outcome.best.values.is_some_and(|best| tolerance.is_infeasible_stationary(&best.residuals))
     }
 
     /// Whether multipliers or the merit parameter are beyond all numbers.
@@ -155,13 +171,15 @@ impl<S: SampledProblem> Solver<S> {
         }
     }
 
-    /// Starts again from a random point around the current one, inside the bounds: it becomes the trial. What was learnt on the way here
-    /// is forgotten, `rho` too: a new start is a new run.
+    /// Starts again from a random point around the current one, or the start, inside the bounds: it becomes the trial. What was learnt on the
+    /// way here is forgotten, `rho` too: a new start is a new run.
     pub(crate) fn start_elsewhere(&mut self, unusual: &mut Unusual) -> Result<f64, Stop> {
+        let is_lost = self.is_lost();
         let escapes = &mut self.state.progress.escapes;
         let attempt = escapes.in_vain as usize;
-        let from_start = attempt >= RADII.len();
-        let round = if from_start { attempt - RADII.len() } else { attempt };
+        // Around a point that is lost far away there is nothing to be found.
+        let from_start = attempt >= RADII.len() || is_lost;
+        let round = if attempt < RADII.len() { attempt } else { attempt - RADII.len() };
         let mut radius = RADII[round.min(RADII.len() - 1)];
         let seed = self.settings.sampling.seed.wrapping_add(u64::from(escapes.starts));
         escapes.in_vain += 1;

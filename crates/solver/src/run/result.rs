@@ -3,6 +3,7 @@
 use tangor_problem::{Meta, SampledProblem};
 
 use crate::form::presolve::Presolve;
+use crate::form::standard::finite;
 use crate::judging::residuals::Residuals;
 use crate::run::report::{REPORT_VERSION, Report, WorstRow};
 use crate::solver::Solver;
@@ -27,9 +28,9 @@ impl Tolerance {
 
     /// A noisy point is what its confidence bounds allow to say.
     fn classify_verdict(&self, verdict: &Verdict, rarest: f64) -> Point {
-        if verdict.holds(self) {
+        if verdict.holds(self, rarest) {
             Point::EpsKkt
-        } else if verdict.is_infeasible_stationary(self) {
+        } else if verdict.is_infeasible_stationary(self, rarest) {
             Point::EpsInfeasibleStationary
         } else if verdict.is_feasible(self, rarest) {
             Point::Feasible
@@ -125,7 +126,7 @@ impl Report {
         let what = what.unwrap_or_else(|| match (is_noisy, self.verdict) {
             _ if !self.was_evaluated() => "there was no time to evaluate the functions at any point".to_string(),
             (true, None) => "the point was not judged on fresh samples".to_string(),
-            _ => format!("the point is {}{}", self.point, self.condition().unwrap_or_default()),
+            _ => format!("the point is {}", self.point),
         });
         let stop = match (stop, self.point) {
             (Stop::Tolerance, Point::EpsInfeasibleStationary) => "the violation is stationary within its tolerance".to_string(),
@@ -135,13 +136,6 @@ impl Report {
         format!("Stopped because {stop}{cause}; {what}{}.", self.presolved.complaint())
     }
 
-    /// What a claim of a KKT point rests on where the samples do not tell of all events that matter, as the end of a sentence.
-    pub fn condition(&self) -> Option<String> {
-        let verdict = self.verdict.filter(|verdict| verdict.may_miss(self.settings.sampling.judge.rarest));
-        let told = verdict.and_then(|verdict| verdict.rarest).filter(|_| self.point == Point::EpsKkt)?;
-        Some(format!(", if no event of a constraint rarer than 1 in {:.0} samples matters", 1.0 / told))
-    }
-
     /// Whether all functions have been evaluated somewhere. False: the run was ended before that was done, and its point is the start.
     pub fn was_evaluated(&self) -> bool {
         let was_cut_short = matches!(self.stop, Stop::User | Stop::WallTime | Stop::Samples | Stop::Evaluations);
@@ -149,10 +143,11 @@ impl Report {
     }
 }
 
-/// The ten most violated constraints, when all together they are violated by more than the tolerance.
+/// The ten most violated constraints, when all together they are violated by more than the tolerance. Each has more than an equal part of
+/// it: what hardly adds to the sum of squares is no complaint.
 fn worst_rows(meta: &Meta, c: &[f64], tolerance: f64) -> Vec<WorstRow> {
     let violated = |(index, &value): (usize, &f64)| {
-        let bound = value.max(meta.c_lower[index]).min(meta.c_upper[index]);
+        let bound = value.max(finite(meta.c_lower[index])).min(finite(meta.c_upper[index]));
         let violation = (value - bound).abs();
         (violation > 0.0).then(|| WorstRow { index, name: meta.row_name(index), value, bound, violation })
     };
@@ -160,6 +155,8 @@ fn worst_rows(meta: &Meta, c: &[f64], tolerance: f64) -> Vec<WorstRow> {
     if rows.iter().map(|row| row.violation * row.violation).sum::<f64>().sqrt() <= tolerance {
         return Vec::new();
     }
+    let share = tolerance / (rows.len() as f64).sqrt();
+    rows.retain(|row| row.violation > share);
     rows.sort_by(|a, b| b.violation.total_cmp(&a.violation));
     rows.truncate(10);
     rows
@@ -168,6 +165,16 @@ fn worst_rows(meta: &Meta, c: &[f64], tolerance: f64) -> Vec<WorstRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_that_hold_within_their_part_of_the_tolerance_are_not_called_violated() {
+        let meta = Meta::new("rows", vec![0.0]).equalities(&[0.0; 4]);
+        let violated = |c: &[f64; 4]| worst_rows(&meta, c, 1e-6).iter().map(|row| row.index).collect::<Vec<_>>();
+        assert_eq!(violated(&[1e-9, -2e-3, 0.0, 1e-3]), [1, 3]);
+        // Each alone is within the tolerance, but not all together.
+        assert_eq!(violated(&[6e-7; 4]).len(), 4);
+        assert!(violated(&[4e-7; 4]).is_empty());
+    }
 
     #[test]
     fn what_rows_were_far_away_excuses_no_slope_here() {

@@ -21,6 +21,8 @@ impl<S: SampledProblem> Solver<S> {
         // Residuals of running estimates flatter a noisy run: there, only a verdict ends it.
         let exact = self.noisy.is_none();
         let stuck = tolerance.is_infeasible_stationary(&residuals);
+        let has_failed = self.has_failed() && !self.looks_for_a_way_out();
+        let is_last = !self.state.progress.escapes.may_go_on(limits.escapes);
         let reasons = [
             // Far away gradients may vanish although the objective never stops falling: that is no KKT point.
             (diverges, Stop::Unbounded),
@@ -28,7 +30,9 @@ impl<S: SampledProblem> Solver<S> {
             // A step that was broken off says nothing of numbers: what ended it comes first.
             (self.clock.is_interrupted(), Stop::User),
             (self.clock.is_late(), Stop::WallTime),
-            (self.has_broken_down() && !self.looks_for_a_way_out(), Stop::NumericalTrouble),
+            // The last of all starts failed: what is left is the stationary point that they were to leave.
+            (exact && has_failed && is_last && self.best_is_stuck(), Stop::Tolerance),
+            (has_failed, Stop::NumericalTrouble),
             (self.state.progress.iteration >= limits.iterations, Stop::Iterations),
             (limits.evaluations.is_some_and(|most| self.oracle.counts().total() >= most), Stop::Evaluations),
             (self.samples_are_spent(), Stop::Samples),

@@ -264,9 +264,9 @@ pub struct Judge {
     /// The length of an interval that holds the values of a constraint for every sample, if it is known: then bounds on the constraints
     /// hold however rare the events are that make them. Each sample is evaluated on its own for that. Default: none.
     pub range: Option<f64>,
-    /// The probability of the rarest event that matters to a constraint; in (0, 1]. A point is certified on so many samples that it cannot be
-    /// missing, about 25,000, where the limits allow them; the verdict says of which events the samples tell. Where samples are dear,
-    /// 0.01 asks for about 370. Default: 1.5e-4.
+    /// The probability of the rarest event that matters; in (0, 1]. A point is certified on so many samples of each function that it cannot be
+    /// missing, about 25,000; where limits do not allow them nothing is claimed, and the verdict says of which events the samples tell. Where
+    /// samples are dear and no event rarer than that matters, 0.01 asks for about 370. Default: 1.5e-4.
     pub rarest: f64,
     /// The run ends at its noise floor when so many judgements in a row were no better than the best by more than their standard
     /// errors; twice as many while the estimates still gain accuracy. 0: never. Default: 10.

@@ -174,6 +174,11 @@ impl Estimates {
         self.merit = self.merit.max(tau / eta);
     }
 
+    /// That a noisy step was not accepted, however short, says nothing of the next one: goes back to the constant from `before` the attempts.
+    pub fn forget_attempts(&mut self, before: &Estimates) {
+        self.merit = before.merit;
+    }
+
     /// Whether the user gave the constants.
     pub fn are_given(&self) -> bool {
         self.given
@@ -221,6 +226,19 @@ impl Estimates {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn attempts_that_led_nowhere_do_not_shorten_the_next_step() {
+        let mut estimates = Estimates::new(Lipschitz::Found, 1.0);
+        estimates.follow([1.0, 1.0, 2.0], 0.5);
+        let stepsize = |estimates: &Estimates| estimates.sampled_stepsize(1.0, 0.4, 1.0, 1.0);
+        let before = estimates;
+        assert_eq!(stepsize(&before), 0.2);
+        estimates.shorten(0.4, 1e-9);
+        assert!((stepsize(&estimates) - 1e-9).abs() < 1e-20);
+        estimates.forget_attempts(&before);
+        assert_eq!(stepsize(&estimates), 0.2);
+    }
 
     #[test]
     fn a_quadratic_shows_its_constant() {

@@ -1,12 +1,9 @@
 //! The paper's closed form for equalities: `u = -J^T A h`, with a mapping `A` such that `J J^T A` is symmetric positive definite.
 
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
-use faer::{MatRef, Par, Spec};
-
 use crate::Mapping;
 use crate::form::iterate::Iterate;
-use crate::kernel::vector::dot;
+use crate::kernel::eigen::Eigen;
+use crate::kernel::vector::{add, dot};
 
 /// A user's own mapping.
 pub trait OwnMapping: Send {
@@ -33,29 +30,16 @@ pub struct MappingWork {
     m: usize,
     gram: Vec<f64>,
     own: Vec<f64>,
-    product: Vec<f64>,
-    eigenvalues: Vec<f64>,
-    eigenvectors: Vec<f64>,
+    /// Of `J J^T`, or of `J J^T A` for a mapping of the user's own.
+    eigen: Eigen,
     /// `A h`
     mapped: Vec<f64>,
-    column: Vec<f64>,
-    memory: MemBuffer,
 }
 
 impl MappingWork {
     pub fn new(m: usize) -> Self {
-        let scratch = self_adjoint_evd_scratch::<f64>(m, ComputeEigenvectors::Yes, Par::Seq, Spec::default());
-        MappingWork {
-            m,
-            gram: vec![0.0; m * m],
-            own: vec![0.0; m * m],
-            product: vec![0.0; m * m],
-            eigenvalues: vec![0.0; m],
-            eigenvectors: vec![0.0; m * m],
-            mapped: vec![0.0; m],
-            column: vec![0.0; m],
-            memory: MemBuffer::new(scratch),
-        }
+        let square = vec![0.0; m * m];
+        MappingWork { m, gram: square.clone(), own: square, eigen: Eigen::new(m), mapped: vec![0.0; m] }
     }
 
     /// Writes `u = -J^T A h` and gives the spectrum of `J J^T A`. `delta` is `L_c |h|`, for the regularised mapping.
@@ -67,7 +51,7 @@ impl MappingWork {
         own: Option<&mut (dyn OwnMapping + '_)>,
         u: &mut [f64],
     ) -> Spectrum {
-        self.find_gram(at, u);
+        at.jacobian.write_gram(&mut self.gram, &mut self.mapped, u);
         let spectrum = match (mapping, own) {
             (Mapping::Own, Some(own)) => self.apply_own(&at.h, own),
             _ => self.apply(&at.h, mapping, delta),
@@ -80,43 +64,29 @@ impl MappingWork {
         spectrum
     }
 
-    /// `J J^T`, column after column; `work` has the length of a step.
-    fn find_gram(&mut self, at: &Iterate, work: &mut [f64]) {
-        for j in 0..self.m {
-            self.column.fill(0.0);
-            self.column[j] = 1.0;
-            work.fill(0.0);
-            at.jacobian.add_transposed(&self.column, work);
-            at.jacobian.apply(work, &mut self.gram[j * self.m..(j + 1) * self.m]);
-        }
-    }
-
     /// The named mappings are functions of `J J^T`, so one eigenvalue decomposition applies them: `A = V a(d) V^T`.
     fn apply(&mut self, h: &[f64], mapping: Mapping, delta: f64) -> Spectrum {
-        self.product.copy_from_slice(&self.gram);
-        self.decompose();
-        let m = self.m;
-        let most = self.eigenvalues[m - 1].max(f64::MIN_POSITIVE);
+        let eigen = &mut self.eigen;
+        eigen.matrix.copy_from_slice(&self.gram);
+        eigen.decompose();
         let mut spectrum = Spectrum { smallest: f64::INFINITY, largest: 0.0 };
         self.mapped.fill(0.0);
-        for k in 0..m {
+        for k in 0..self.m {
             // Dependent rows: what cannot be inverted is left alone.
-            let d = self.eigenvalues[k].max(0.0);
-            let invertible = d > 1e-13 * most;
+            let d = eigen.values[k].max(0.0);
+            let invertible = eigen.is_invertible(k);
             let inverse = if invertible { 1.0 / d } else { 0.0 };
             let a = match mapping {
                 Mapping::AugmentedLagrangian { alpha } => alpha,
                 Mapping::Sqp { alpha } => alpha * inverse,
                 Mapping::Hybrid { alpha1, alpha2 } => alpha1 + alpha2 * inverse,
-                Mapping::Regularised | Mapping::Own => 1.0 / (d + delta).max(1e-13 * most),
+                Mapping::Regularised | Mapping::Own => 1.0 / (d + delta).max(eigen.negligible()),
             };
             if invertible {
                 spectrum.smallest = spectrum.smallest.min(d * a);
             }
             spectrum.largest = spectrum.largest.max(d * a);
-            let vector = &self.eigenvectors[k * m..(k + 1) * m];
-            let share = a * dot(vector, h);
-            crate::kernel::vector::add(share, vector, &mut self.mapped);
+            add(a * dot(eigen.vector(k), h), eigen.vector(k), &mut self.mapped);
         }
         spectrum
     }
@@ -127,27 +97,15 @@ impl MappingWork {
         for j in 0..m {
             for i in 0..m {
                 let row = (0..m).map(|k| self.gram[k * m + i] * self.own[j * m + k]);
-                self.product[j * m + i] = row.sum();
+                self.eigen.matrix[j * m + i] = row.sum();
             }
         }
         for (i, mapped) in self.mapped.iter_mut().enumerate() {
             *mapped = (0..m).map(|k| self.own[k * m + i] * h[k]).sum();
         }
-        self.decompose();
-        Spectrum { smallest: self.eigenvalues[0], largest: self.eigenvalues[m - 1] }
-    }
-
-    /// Eigenvalues, rising, and eigenvectors of the symmetric matrix in `product`.
-    fn decompose(&mut self) {
-        let m = self.m;
-        let matrix = MatRef::from_column_major_slice(&self.product, m, m);
-        let vectors = faer::MatMut::from_column_major_slice_mut(&mut self.eigenvectors, m, m);
-        let values = faer::ColMut::from_slice_mut(&mut self.eigenvalues);
-        let stack = MemStack::new(&mut self.memory);
-        let done = self_adjoint_evd(matrix, values.as_diagonal_mut(), Some(vectors), Par::Seq, stack, Spec::default());
-        if done.is_err() {
-            self.eigenvalues.fill(f64::NAN);
-        }
+        self.eigen.decompose();
+        let values = &self.eigen.values;
+        Spectrum { smallest: values[0], largest: values[m - 1] }
     }
 }
 

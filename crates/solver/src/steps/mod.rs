@@ -7,6 +7,7 @@ pub(crate) mod local_model;
 pub(crate) mod mapping;
 pub(crate) mod merit_parameter;
 pub(crate) mod normal_step;
+pub(crate) mod null_space;
 pub(crate) mod softening;
 pub(crate) mod tangent_step;
 

@@ -7,6 +7,7 @@ use crate::kernel::subproblem::{Block, Subproblem};
 use crate::kernel::vector::norm;
 use crate::steps::local_model::{LocalModel, StepBounds};
 use crate::steps::mapping::{MappingWork, OwnMapping};
+use crate::steps::null_space::{self, NullSpaceStep};
 use crate::{Event, Normal, NormalVariant, Unusual};
 
 /// The normal step with its memory.
@@ -24,6 +25,8 @@ pub struct NormalStep {
     mapping: Option<MappingWork>,
     /// For the shortest step with no bounds, where a variant asks for it.
     unbounded: Option<Unbounded>,
+    /// For a step whose null-space part is bounded or has a price.
+    null_space: Option<Box<NullSpaceStep>>,
 }
 
 /// The memory of a least-squares problem without bounds.
@@ -85,6 +88,7 @@ impl NormalStep {
             cap: 1.0,
             y: vec![0.0; m],
             unbounded: None,
+            null_space: None,
             work: LeastSquaresRows { wanted: vec![0.0; m], softness: vec![0.0; m], at_rest: vec![false; m] },
             mapping,
         }
@@ -134,12 +138,7 @@ impl NormalStep {
         // A step that removes the whole residual is a solution of the paper's variants, too, if its null-space part is as they ask.
         let is_left = self.work.left(&at.h, &self.target, 1.0) > ATTAINED * size;
         if !majorised && (is_left || !self.is_allowed(local, settings, projection, unusual)) {
-            unusual.insert(Event::Cone);
-            if cone::normal_step(local, settings, &mut self.u) {
-                at.jacobian.apply(&self.u, &mut self.target);
-            } else {
-                unusual.insert(Event::Inexact);
-            }
+            self.repair_as_the_paper(local, settings, unusual);
         }
         self.theta = 1.0 - self.work.left(&at.h, &self.target, 1.0) / size;
         if self.theta < 0.0 {
@@ -150,6 +149,27 @@ impl NormalStep {
             unusual.insert(Event::Inexact);
         }
         iterations + projected.iterations
+    }
+
+    /// One of the paper's normal steps in full. Where it cannot be found, the shortest repair stays.
+    fn repair_as_the_paper(&mut self, local: LocalModel, settings: &Normal, unusual: &mut Unusual) {
+        let (rows, columns) = (self.y.len(), self.u.len());
+        let price = (settings.variant == NormalVariant::Regularised).then_some(settings.regularisation);
+        let possible = columns <= null_space::MOST_COLUMNS && settings.variant != NormalVariant::BoundedOneNorm;
+        let found = possible.then(|| self.null_space.get_or_insert_with(|| Box::new(NullSpaceStep::new(rows, columns))));
+        let found = found.and_then(|step| match price {
+            Some(price) => step.priced(local, price),
+            None => step.bounded(local, norm(&local.at.h)),
+        });
+        if let Some(u) = found {
+            self.u.copy_from_slice(u);
+        } else {
+            unusual.insert(Event::Cone);
+            if !cone::normal_step(local, settings, &mut self.u) {
+                return unusual.insert(Event::Inexact);
+            }
+        }
+        local.at.jacobian.apply(&self.u, &mut self.target);
     }
 
     /// Whether the null-space part `v = u - w` of a step, where `w` is the shortest one with `J w = J u`, is one that the variant allows.

@@ -94,9 +94,9 @@ macro_rules! problems {
                 note: concat!($($note)?),
             },
             build: {
-                struct Statement;
+                struct Definition;
                 #[allow(unused_variables)]
-                impl tangor_problem::Formulas for Statement {
+                impl tangor_problem::Formulas for Definition {
                     $(fn objective<D: tangor_problem::Number>(&self, x: &[D]) -> D {
                         match x {
                             pattern!($variables) => $objective,
@@ -111,10 +111,10 @@ macro_rules! problems {
                     })?
                 }
                 || {
-                    let rows = [$($((stringify!($row), $crate::statement::Interval::ends($interval))),*)?];
+                    let rows = [$($((stringify!($row), $crate::definition::Interval::ends($interval))),*)?];
                     let has_objective = !stringify!($($objective)?).is_empty();
-                    let meta = $crate::statement::meta(stringify!($name), has_objective, &variables!($variables), &rows);
-                    Box::new(tangor_problem::Differentiated::new(meta, Statement))
+                    let meta = $crate::definition::meta(stringify!($name), has_objective, &variables!($variables), &rows);
+                    Box::new(tangor_problem::Differentiated::new(meta, Definition))
                 }
             },
         }),*];
@@ -138,7 +138,7 @@ macro_rules! interval {
         (f64::NEG_INFINITY, f64::INFINITY)
     };
     ($interval:expr) => {
-        $crate::statement::Interval::ends($interval)
+        $crate::definition::Interval::ends($interval)
     };
 }
 
