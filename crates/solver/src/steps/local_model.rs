@@ -1,6 +1,7 @@
 //! Where a step is computed: the point, the bounds around it, the metric and the clock.
 
 use crate::form::iterate::Iterate;
+use crate::kernel::matrix::Matrix;
 use crate::metric::CurrentMetric;
 use crate::run::clock::Clock;
 
@@ -31,12 +32,22 @@ impl StepBounds {
             self.upper[i] = upper[i] - z[i];
         }
     }
+
+    /// The length of that part of a row whose columns may move such that a residual `h` of the row falls.
+    pub fn repairing_part(&self, a: &Matrix, row: usize, h: f64) -> f64 {
+        let values = a.row_values(row).iter().enumerate();
+        let repairing = values.filter(|(k, value)| {
+            let column = a.column(row, *k);
+            if h * **value > 0.0 { self.lower[column] < 0.0 } else { self.upper[column] > 0.0 }
+        });
+        repairing.map(|(_, value)| value * value).sum::<f64>().sqrt()
+    }
 }
 
 #[cfg(test)]
 pub mod by_hand {
     use super::*;
-    use crate::kernel::matrix::{Jacobian, Matrix};
+    use crate::kernel::matrix::Jacobian;
     use crate::{Metric, MetricKind};
 
     /// Two variables and dense rows, no slacks, the identity as metric, bounds of 10 on steps.
@@ -66,5 +77,22 @@ pub mod by_hand {
     pub fn assert_near(found: &[f64], wanted: &[f64]) {
         assert_eq!(found.len(), wanted.len());
         assert!(found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-8), "{found:?}, not {wanted:?}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::by_hand::Place;
+
+    #[test]
+    fn columns_at_their_bounds_do_not_repair() {
+        // 3 u1 + 4 u2 = -h: a positive residual needs steps down, a negative one steps up.
+        let mut place = Place::new(&[[3.0, 4.0]], &[1.0], [0.0; 2]);
+        assert_eq!(place.bounds.repairing_part(&place.at.jacobian.a, 0, 1.0), 5.0);
+        place.bounds.lower[1] = 0.0;
+        assert_eq!(place.bounds.repairing_part(&place.at.jacobian.a, 0, 1.0), 3.0);
+        assert_eq!(place.bounds.repairing_part(&place.at.jacobian.a, 0, -1.0), 5.0);
+        place.bounds.upper[0] = 0.0;
+        assert_eq!(place.bounds.repairing_part(&place.at.jacobian.a, 0, -1.0), 4.0);
     }
 }

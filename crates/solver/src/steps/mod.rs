@@ -116,16 +116,18 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     /// An equality whose gradient has all but vanished, as that of `(x - 1)^2 = 0` does, is left as it is once it holds well within the tolerance.
-    /// To repair it further would take its gradient away altogether, and with it the multiplier that the objective needs there.
+    /// To repair it further would take its gradient away altogether, and with it the multiplier that the objective needs there. What counts of
+    /// the gradient is what can repair: `x^2 + y^2 = 1` with `y >= 1` has `x` alone.
     fn leave_vanishing_rows(&mut self, unusual: &mut Unusual) {
         let most = HOLDS_WELL * self.settings.tolerance.feasibility;
         let possible = self.noisy.is_none() && self.settings.normal.variant == NormalVariant::Majorised && !self.only_repairs();
         let (current, standard, sizes) = (&self.state.current, &self.oracle.standard, &self.state.row_sizes.largest);
+        let bounds = &self.steps.bounds;
         for (row, at_rest) in self.steps.normal.at_rest().iter_mut().enumerate() {
             let scale = standard.row_scale[row];
             *at_rest = possible
                 && current.h[row].abs() <= most * scale
-                && norm(current.jacobian.a.row_values(row)) < VANISHING * scale * sizes[row]
+                && bounds.repairing_part(&current.jacobian.a, row, current.h[row]) < VANISHING * scale * sizes[row]
                 && standard.slack_rows.binary_search(&row).is_err();
             if *at_rest {
                 unusual.insert(Event::AtRest);
