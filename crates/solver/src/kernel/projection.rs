@@ -62,7 +62,7 @@ pub struct Projected {
     pub converged: bool,
     /// Whether rows depend on each other.
     pub dependent: bool,
-    /// Whether `H`, which may be indefinite across the rows, is so along them as well.
+    /// Whether `H`, which may be indefinite across the rows or by rounding, is so along them as well, or may be since nothing was found.
     pub indefinite: bool,
 }
 

@@ -104,9 +104,14 @@ pub enum BoundStatus {
 }
 
 impl Subproblem<'_> {
-    /// Whether `H` may be indefinite. Between the bounds that hold at the solution it need not be so.
+    /// Whether `H` may be indefinite: by itself, though between the bounds that hold at the solution it need not be so, or by the rounding of
+    /// what a part of low rank takes away.
     pub fn may_be_indefinite(&self) -> bool {
-        matches!(self.block, Block::Sparse(matrix) if !matrix.is_dominant())
+        match self.block {
+            Block::Sparse(matrix) => !matrix.is_dominant(),
+            Block::LowRank(low_rank) => !low_rank.signs().is_empty(),
+            Block::Dense(_) | Block::Diagonal => false,
+        }
     }
 
     /// `out = H s`

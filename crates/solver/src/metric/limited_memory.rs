@@ -87,6 +87,16 @@ impl LimitedMemory {
         forgot
     }
 
+    /// Keeps the later half of the steps, rounded down. False: there were none.
+    pub fn forget_half(&mut self) -> bool {
+        let steps = self.learnt.s.len() / self.n.max(1);
+        let forgotten = self.n * steps.div_ceil(2);
+        self.learnt.s.drain(..forgotten);
+        self.learnt.y.drain(..forgotten);
+        self.form();
+        steps > 0
+    }
+
     pub fn restore(&mut self, learnt: &Pairs) {
         self.reset();
         self.learnt.s.extend_from_slice(&learnt.s);
@@ -167,6 +177,22 @@ mod tests {
         let b = product(&mut metric, &[1.0, 0.0]);
         assert!((b[0] - (2.0 + 1.0 / 3.0)).abs() < 1e-15 && (b[1] - 1.0).abs() < 1e-15, "{b:?}");
         assert!(metric.smallest > 0.0 && metric.smallest <= 2.0);
+    }
+
+    #[test]
+    fn the_later_half_of_the_steps_is_kept() {
+        let mut metric = LimitedMemory::new(3, 5);
+        for i in 0..3 {
+            let unit = std::array::from_fn::<f64, 3, _>(|k| f64::from(u8::from(k == i)));
+            let change = unit.map(|value| 4.0 * value);
+            metric.update(Curvature { dz: &unit, dl: &change, noise: 0.0 }, |d| d.fill(1.0));
+        }
+        // Of the steps e1, e2, e3 the last remains, with its curvature of 4.
+        assert!(metric.forget_half());
+        assert_eq!(product(&mut metric, &[1.0; 3]), [1.0, 1.0, 4.0]);
+        assert!(metric.forget_half());
+        assert_eq!(product(&mut metric, &[1.0; 3]), [1.0; 3]);
+        assert!(!metric.forget_half());
     }
 
     #[test]

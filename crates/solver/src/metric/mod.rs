@@ -183,6 +183,11 @@ impl CurrentMetric {
         self.exact.as_mut().is_some_and(ExactHessian::raise)
     }
 
+    /// Forgets the older half of the steps that a limited memory holds. False: there are none.
+    pub fn forget_half(&mut self) -> bool {
+        self.limited.as_mut().is_some_and(LimitedMemory::forget_half)
+    }
+
     /// Whether curvature is weighed by multipliers without the repair. A dense matrix outlives a step with huge multipliers, unless steps are short
     /// because of noise; of the last few steps alone, one such step is a large part, and second derivatives are made of the last multipliers.
     pub fn is_weighed_at_rest(&self) -> bool {

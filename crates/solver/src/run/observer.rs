@@ -105,7 +105,8 @@ pub enum Event {
     Corrected,
     /// The normal step was solved as a cone program.
     Cone,
-    /// The step was too small to move, and the metric forgot what it had learnt.
+    /// The metric forgot what it had learnt: the step was too small to move, or, of the steps that a limited memory holds, the older half, since
+    /// the subproblem was not solved with them.
     Forgotten,
     /// The violation was stationary; the run started again from a random point near by.
     Elsewhere,
