@@ -51,10 +51,16 @@ impl<S: SampledProblem> Solver<S> {
     /// Whether an attempt to leave a stationary point of the violation has gone so far away that rounding hides any violation as small as the
     /// one there: from here it can lead to nothing better, however long it goes on.
     pub(crate) fn is_lost(&self) -> bool {
-        let least = self.state.progress.escapes.least_violation().filter(|_| self.noisy.is_none());
-        let Some(least) = least else { return false };
-        let hides = |row| self.rounding_of_row(row, &self.state.current.z) > least;
-        self.is_far(self.distance_from_start()) && (0..self.state.current.h.len()).any(hides)
+        self.state.progress.escapes.least_violation().is_some_and(|least| self.judging.hidden > least)
+    }
+
+    /// The largest violation of a row that rounding hides at the current point. Near the start there is none worth a look.
+    pub(crate) fn violation_hidden_by_rounding(&self) -> f64 {
+        if self.noisy.is_some() || !self.is_far(self.distance_from_start()) {
+            return 0.0;
+        }
+        let rows = 0..self.state.current.h.len();
+        rows.map(|row| self.rounding_of_row(row, &self.state.current.z)).fold(0.0, f64::max)
     }
 
     /// The user's objective, or its negative where that is to be as large as possible.
