@@ -4,6 +4,7 @@ pub(crate) mod best;
 pub(crate) mod checkpoint;
 pub(crate) mod clock;
 mod confirmation;
+mod curve;
 pub(crate) mod display;
 mod divergence;
 pub(crate) mod escape;
