@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use tangor_collection::find;
-use tangor_learn::{Model, Reading, Source};
+use tangor_learn::{Input, Model, Reading};
 use tangor_problem::{Distribution, Noise, NoiseForm, Noisy, Problem, SampledProblem};
 use tangor_sif::Limits;
 use tangor_solver::{Candidate, Checkpoint, Report, Row, Settings, Solver, judge_point};
@@ -137,7 +137,7 @@ fn model(bytes: &[u8], folder: &Path) -> bool {
     let paths = (file(bytes, folder, "model.json"), file(people, folder, "people.csv"));
     let (Some(path), Some(people)) = paths else { return false };
     let Ok(model) = Model::read(&path) else { return false };
-    let _ = model.predict::<tangor_learn::Error>(&Source::from(&people), None, &[], |_| Ok(()));
+    let _ = model.predict::<tangor_learn::Error>(&Input::from(&people), None, &[], |_| Ok(()));
     let _ = model.read_data(&people, None).and_then(|data| model.evaluate(&data));
     true
 }

@@ -5,19 +5,19 @@ use std::io::{BufRead, BufReader, Read};
 use crate::cache::Room;
 use crate::cell::Decimal;
 use crate::features::{Collector, Entry};
-use crate::{DataSet, Encoding, Error, Features, Labels, Reading, Source};
+use crate::{DataSet, Encoding, Error, Features, Input, Labels, Reading};
 
 impl Reading {
     /// Reads a LIBSVM file. Its columns have no names, so there is nothing to drop and nothing to group by.
-    pub fn libsvm(&self, source: impl Into<Source>) -> Result<DataSet, Error> {
-        let source = &source.into();
+    pub fn libsvm(&self, input: impl Into<Input>) -> Result<DataSet, Error> {
+        let input = &input.into();
         let lists = [&self.drop, &self.log, &self.numeric, &self.categorical, &self.groups].into_iter().flatten();
         if let Some(name) = lists.chain(&self.label).chain(&self.weight).next() {
             let message = format!("a LIBSVM file has no column {name:?}: its features have numbers instead of names");
-            return Err(source.unusable(&message));
+            return Err(input.unusable(&message));
         }
-        let own = self.own(if self.shared.is_some() { Rows::open(source)?.count()? } else { usize::MAX });
-        let mut rows = Rows::open(source)?;
+        let own = self.own(if self.shared.is_some() { Rows::open(input)?.count()? } else { usize::MAX });
+        let mut rows = Rows::open(input)?;
         let mut features = Collector::new(0, Some(self.room()));
         let (mut values, mut largest) = (Vec::new(), 0);
         while let Some(label) = rows.advance()? {
@@ -26,19 +26,18 @@ impl Reading {
             values.push(label);
         }
         // A fit keeps some sixteen vectors of the length of its weights, whatever the number of features that occur.
-        let what = || {
-            format!("a model with a weight for each of {largest} features, the largest index in {}", source.path().display())
-        };
+        let what =
+            || format!("a model with a weight for each of {largest} features, the largest index in {}", input.path().display());
         self.memory().check(16 * 8 * u128::from(largest), what)?;
-        let labels = labels(source, &values, self.positive.as_deref())?;
+        let labels = labels(input, &values, self.positive.as_deref())?;
         let features = features.finish(largest as usize)?;
-        Ok(DataSet { shared: self.shared.clone(), ..data_set(source, largest as usize, labels, features, values) })
+        Ok(DataSet { shared: self.shared.clone(), ..data_set(input, largest as usize, labels, features, values) })
     }
 }
 
 /// Reads a LIBSVM file with features that are known; others are left out, as they have no weight.
-pub(crate) fn read_encoded(source: &Source, columns: usize, labels: &Labels, room: Room) -> Result<DataSet, Error> {
-    let mut rows = Rows::open(source)?;
+pub(crate) fn read_encoded(input: &Input, columns: usize, labels: &Labels, room: Room) -> Result<DataSet, Error> {
+    let mut rows = Rows::open(input)?;
     let mut features = Collector::new(0, Some(room));
     let mut values = Vec::new();
     while let Some(label) = rows.advance()? {
@@ -50,13 +49,13 @@ pub(crate) fn read_encoded(source: &Source, columns: usize, labels: &Labels, roo
         values.push(label);
     }
     if values.is_empty() {
-        return Err(source.unusable("it has no rows"));
+        return Err(input.unusable("it has no rows"));
     }
-    Ok(data_set(source, columns, labels.clone(), features.finish(columns)?, values))
+    Ok(data_set(input, columns, labels.clone(), features.finish(columns)?, values))
 }
 
 fn data_set(
-    source: &Source,
+    input: &Input,
     columns: usize,
     labels: Labels,
     (features, remark): (Features, Option<String>),
@@ -64,7 +63,7 @@ fn data_set(
 ) -> DataSet {
     let positive = number(&labels.positive);
     DataSet {
-        name: source.name(),
+        name: input.name(),
         encoding: Encoding::Indexed { features: columns },
         labels,
         features,
@@ -76,8 +75,8 @@ fn data_set(
     }
 }
 
-fn labels(source: &Source, values: &[f64], wanted: Option<&str>) -> Result<Labels, Error> {
-    let refuse = |message: &str| Err(source.unusable(message));
+fn labels(input: &Input, values: &[f64], wanted: Option<&str>) -> Result<Labels, Error> {
+    let refuse = |message: &str| Err(input.unusable(message));
     let Some(&first) = values.first() else { return refuse("it has no rows") };
     let Some(&second) = values.iter().find(|value| **value != first) else {
         return refuse("all of its labels are the same, but logistic regression needs two");
@@ -101,7 +100,7 @@ fn number(field: &str) -> Option<f64> {
 
 /// The rows of a file.
 pub(crate) struct Rows<'a> {
-    source: &'a Source,
+    input: &'a Input,
     reader: BufReader<Box<dyn Read>>,
     text: Vec<u8>,
     line: u64,
@@ -109,8 +108,8 @@ pub(crate) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    pub fn open(source: &'a Source) -> Result<Self, Error> {
-        Ok(Rows { source, reader: BufReader::new(source.reader()?), text: Vec::new(), line: 0, entries: Vec::new() })
+    pub fn open(input: &'a Input) -> Result<Self, Error> {
+        Ok(Rows { input, reader: BufReader::new(input.reader()?), text: Vec::new(), line: 0, entries: Vec::new() })
     }
 
     /// How many rows there are from here on.
@@ -128,7 +127,7 @@ impl<'a> Rows<'a> {
             self.text.clear();
             self.line += 1;
             let read = self.reader.read_until(b'\n', &mut self.text);
-            if read.map_err(|cause| self.source.unreadable(cause))? == 0 {
+            if read.map_err(|cause| self.input.unreadable(cause))? == 0 {
                 return Ok(None);
             }
             let row = std::str::from_utf8(&self.text);
@@ -148,7 +147,7 @@ impl<'a> Rows<'a> {
 
     fn wrong(&self, column: usize, message: &str) -> Error {
         Error::Line {
-            file: self.source.path().to_path_buf(),
+            file: self.input.path().to_path_buf(),
             line: self.line,
             message: format!("at character {column}: {message}"),
         }

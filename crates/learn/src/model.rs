@@ -9,7 +9,7 @@ use crate::reading::{Roles, read_encoded};
 use crate::regression::probability;
 use crate::table::{Encoder, Table};
 use crate::{
-    Classes, DataSet, Encoding, Error, Evaluation, Features, Format, Goal, Grouping, Labels, Requirement, Source, libsvm,
+    Classes, DataSet, Encoding, Error, Evaluation, Features, Format, Goal, Grouping, Input, Labels, Requirement, libsvm,
 };
 
 /// The version of the model's JSON form.
@@ -115,9 +115,9 @@ impl Model {
     }
 
     /// Reads other data the way the model's own were read, labels and groups included; a separator is found if none is given.
-    pub fn read_data(&self, source: impl Into<Source>, delimiter: Option<u8>) -> Result<DataSet, Error> {
+    pub fn read_data(&self, input: impl Into<Input>, delimiter: Option<u8>) -> Result<DataSet, Error> {
         let groups = self.groups.iter().map(|(column, values)| (column.as_str(), values.as_slice()));
-        read_alike((&self.encoding, &self.labels, groups), &self.file, &source.into(), delimiter)
+        read_alike((&self.encoding, &self.labels, groups), &self.file, &input.into(), delimiter)
     }
 
     fn format(&self, delimiter: Option<u8>) -> Format {
@@ -134,7 +134,7 @@ impl Model {
     /// The result tells what somebody should know of these rows: values that the rows of the fit did not have.
     pub fn predict<E: From<Error>>(
         &self,
-        source: &Source,
+        input: &Input,
         delimiter: Option<u8>,
         id: &[String],
         mut take: impl FnMut(Prediction) -> Result<(), E>,
@@ -142,7 +142,7 @@ impl Model {
         let mut one = Features::new(self.encoding.features(), self.encoding.dense());
         match self.encoding {
             Encoding::Indexed { features } => {
-                let mut rows = libsvm::Rows::open(source)?;
+                let mut rows = libsvm::Rows::open(input)?;
                 while rows.advance()?.is_some() {
                     one.set(&[], rows.entries(features));
                     take(self.prediction(&one, &[]))?;
@@ -150,7 +150,7 @@ impl Model {
                 Ok(Vec::new())
             }
             Encoding::Columns(_) => {
-                let mut table = Table::open(source, self.format(delimiter))?;
+                let mut table = Table::open(input, self.format(delimiter))?;
                 let mut encoder = Encoder::new(&table, &self.encoding)?;
                 let places = id.iter().map(|name| table.find(name)).collect::<Result<Vec<_>, _>>()?;
                 let mut id = vec![String::new(); places.len()];
@@ -179,21 +179,21 @@ impl Model {
 
 impl DataSet {
     /// Reads other data the way these were read, labels and groups included; a separator is found if none is given.
-    pub fn read_alike(&self, form: &FileForm, source: impl Into<Source>, delimiter: Option<u8>) -> Result<DataSet, Error> {
+    pub fn read_alike(&self, form: &FileForm, input: impl Into<Input>, delimiter: Option<u8>) -> Result<DataSet, Error> {
         let groups = self.groupings.iter().map(|grouping| (grouping.column.as_str(), grouping.values.as_slice()));
-        read_alike((&self.encoding, &self.labels, groups), form, &source.into(), delimiter)
+        read_alike((&self.encoding, &self.labels, groups), form, &input.into(), delimiter)
     }
 }
 
 fn read_alike<'a>(
     (encoding, labels, groups): (&Encoding, &Labels, impl Iterator<Item = (&'a str, &'a [String])>),
     form: &FileForm,
-    source: &Source,
+    input: &Input,
     delimiter: Option<u8>,
 ) -> Result<DataSet, Error> {
     let room = Room::new(MemoryLimit::of_this_machine(), None);
     if let Encoding::Indexed { features } = encoding {
-        return libsvm::read_encoded(source, *features, labels, room);
+        return libsvm::read_encoded(input, *features, labels, room);
     }
     let grouping = |(column, values): (&str, &[String])| Grouping {
         column: column.to_string(),
@@ -208,5 +208,5 @@ fn read_alike<'a>(
         own: 0..usize::MAX,
         room,
     };
-    read_encoded(source, Format { delimiter, header: Some(form.header) }, encoding, roles)
+    read_encoded(input, Format { delimiter, header: Some(form.header) }, encoding, roles)
 }

@@ -13,7 +13,7 @@ use crate::features::Collector;
 use crate::scan::{Categories, Nature, Scan, Wish, too_many};
 use crate::strangers::Strangers;
 use crate::table::{Encoder, Table};
-use crate::{Column, DataSet, Encoding, Error, Format, Grouping, Kind, Labels, Source};
+use crate::{Column, DataSet, Encoding, Error, Format, Grouping, Input, Kind, Labels};
 
 /// Bytes of a row besides its features: label, groups, weight.
 const OTHER_BYTES: u128 = 16;
@@ -73,24 +73,24 @@ pub(crate) struct Roles<'a> {
 
 impl Reading {
     /// Reads a CSV file, or a Parquet file where the feature `parquet` is there.
-    pub fn csv(&self, source: impl Into<Source>) -> Result<DataSet, Error> {
-        let source = source.into();
-        if source.is_parquet()? {
+    pub fn csv(&self, input: impl Into<Input>) -> Result<DataSet, Error> {
+        let input = input.into();
+        if input.is_parquet()? {
             // It knows its names, and its numbers are written here.
             let format = Format { delimiter: None, header: Some(true) };
-            return Reading { format, decimal: Decimal::Point, ..self.clone() }.table(&source);
+            return Reading { format, decimal: Decimal::Point, ..self.clone() }.table(&input);
         }
-        self.table(&source)
+        self.table(&input)
     }
 
-    fn table(&self, source: &Source) -> Result<DataSet, Error> {
-        let Found { encoding, labels, groupings, remarks, rows } = self.learn(source)?;
+    fn table(&self, input: &Input) -> Result<DataSet, Error> {
+        let Found { encoding, labels, groupings, remarks, rows } = self.learn(input)?;
         let own = self.own(rows);
-        let what = || format!("labels, groups and weights of the {rows} rows of {}", source.path().display());
+        let what = || format!("labels, groups and weights of the {rows} rows of {}", input.path().display());
         self.memory().check(OTHER_BYTES * rows as u128, what)?;
         let roles =
             Roles { labels: &labels, groupings, weight: self.weight.as_deref(), decimal: self.decimal, own, room: self.room() };
-        let data = read_encoded(source, self.format, &encoding, roles)?;
+        let data = read_encoded(input, self.format, &encoding, roles)?;
         // Missing values of groups are strangers to the groups of their own file.
         let remarks = remarks.into_iter().chain(data.remarks).collect();
         Ok(DataSet { remarks, shared: self.shared.clone(), ..data })
@@ -110,8 +110,8 @@ impl Reading {
     }
 
     /// The first readings: kinds of columns, means and deviations, then categories, labels and groups.
-    fn learn(&self, source: &Source) -> Result<Found, Error> {
-        let mut table = Table::open(source, self.format)?;
+    fn learn(&self, input: &Input) -> Result<Found, Error> {
+        let mut table = Table::open(input, self.format)?;
         let label = self.label.as_ref().map_or(Ok(table.header.len() - 1), |name| table.find(name))?;
         let groups = self.groups.iter().map(|name| table.find(name)).collect::<Result<Vec<_>, _>>()?;
         let weight = self.weight.as_ref().map(|name| table.find(name)).transpose()?;
@@ -145,7 +145,7 @@ impl Reading {
             remarks.extend(scan.doubt(&table.header[*k]).map(|(place, text)| table.wrong_at(place, *k, &text).to_string()));
         }
         let texts = natures.iter().filter(|(_, nature)| *nature == Nature::Categories).map(|(k, _)| *k);
-        let mut categories = self.categories(source, texts.chain(groups.iter().copied()).chain([label]))?;
+        let mut categories = self.categories(input, texts.chain(groups.iter().copied()).chain([label]))?;
         let labels = self.labels(&table, label, &categories[&label])?;
         let groupings = groups.iter().map(|&k| grouping(&table, k, &categories[&k])).collect::<Result<_, _>>()?;
         let mut columns = Vec::with_capacity(natures.len());
@@ -196,9 +196,9 @@ impl Reading {
     }
 
     /// The different values of some columns.
-    fn categories(&self, source: &Source, columns: impl Iterator<Item = usize>) -> Result<HashMap<usize, Categories>, Error> {
+    fn categories(&self, input: &Input, columns: impl Iterator<Item = usize>) -> Result<HashMap<usize, Categories>, Error> {
         let mut categories: HashMap<usize, Categories> = columns.map(|k| (k, Categories::default())).collect();
-        let mut table = Table::open(source, self.format)?;
+        let mut table = Table::open(input, self.format)?;
         while table.advance()? {
             categories.iter_mut().for_each(|(&k, categories)| categories.add(table.field(k)));
         }
@@ -262,9 +262,9 @@ fn grouping(table: &Table, k: usize, categories: &Categories) -> Result<Grouping
 }
 
 /// The last reading, with an encoding that is known.
-pub(crate) fn read_encoded(source: &Source, format: Format, encoding: &Encoding, roles: Roles) -> Result<DataSet, Error> {
+pub(crate) fn read_encoded(input: &Input, format: Format, encoding: &Encoding, roles: Roles) -> Result<DataSet, Error> {
     let Roles { labels, mut groupings, weight, decimal, own, room } = roles;
-    let mut table = Table::open(source, format)?;
+    let mut table = Table::open(input, format)?;
     let mut encoder = Encoder::new(&table, encoding)?;
     let label = table.find(&labels.column)?;
     let groups = groupings.iter().map(|grouping| table.find(&grouping.column)).collect::<Result<Vec<_>, _>>()?;
@@ -305,7 +305,7 @@ pub(crate) fn read_encoded(source: &Source, format: Format, encoding: &Encoding,
     remarks.extend(remark);
     remarks.extend(groups.iter().zip(&outsiders).filter_map(|(&k, some)| some.remark(&table, k, "for no group")));
     let data = DataSet {
-        name: source.name(),
+        name: input.name(),
         encoding: encoding.clone(),
         labels: labels.clone(),
         features,

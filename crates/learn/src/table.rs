@@ -9,7 +9,7 @@ use tangor_problem::count_of;
 use crate::cell::Decimal;
 use crate::encoding::EncodedRow;
 use crate::strangers::Strangers;
-use crate::{Encoding, Error, Kind, Source, layout};
+use crate::{Encoding, Error, Input, Kind, layout};
 
 /// How much of a table is looked at to find what separates its fields.
 const BEGINNING: usize = 1 << 16;
@@ -27,7 +27,7 @@ pub struct Format {
 
 /// A table that is being read.
 pub(crate) struct Table<'a> {
-    source: &'a Source,
+    input: &'a Input,
     reader: csv::Reader<Box<dyn Read>>,
     pub header: Vec<String>,
     index: HashMap<String, usize>,
@@ -39,20 +39,20 @@ pub(crate) struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    pub fn open(source: &'a Source, format: Format) -> Result<Self, Error> {
-        let beginning = source.beginning(BEGINNING)?;
+    pub fn open(input: &'a Input, format: Format) -> Result<Self, Error> {
+        let beginning = input.beginning(BEGINNING)?;
         if beginning.starts_with(&[0xff, 0xfe]) || beginning.starts_with(&[0xfe, 0xff]) {
-            return Err(source.unusable("it is UTF-16 text: save it as UTF-8"));
+            return Err(input.unusable("it is UTF-16 text: save it as UTF-8"));
         }
         // The text of a Parquet file is made with names and commas.
-        let parquet = source.is_parquet()?;
+        let parquet = input.is_parquet()?;
         let found = || layout::separator(&beginning);
         let delimiter = if parquet { b',' } else { format.delimiter.unwrap_or_else(found) };
         let named = parquet || format.header != Some(false);
         let mut builder = ReaderBuilder::new();
         builder.trim(Trim::All).delimiter(delimiter).has_headers(named).buffer_capacity(1 << 16);
-        let mut reader = builder.from_reader(source.reader()?);
-        let first = reader.headers().map_err(|cause| csv_error(source, &cause))?;
+        let mut reader = builder.from_reader(input.reader()?);
+        let first = reader.headers().map_err(|cause| csv_error(input, &cause))?;
         let header: Vec<String> = match named {
             true => first.iter().enumerate().map(|(k, name)| if name.is_empty() { unnamed(k) } else { name.into() }).collect(),
             false => (0..first.len()).map(unnamed).collect(),
@@ -61,7 +61,7 @@ impl<'a> Table<'a> {
         let repeated = header.iter().enumerate().find(|(k, name)| index.insert((*name).clone(), *k).is_some());
         let repeated = repeated.map(|(k, _)| k);
         let header_is_known = format.header.is_some();
-        let table = Table { source, reader, header, index, record: StringRecord::new(), header_is_known, place: 0 };
+        let table = Table { input, reader, header, index, record: StringRecord::new(), header_is_known, place: 0 };
         if table.header.is_empty() {
             return Err(table.unusable("it is empty"));
         }
@@ -73,7 +73,7 @@ impl<'a> Table<'a> {
 
     /// Goes to the next row; false at the end.
     pub fn advance(&mut self) -> Result<bool, Error> {
-        let more = self.reader.read_record(&mut self.record).map_err(|cause| csv_error(self.source, &cause))?;
+        let more = self.reader.read_record(&mut self.record).map_err(|cause| csv_error(self.input, &cause))?;
         if more {
             self.place = self.record.position().map_or(self.place, csv::Position::byte);
         }
@@ -108,15 +108,15 @@ impl<'a> Table<'a> {
 
     pub fn wrong_at(&self, place: u64, k: usize, message: &str) -> Error {
         Error::Field {
-            file: self.source.path().to_path_buf(),
-            line: self.source.line_of(place),
+            file: self.input.path().to_path_buf(),
+            line: self.input.line_of(place),
             column: self.header[k].clone(),
             message: message.to_string(),
         }
     }
 
     pub fn unusable(&self, message: &str) -> Error {
-        self.source.unusable(message)
+        self.input.unusable(message)
     }
 }
 
@@ -125,7 +125,7 @@ fn unnamed(k: usize) -> String {
     format!("c{}", k + 1)
 }
 
-fn csv_error(source: &Source, cause: &csv::Error) -> Error {
+fn csv_error(input: &Input, cause: &csv::Error) -> Error {
     let (place, message) = match cause.kind() {
         ErrorKind::UnequalLengths { pos, expected_len, len } => {
             let fields = count_of(*len, "field");
@@ -135,14 +135,14 @@ fn csv_error(source: &Source, cause: &csv::Error) -> Error {
             let start = place(pos.as_ref());
             let message = format!("field {} is not UTF-8 text; --encoding latin1 reads older files", err.field() + 1);
             // A row may have several lines.
-            let row = source.bytes(start, BEGINNING).unwrap_or_default();
+            let row = input.bytes(start, BEGINNING).unwrap_or_default();
             let valid = std::str::from_utf8(&row).err().map_or(0, |err| err.valid_up_to());
             (start + valid as u64, message)
         }
-        ErrorKind::Io(_) => return source.unusable(&format!("it cannot be read: {cause}")),
-        _ => return source.unusable(&cause.to_string()),
+        ErrorKind::Io(_) => return input.unusable(&format!("it cannot be read: {cause}")),
+        _ => return input.unusable(&cause.to_string()),
     };
-    Error::Line { file: source.path().to_path_buf(), line: source.line_of(place), message }
+    Error::Line { file: input.path().to_path_buf(), line: input.line_of(place), message }
 }
 
 fn place(position: Option<&csv::Position>) -> u64 {

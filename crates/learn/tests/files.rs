@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tangor_learn::{Decimal, Encoding, Error, Format, Goal, Kind, Model, Reading, Scale, Source};
+use tangor_learn::{Decimal, Encoding, Error, Format, Goal, Input, Kind, Model, Reading, Scale};
 use tempfile::TempDir;
 
 fn write(folder: &TempDir, name: &str, text: &str) -> PathBuf {
@@ -171,7 +171,7 @@ fn a_saved_model_says_the_same_of_the_same_rows() {
     // Other columns in another order, an unknown city, and no label.
     let others = write(&folder, "others.csv", "gain,age,city,shoe\n0,20,Rome,42\n0,30,Paris,40\n");
     let mut probabilities = Vec::new();
-    let taken = again.predict(&Source::from(&others), None, &["shoe".to_string()], |prediction| {
+    let taken = again.predict(&Input::from(&others), None, &["shoe".to_string()], |prediction| {
         assert_eq!(prediction.id, [if probabilities.is_empty() { "42" } else { "40" }]);
         probabilities.push((prediction.probability, prediction.label.to_string()));
         Ok::<(), Error>(())
@@ -186,7 +186,7 @@ fn a_saved_model_says_the_same_of_the_same_rows() {
     assert_eq!(probabilities.len(), 2);
 
     let wrong = write(&folder, "wrong.csv", "gain,age,city\nmuch,20,Rome\n");
-    let error = again.predict(&Source::from(&wrong), None, &[], |_| Ok::<(), Error>(())).unwrap_err();
+    let error = again.predict(&Input::from(&wrong), None, &[], |_| Ok::<(), Error>(())).unwrap_err();
     assert_eq!(message(&folder, error), "wrong.csv:2: column \"gain\": \"much\" is not a number");
     let wrong = write(&folder, "wrong.csv", "age,city,gain,sex,rich\n20,Rome,0,f,perhaps\n");
     let error = again.read_data(&wrong, None).unwrap_err();
@@ -399,7 +399,7 @@ fn lines_are_right_after_empty_lines_and_quoted_ones() {
     assert!(lines(b"\xff\xfea\0,\0b\0", &plain).ends_with("it is UTF-16 text: save it as UTF-8"));
     let path = folder.path().join("t.csv");
     std::fs::write(&path, b"town,b\nOrl\xe9ans,0\nRome,1\n").unwrap();
-    let data = plain.csv(Source::from(&path).latin1(true)).unwrap();
+    let data = plain.csv(Input::from(&path).latin1(true)).unwrap();
     assert_eq!(data.encoding.names()[0], "town=Orléans");
 }
 

@@ -8,7 +8,7 @@ use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Ty
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
-use tangor_learn::{Format, Reading, Source};
+use tangor_learn::{Format, Input, Reading};
 use tempfile::TempDir;
 
 const PEOPLE: &str =
@@ -80,7 +80,7 @@ fn what_cannot_be_read_is_said() {
     write(&path, Compression::UNCOMPRESSED);
     let whole = std::fs::read(&path).unwrap();
     std::fs::write(&path, &whole[..whole.len() - 9]).unwrap();
-    let message = reading().csv(Source::from(&path)).unwrap_err().to_string();
+    let message = reading().csv(Input::from(&path)).unwrap_err().to_string();
     assert!(message.contains("people.parquet cannot be read: it is no Parquet file that can be read"), "{message}");
     write(&path, Compression::UNCOMPRESSED);
     let message = Reading { label: Some("poor".into()), ..reading() }.csv(&path).unwrap_err().to_string();

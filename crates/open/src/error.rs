@@ -14,8 +14,13 @@ pub enum Error {
         elsewhere: String,
     },
     /// There is no such file.
-    #[error("there is no file {}", .0.display())]
-    NoFile(PathBuf),
+    #[error("there is no file {}{elsewhere}", path.display())]
+    NoFile {
+        /// Which file.
+        path: PathBuf,
+        /// Where else was looked, or could have been; nothing for a path, which means one place.
+        elsewhere: String,
+    },
     /// A file of a kind that is not read.
     #[error("the file {} cannot be opened: problems are read from files that end in {}", .0.display(), FileKind::endings())]
     NoReader(PathBuf),

@@ -65,10 +65,12 @@ impl Finder {
             return Ok(source);
         }
         let bare = if path.components().count() == 1 { path.file_stem() } else { None };
-        match bare.and_then(|stem| self.in_folder(&stem.to_string_lossy())) {
-            Some(found) => Source::file(found, parameters),
-            None => Err(Error::NoFile(path.to_owned())),
+        if let Some(found) = bare.and_then(|stem| self.in_folder(&stem.to_string_lossy())) {
+            return Source::file(found, parameters);
         }
+        let is_sif = bare.is_some() && FileKind::of(path) == Some(FileKind::Sif);
+        let elsewhere = if is_sif { format!(" here, and {}", self.elsewhere()) } else { String::new() };
+        Err(Error::NoFile { path: path.to_owned(), elsewhere })
     }
 
     fn unknown(&self, name: &str) -> Error {
@@ -124,7 +126,12 @@ mod tests {
         };
         assert!(message(&finder, "nope", &[]).ends_with("has no SIF file of this name either"));
         assert!(message(&Finder::default(), "nope", &[]).ends_with("(the variable MASTSIF, as CUTEst has it)"));
-        assert_eq!(message(&finder, "nope.SIF", &[]), "there is no file nope.SIF");
+        let here = message(&finder, "nope.SIF", &[]);
+        assert!(here.starts_with("there is no file nope.SIF here, and the folder "), "{here}");
+        let nowhere =
+            "there is no file nope.SIF here, and no folder of SIF files is given (the variable MASTSIF, as CUTEst has it)";
+        assert_eq!(message(&Finder::default(), "nope.SIF", &[]), nowhere);
+        assert_eq!(message(&finder, "no/such.SIF", &[]), "there is no file no/such.SIF");
         let reader = "the file a.txt cannot be opened: problems are read from files that end in .SIF or .nl";
         assert_eq!(message(&finder, "a.txt", &[]), reader);
         assert_eq!(

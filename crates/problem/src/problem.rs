@@ -80,50 +80,33 @@ pub trait SecondOrder: Problem {
     fn hessian(&mut self, x: &[f64], sigma: f64, y: &[f64], values: &mut [f64]) -> Evaluation;
 }
 
-impl<P: Problem + ?Sized> Problem for &mut P {
-    fn meta(&self) -> &Meta {
-        (**self).meta()
-    }
-    fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
-        (**self).objective(x)
-    }
-    fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
-        (**self).gradient(x, g)
-    }
-    fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
-        (**self).constraints(x, c)
-    }
-    fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
-        (**self).jacobian(x, values)
-    }
-    fn evaluate(&mut self, x: &[f64], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
-        (**self).evaluate(x, wanted, out)
-    }
-    fn second_order(&mut self) -> Option<&mut dyn SecondOrder> {
-        (**self).second_order()
-    }
+/// What leads to a problem is one.
+macro_rules! is_a_problem {
+    ($($way:ty),*) => {$(
+        impl<P: Problem + ?Sized> Problem for $way {
+            fn meta(&self) -> &Meta {
+                (**self).meta()
+            }
+            fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
+                (**self).objective(x)
+            }
+            fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
+                (**self).gradient(x, g)
+            }
+            fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
+                (**self).constraints(x, c)
+            }
+            fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
+                (**self).jacobian(x, values)
+            }
+            fn evaluate(&mut self, x: &[f64], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
+                (**self).evaluate(x, wanted, out)
+            }
+            fn second_order(&mut self) -> Option<&mut dyn SecondOrder> {
+                (**self).second_order()
+            }
+        }
+    )*};
 }
 
-impl<P: Problem + ?Sized> Problem for Box<P> {
-    fn meta(&self) -> &Meta {
-        (**self).meta()
-    }
-    fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
-        (**self).objective(x)
-    }
-    fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
-        (**self).gradient(x, g)
-    }
-    fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
-        (**self).constraints(x, c)
-    }
-    fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
-        (**self).jacobian(x, values)
-    }
-    fn evaluate(&mut self, x: &[f64], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
-        (**self).evaluate(x, wanted, out)
-    }
-    fn second_order(&mut self) -> Option<&mut dyn SecondOrder> {
-        (**self).second_order()
-    }
-}
+is_a_problem!(&mut P, Box<P>);

@@ -201,6 +201,61 @@ fn bounded_problems_are_not_called_unbounded() {
     }
 }
 
+type Formula = fn(&[f64]) -> f64;
+type Slope = fn(&[f64], &mut [f64]);
+
+/// An objective on a curve in the plane, `c(x, y) = bound`, from (1, 1).
+fn on_a_curve(name: &str, bound: f64, (f, g): (Formula, Slope), (c, j): (Formula, Slope)) -> impl Fn() -> ClosureProblem {
+    let meta = Meta::new(name, vec![1.0, 1.0]).equalities(&[bound]);
+    move || {
+        let builder = ClosureProblem::builder(meta.clone()).objective(f).gradient(g);
+        builder.constraints(move |x, out| out[0] = c(x)).jacobian(j).build().unwrap()
+    }
+}
+
+const HYPERBOLA: (Formula, Slope) = (|x| x[0] * x[1], |x, j| j.copy_from_slice(&[x[1], x[0]]));
+const PARABOLA: (Formula, Slope) = (|x| x[1] - x[0] * x[0], |x, j| j.copy_from_slice(&[-2.0 * x[0], 1.0]));
+const LEFT: (Formula, Slope) = (|x| -x[0], |_, g| g.copy_from_slice(&[-1.0, 0.0]));
+const DOWN: (Formula, Slope) = (|x| -x[1], |_, g| g.copy_from_slice(&[0.0, -1.0]));
+const UP: (Formula, Slope) = (|x| x[1], |_, g| g.copy_from_slice(&[0.0, 1.0]));
+
+/// No ray stays on a hyperbola or a parabola.
+#[test]
+fn what_falls_without_bound_along_a_curve_is_named() {
+    let hyperbola = on_a_curve("hyperbola", 1.0, LEFT, HYPERBOLA);
+    let other = on_a_curve("other arm", 1.0, DOWN, HYPERBOLA);
+    let parabola = on_a_curve("parabola", 0.0, DOWN, PARABOLA);
+    for build in [&hyperbola as &dyn Fn() -> ClosureProblem, &other, &parabola] {
+        let report = honest(build);
+        assert_eq!((report.stop, report.point), (Stop::Unbounded, Point::Unbounded), "{}: {}", report.problem, report.message);
+        assert!(report.feasibility <= 1e-6 && report.objective < -1e5, "{}: {}", report.problem, report.feasibility);
+    }
+}
+
+#[test]
+fn what_has_an_infimum_along_a_curve_is_not_called_unbounded() {
+    let inverse = on_a_curve("inverse", 1.0, UP, HYPERBOLA);
+    let far_away: (Formula, Slope) = (|x| x[0] * (5e-8 * x[0] - 1.0), |x, g| g.copy_from_slice(&[1e-7 * x[0] - 1.0, 0.0]));
+    let far = on_a_curve("far", 1.0, far_away, HYPERBOLA);
+    let arc: (Formula, Slope) = (|x| x[1] - x[0].atan(), |x, j| j.copy_from_slice(&[-1.0 / (1.0 + x[0] * x[0]), 1.0]));
+    let limit = on_a_curve("limit", 0.0, DOWN, arc);
+    for build in [&inverse as &dyn Fn() -> ClosureProblem, &far, &limit] {
+        let report = honest(build);
+        assert_ne!(report.point, Point::Unbounded, "{}: {}", report.problem, report.message);
+    }
+    // `x y = 1` and `y >= 1e-5`: x is at most 100,000, and a little farther within the tolerance.
+    let report = honest(|| {
+        let meta = Meta::new("arm", vec![1.0, 1.0]).equalities(&[1.0]).at_least(&[1e-5]);
+        let builder = ClosureProblem::builder(meta).objective(LEFT.0).gradient(LEFT.1);
+        builder
+            .constraints(|x, c| c.copy_from_slice(&[x[0] * x[1], x[1]]))
+            .jacobian(|x, j| j.copy_from_slice(&[x[1], x[0], 0.0, 1.0]))
+            .build()
+            .unwrap()
+    });
+    assert_ne!(report.point, Point::Unbounded, "{}", report.message);
+}
+
 /// `min x` with `x + y = 1` and `k (x + y) = 2 k`: far away along `x + y` rounding hides that both cannot hold.
 #[test]
 fn rows_that_contradict_each_other_are_called_infeasible_and_nothing_else() {

@@ -7,16 +7,15 @@ mod setting;
 mod slope;
 pub mod valley;
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
+use std::sync::atomic::AtomicBool;
 
 pub use measurement::Measurement;
 pub use outcome::{Line, Outcome};
 pub use setting::{Oracle, Setting};
 pub use slope::Fit;
 
-use crate::{Error, progress};
+use crate::Error;
+use crate::progress::Crew;
 use measurement::Trial;
 
 /// How many values of `eps` there are, each smaller than the one before by the square root of 2.
@@ -76,35 +75,11 @@ impl Study<'_> {
         // The longest runs come first, so that no core waits for another at the end.
         let mut order: Vec<usize> = (0..trials.len()).collect();
         order.sort_by(|a, b| trials[*a].eps.total_cmp(&trials[*b].eps));
-        let bar = progress::bar(self.progress, trials.len());
-        let (next, results) = (AtomicUsize::new(0), Mutex::new(vec![None; trials.len()]));
-        let failure = Mutex::new(None);
-        let work = || {
-            while let Some(&place) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
-                if self.interrupt.load(Ordering::Relaxed) {
-                    return;
-                }
-                match trials[place].run(self.interrupt) {
-                    Ok(measurement) => progress::lock(&results)[place] = measurement,
-                    Err(error) => {
-                        progress::lock(&failure).get_or_insert(error);
-                        next.store(order.len(), Ordering::Relaxed);
-                    }
-                }
-                bar.set_message(trials[place].setting.name());
-                bar.inc(1);
-            }
-        };
-        thread::scope(|scope| {
-            for _ in 0..self.jobs.max(1) {
-                scope.spawn(work);
-            }
-        });
-        bar.finish_and_clear();
-        if let Some(error) = progress::lock(&failure).take() {
-            return Err(error);
-        }
-        let measurements: Vec<Measurement> = progress::lock(&results).iter().flatten().copied().collect();
+        let crew = Crew { jobs: self.jobs, shown: self.progress, interrupt: self.interrupt };
+        let done = crew.make(&order, |&place| trials[place].setting.name(), |&place| trials[place].run(self.interrupt))?;
+        let mut results = vec![None; trials.len()];
+        order.iter().zip(done).for_each(|(&place, result)| results[place] = result.flatten());
+        let measurements: Vec<Measurement> = results.into_iter().flatten().collect();
         Ok(Outcome::new(measurements, trials.len(), self.tau))
     }
 }

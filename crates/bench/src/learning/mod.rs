@@ -4,16 +4,16 @@ mod outcome;
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::thread;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use tangor_learn::tasks::{Measure, Task};
 use tangor_solver::{Batch, Row, Settings, Solver, Stop};
 
 pub use outcome::{Outcome, PEERS, Peer};
 
-use crate::{Error, progress};
+use crate::Error;
+use crate::progress::Crew;
 
 /// Seeds, unless told otherwise.
 pub const SEEDS: u64 = 5;
@@ -72,37 +72,9 @@ impl Study {
         }
         let seeds = 0..self.seeds.max(1);
         let jobs: Vec<(Task, u64)> = self.tasks.iter().flat_map(|&task| seeds.clone().map(move |seed| (task, seed))).collect();
-        let bar = progress::bar(self.progress, jobs.len());
-        let (next, runs) = (AtomicUsize::new(0), Mutex::new(vec![None; jobs.len()]));
-        let failure = Mutex::new(None);
-        let work = || {
-            loop {
-                let place = next.fetch_add(1, Ordering::Relaxed);
-                let Some(&(task, seed)) = jobs.get(place) else { return };
-                if self.interrupt.load(Ordering::Relaxed) {
-                    return;
-                }
-                match self.carry_out(task, seed) {
-                    Ok(run) => progress::lock(&runs)[place] = Some(run),
-                    Err(error) => {
-                        progress::lock(&failure).get_or_insert(error);
-                        next.store(jobs.len(), Ordering::Relaxed);
-                    }
-                }
-                bar.set_message(task.name());
-                bar.inc(1);
-            }
-        };
-        thread::scope(|scope| {
-            for _ in 0..self.jobs.max(1) {
-                scope.spawn(work);
-            }
-        });
-        bar.finish_and_clear();
-        if let Some(error) = progress::lock(&failure).take() {
-            return Err(error);
-        }
-        let runs: Vec<Run> = progress::lock(&runs).iter().flatten().filter(|run| run.stop != Stop::User).cloned().collect();
+        let crew = Crew { jobs: self.jobs, shown: self.progress, interrupt: &self.interrupt };
+        let runs = crew.make(&jobs, |(task, _)| task.name(), |&(task, seed)| self.carry_out(task, seed))?;
+        let runs: Vec<Run> = runs.into_iter().flatten().filter(|run| run.stop != Stop::User).collect();
         Ok(Outcome { missing: jobs.len() - runs.len(), tasks: self.tasks.clone(), runs, share: self.share })
     }
 

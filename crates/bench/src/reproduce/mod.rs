@@ -235,6 +235,7 @@ fn figure(title: &str, panels: Vec<BoxPanel>) -> String {
 /// What a row is worth, in a word.
 fn verdict(record: &Record) -> &'static str {
     match record.point {
+        _ if record.stop == Ending::Refused => "refused",
         Point::EpsKkt => "solved",
         Point::EpsInfeasibleStationary => "infeasible, verified",
         Point::Unbounded => "unbounded",

@@ -10,7 +10,7 @@ use super::{
 use crate::Error;
 use crate::contender::{Contender, PEERS};
 use crate::paper::{self, PaperRow};
-use crate::record::Record;
+use crate::record::{Ending, Record};
 use crate::report::{Cell, Column, Section, Table};
 use tangor_figure::{BoxPanel, LabelledBox};
 
@@ -72,7 +72,11 @@ impl Laboratory<'_> {
             let seconds: f64 = records.iter().map(|record| record.seconds).sum();
             let late = records.iter().filter(|record| is_late(record)).count();
             let late = if late == 0 { "none".to_string() } else { late.to_string() };
-            format!("{solver} {seconds:.1} s on {}, {late} of them ended by the limit", count_of(records.len(), "problem"))
+            format!(
+                "{} {seconds:.1} s on {}, {late} of them ended by the limit",
+                shown(solver),
+                count_of(records.len(), "problem")
+            )
         };
         let effort: Vec<String> = solvers.iter().map(effort).collect();
         let counts = Section {
@@ -109,12 +113,27 @@ fn beside(quantity: Quantity, solvers: &[(&str, Vec<&Record>)], rows: &[PaperRow
         _ => row.complementarity,
     };
     let paper = LabelledBox { label: "the paper".into(), color: 5, values: rows.iter().filter_map(published).collect() };
+    // What a solver refused, it has not lost.
+    let tried = |records: &[&Record]| -> Vec<f64> {
+        let tried = records.iter().filter(|record| record.stop != Ending::Refused);
+        tried.map(|record| (quantity.value)(record).unwrap_or(f64::INFINITY)).collect()
+    };
     let found = solvers.iter().enumerate().map(|(k, (solver, records))| LabelledBox {
-        label: if *solver == TANGOR { "Tangor".into() } else { (*solver).to_string() },
+        label: shown(solver).into(),
         color: k,
-        values: records.iter().map(|record| (quantity.value)(record).unwrap_or(f64::INFINITY)).collect(),
+        values: tried(records),
     });
     BoxPanel { title: quantity.title.into(), boxes: std::iter::once(paper).chain(found).collect() }
+}
+
+/// What pictures and headings call a solver.
+fn shown(solver: &str) -> &str {
+    match solver {
+        TANGOR => "Tangor",
+        "ipopt" => "Ipopt",
+        "ipopt-exact" => "Ipopt (exact)",
+        other => other,
+    }
 }
 
 fn thresholds(records: &[Record], solvers: &[&str]) -> Table {
@@ -124,7 +143,7 @@ fn thresholds(records: &[Record], solvers: &[&str]) -> Table {
         columns.push(Column::numbers(&format!("the paper, of {}", rows.len())).of(name));
         for solver in solvers {
             let records = of_table(records, rows, solver);
-            columns.push(Column::numbers(&format!("{solver}, of {}", records.len())).of(name));
+            columns.push(Column::numbers(&format!("{}, of {}", shown(solver), records.len())).of(name));
             sets.push((rows, records));
         }
     }
@@ -149,6 +168,12 @@ fn thresholds(records: &[Record], solvers: &[&str]) -> Table {
     let mut row = vec![Cell::words("infeasible stationary, verified (not counted above)")];
     row.extend(counts(&|_| Cell::words("–"), &infeasible));
     table.rows.push(row);
+    let refused = |records: &[&Record]| records.iter().filter(|record| record.stop == Ending::Refused).count();
+    if sets.iter().any(|(_, records)| refused(records) > 0) {
+        let mut row = vec![Cell::words("refused: neither solved nor lost")];
+        row.extend(counts(&|_| Cell::words("–"), &refused));
+        table.rows.push(row);
+    }
     table
 }
 
@@ -156,14 +181,14 @@ fn table(caption: &str, rows: &[PaperRow], records: &[Record], solvers: &[&str])
     let mut columns = vec![Column::words("problem")];
     columns.extend(["dim.", "constraints"].map(Column::numbers));
     for residual in ["stationarity", "feasibility", "complementarity"] {
-        columns.extend(["paper", "tangor"].map(|who| Column::numbers(who).of(residual)));
+        columns.extend(["the paper", shown(TANGOR)].map(|who| Column::numbers(who).of(residual)));
     }
-    columns.push(Column::words("verdict").of(TANGOR));
-    columns.extend(["objective", "iterations", "evaluations", "seconds"].map(|title| Column::numbers(title).of(TANGOR)));
+    columns.push(Column::words("verdict").of(shown(TANGOR)));
+    columns.extend(["objective", "iterations", "evaluations", "seconds"].map(|title| Column::numbers(title).of(shown(TANGOR))));
     let peers: Vec<&str> = solvers.iter().copied().filter(|solver| *solver != TANGOR).collect();
     for peer in &peers {
-        columns.push(Column::words("verdict").of(peer));
-        columns.extend(["largest residual", "objective", "seconds"].map(|title| Column::numbers(title).of(peer)));
+        columns.push(Column::words("verdict").of(shown(peer)));
+        columns.extend(["largest residual", "objective", "seconds"].map(|title| Column::numbers(title).of(shown(peer))));
     }
     let line = |row: &PaperRow| {
         let of = |solver: &str| records.iter().find(|record| record.problem == row.problem && record.solver == solver);
@@ -200,6 +225,40 @@ fn table(caption: &str, rows: &[PaperRow], records: &[Record], solvers: &[&str])
 }
 
 fn verdict_cell(record: &Record) -> Cell {
-    let class = if matches!(record.point, Point::EpsKkt | Point::EpsInfeasibleStationary) { "good" } else { "bad" };
-    Cell::words(verdict(record)).class(class)
+    let cell = Cell::words(verdict(record));
+    match record.point {
+        _ if record.stop == Ending::Refused => cell,
+        Point::EpsKkt | Point::EpsInfeasibleStationary => cell.class("good"),
+        _ => cell.class("bad"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_peer_refused_it_has_not_lost() {
+        let rows = paper::equality();
+        let solved = |solver: &str| Record {
+            stationarity: Some(1e-9),
+            feasibility: Some(1e-9),
+            complementarity: Some(0.0),
+            stop: Ending::Acceptable,
+            point: Point::EpsKkt,
+            ..Record::failed(&rows[0].problem, solver, 0, "", Ending::Hung, String::new())
+        };
+        let refused = Record::failed(&rows[1].problem, "ipopt", 0, "", Ending::Refused, String::new());
+        assert_eq!(verdict(&refused), "refused");
+        let records = [solved(TANGOR), solved("ipopt"), refused];
+        let of_ipopt = of_table(&records, rows, "ipopt");
+        let panel = beside(STATIONARITY, &[("ipopt", of_ipopt)], rows);
+        assert_eq!((panel.boxes[1].label.as_str(), &panel.boxes[1].values), ("Ipopt", &vec![1e-9]), "no infinite residual");
+        let counts = thresholds(&records, &[TANGOR, "ipopt"]);
+        let last: Vec<String> =
+            counts.rows.last().map(|row| row.iter().map(|cell| cell.text.clone()).collect()).unwrap_or_default();
+        assert_eq!(last[..4], ["refused: neither solved nor lost", "–", "0", "1"]);
+        let without = thresholds(&records[..2], &[TANGOR, "ipopt"]);
+        assert_eq!(without.rows.len() + 1, counts.rows.len(), "nothing is said where nobody refused");
+    }
 }

@@ -298,8 +298,8 @@ fn summarise(out: &mut dyn Write, records: &[Record]) -> Result<(), Error> {
     for (what, list) in lists.iter().filter(|(_, list)| !list.is_empty()) {
         const SHOWN: usize = 12;
         let more = if list.len() > SHOWN { ", ..." } else { "" };
-        let told = format!("{}: {}{more}", count_of(list.len(), "run"), list[..list.len().min(SHOWN)].join(", "));
-        writeln!(out, "{what}: {}", width::wrapped(&told, 2))?;
+        let shown = list[..list.len().min(SHOWN)].join(", ");
+        writeln!(out, "{}", width::wrapped(&format!("{what}: {}: {shown}{more}", count_of(list.len(), "run")), 2))?;
     }
     let seconds: f64 = records.iter().map(|record| record.seconds).sum();
     writeln!(out, "{}, {} of solver time", count_of(records.len(), "run"), duration::readable(seconds))?;

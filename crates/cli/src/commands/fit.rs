@@ -142,8 +142,8 @@ impl Fit {
             data.name.clone_from(&saved.problem);
         }
         let test = self.test.as_deref().map(|path| {
-            let source = task.data.layout.source(path, memory)?;
-            Ok::<_, Error>(data.read_alike(&task.data.form(), source, task.data.layout.delimiter)?)
+            let input = task.data.layout.input(path, memory)?;
+            Ok::<_, Error>(data.read_alike(&task.data.form(), input, task.data.layout.delimiter)?)
         });
         let (test, data) = (test.transpose()?, Arc::new(data));
         let (_, left_out) = task.goal.requirements(&data, &Classes::new(&data)?)?;

@@ -49,10 +49,10 @@ impl Predict {
     /// Predicts and prints.
     pub fn run(self) -> Result<u8, Error> {
         let model = Model::read(&self.model)?;
-        let (source, delimiter) = (self.layout.source(&self.file, MemoryLimit::of_this_machine())?, self.layout.delimiter);
+        let (input, delimiter) = (self.layout.input(&self.file, MemoryLimit::of_this_machine())?, self.layout.delimiter);
         let mut out = BufWriter::new(Color::Never.screen());
         if self.evaluate {
-            let data = model.read_data(source, delimiter)?;
+            let data = model.read_data(input, delimiter)?;
             data.remarks.iter().for_each(|remark| warn(remark));
             let evaluation = model.evaluate(&data)?;
             writeln!(out, "{}", plain::json(&evaluation)?)?;
@@ -60,14 +60,14 @@ impl Predict {
             return Ok(exit::SOLVED);
         }
         let id = self.id.as_ref().unwrap_or(&model.file.id);
-        let remarks = model.predict(&source, delimiter, id, |_| Ok::<(), Error>(()))?;
+        let remarks = model.predict(&input, delimiter, id, |_| Ok::<(), Error>(()))?;
         remarks.iter().for_each(|remark| warn(remark));
         let mut table = csv::Writer::from_writer(out);
         let heading = id.iter().map(String::as_str).chain(["probability", "prediction"]);
         // What steers a terminal is shown: the screen would leave it out. Ends of lines within quotes are what CSV has them for.
         let cell = |text: &str| no_formula(&plain::lines(text)).into_owned();
         table.write_record(heading.map(cell)).map_err(unwritten)?;
-        model.predict(&source, delimiter, id, |Prediction { id, probability, label }| -> Result<(), Error> {
+        model.predict(&input, delimiter, id, |Prediction { id, probability, label }| -> Result<(), Error> {
             let fields = id.iter().map(|field| cell(field));
             let fields = fields.chain([probability.to_string(), cell(label)]);
             table.write_record(fields).map_err(unwritten)

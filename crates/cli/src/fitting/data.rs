@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
-use tangor_learn::{DataSet, Decimal, FileForm, Format, Goal, Reading, Source, Watcher, generate_shared};
+use tangor_learn::{DataSet, Decimal, FileForm, Format, Goal, Input, Reading, Watcher, generate_shared};
 use tangor_problem::{Collective, MemoryLimit};
 
 use crate::error::Error;
@@ -113,9 +113,9 @@ type Sharing = Option<Arc<dyn Collective>>;
 
 impl LayoutArguments {
     /// A file, or standard input for `-`, which must fit into memory.
-    pub fn source(&self, file: &Path, memory: MemoryLimit) -> Result<Source, Error> {
-        let source = if file == Path::new("-") { Source::standard_input(memory)? } else { Source::from(file) };
-        Ok(source.latin1(self.encoding == Letters::Latin1))
+    pub fn input(&self, file: &Path, memory: MemoryLimit) -> Result<Input, Error> {
+        let input = if file == Path::new("-") { Input::standard_input(memory)? } else { Input::from(file) };
+        Ok(input.latin1(self.encoding == Letters::Latin1))
     }
 }
 
@@ -144,8 +144,8 @@ impl DataArguments {
         };
         let bar = Arc::new(FileBar::new(file));
         let moved = Arc::clone(&bar);
-        let source = self.layout.source(file, memory)?.watched(Watcher::new(move |read, length| moved.set(read, length)));
-        let data = if is_libsvm(&source.unpacked_path()) { reading.libsvm(source) } else { reading.csv(source) };
+        let input = self.layout.input(file, memory)?.watched(Watcher::new(move |read, length| moved.set(read, length)));
+        let data = if is_libsvm(&input.unpacked_path()) { reading.libsvm(input) } else { reading.csv(input) };
         bar.finish();
         Ok(data?)
     }
@@ -170,7 +170,7 @@ impl DataArguments {
             ("--cache", self.cache.is_some()),
         ];
         idle.add(self.file.is_none(), "no FILE is given, and the data are generated", &[&names[..], &layout].concat());
-        let libsvm = self.file.as_deref().is_some_and(|file| is_libsvm(&Source::from(file).unpacked_path()));
+        let libsvm = self.file.as_deref().is_some_and(|file| is_libsvm(&Input::from(file).unpacked_path()));
         idle.add(libsvm, "a LIBSVM file has no columns", &layout);
     }
 

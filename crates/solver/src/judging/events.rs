@@ -1,6 +1,8 @@
 //! How many events an average rests on. A bound from the spread of batches holds where many of them contribute to it; where a rare event
 //! makes the average, a sample may contain one, or none at all, and its spread says nothing.
 
+use crate::form::quantity::Quantity;
+
 /// Averages that hardly more effective batches have made than two events of the same weight would are not relied on; of 20 batches these make
 /// 2.5, and three make 4.1. Of rows with Gaussian noise one in 2,000 has fewer by chance, so that a hundred of them can be judged.
 const HARDLY_MORE: f64 = 1.05;
@@ -45,8 +47,21 @@ pub struct Lacking {
 }
 
 impl Lacking {
+    /// What so many samples of each function lack, none of one without noise: `(risk, rarest)` are those of [`telling`].
+    pub fn among(samples: [Option<usize>; 3], events: &Events, exact_rows: &[bool], (risk, rarest): (f64, f64)) -> Lacking {
+        let mut lacking = Lacking::default();
+        for (function, samples) in Quantity::ALL.into_iter().zip(samples) {
+            match (function, samples) {
+                (_, None) => {}
+                (Quantity::Constraints, Some(samples)) => events.lack(&mut lacking, samples, exact_rows, (risk, rarest)),
+                (Quantity::Gradient | Quantity::Jacobian, Some(samples)) => lacking.miss_among(samples, risk),
+            }
+        }
+        lacking
+    }
+
     /// So many samples of a function with noise may miss an event, with this risk.
-    pub fn miss_among(&mut self, samples: usize, risk: f64) {
+    fn miss_among(&mut self, samples: usize, risk: f64) {
         let told = rarest_told(risk, samples);
         self.rarest = Some(self.rarest.map_or(told, |rarest| rarest.max(told)));
     }
@@ -106,9 +121,8 @@ impl Events {
     /// What is missing to rely on the averages of so many `samples`. A row that never varied is one without noise, or its event is rare: only
     /// who declares it exact, or samples that tell of the `rarest` event with this `risk`, tell. One that is declared exact and varies all the
     /// same is noisy.
-    pub fn lacking(&self, samples: usize, exact_rows: &[bool], (risk, rarest): (f64, f64)) -> Lacking {
+    fn lack(&self, lacking: &mut Lacking, samples: usize, exact_rows: &[bool], (risk, rarest): (f64, f64)) {
         let enough = samples >= telling(risk, rarest);
-        let mut lacking = Lacking::default();
         for row in 0..self.mean.len() {
             let (is_exact, is_constant) = (exact_rows.get(row).is_some_and(|exact| *exact), self.is_constant(row));
             if is_exact && is_constant {
@@ -122,7 +136,6 @@ impl Events {
             }
         }
         lacking.events |= lacking.silent.is_some();
-        lacking
     }
 }
 
@@ -136,6 +149,10 @@ mod tests {
         let mut events = Events::new(1);
         values.iter().for_each(|value| events.add(&[*value]));
         events.effective(0)
+    }
+
+    fn of_constraints(events: &Events, samples: usize, exact_rows: &[bool], risk: (f64, f64)) -> Lacking {
+        Lacking::among([None, Some(samples), None], events, exact_rows, risk)
     }
 
     #[test]
@@ -170,7 +187,7 @@ mod tests {
         (0..20).for_each(|k| events.add(&[f64::from(k % 2), 3.0 + 1e-15 * f64::from(k % 2)]));
         let risk = (0.05, 1.5e-4);
         let enough = telling(risk.0, risk.1);
-        let lacking = |samples: usize, exact_rows: &[bool]| events.lacking(samples, exact_rows, risk);
+        let lacking = |samples: usize, exact_rows: &[bool]| of_constraints(&events, samples, exact_rows, risk);
         let silent = |lacking: Lacking| (lacking.events, lacking.silent);
         assert_eq!(silent(lacking(enough - 1, &[])), (true, Some(1)));
         assert_eq!(silent(lacking(enough - 1, &[true, false])), (true, Some(1)));
@@ -183,25 +200,29 @@ mod tests {
 
     #[test]
     fn of_several_functions_the_one_with_the_fewest_samples_tells() {
-        let mut lacking = Lacking::default();
-        for samples in [2000, 1000, 3000] {
-            lacking.miss_among(samples, (-3.0f64).exp());
+        let mut events = Events::new(1);
+        (0..20).for_each(|k| events.add(&[f64::from(k % 2)]));
+        let rarest = |samples| Lacking::among(samples, &events, &[], ((-3.0f64).exp(), 1.5e-4)).rarest;
+        for samples in [[2000, 1000, 3000], [1000, 2000, 3000], [3000, 2000, 1000]] {
+            assert!((rarest(samples.map(Some)).expect("told") - 3e-3).abs() < 1e-15);
         }
-        assert!((lacking.rarest.expect("told") - 3e-3).abs() < 1e-15);
+        // One that is exact misses nothing, however few its evaluations.
+        assert!((rarest([None, Some(2000), Some(3000)]).expect("told") - 1.5e-3).abs() < 1e-15);
+        assert_eq!(rarest([None; 3]), None);
     }
 
     #[test]
     fn of_exact_rows_no_event_is_missing() {
         let mut events = Events::new(1);
         (0..20).for_each(|_| events.add(&[3.0]));
-        assert_eq!(events.lacking(100, &[true], (0.05, 1.5e-4)), Lacking::default());
+        assert_eq!(of_constraints(&events, 100, &[true], (0.05, 1.5e-4)), Lacking::default());
     }
 
     #[test]
     fn a_row_that_is_declared_exact_and_has_a_rare_event_is_not_believed() {
         let mut events = Events::new(1);
         (0..20).for_each(|k| events.add(&[if k == 7 { 1.0 } else { 0.0 }]));
-        let lacking = events.lacking(100, &[true], (0.05, 1.5e-4));
+        let lacking = of_constraints(&events, 100, &[true], (0.05, 1.5e-4));
         assert_eq!((lacking.events, lacking.silent), (true, None));
     }
 

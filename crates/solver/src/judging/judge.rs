@@ -13,6 +13,7 @@ use crate::form::oracle::{Trouble, check, trouble};
 use crate::form::quantity::Quantity;
 use crate::judging::confidence::{self, Factors, slope_noise};
 use crate::judging::events::{Events, Lacking, risk_of_events, telling};
+use crate::judging::looks::most_looks;
 use crate::judging::multipliers::SIGMAS;
 use crate::judging::sample_mean::SampleMean;
 use crate::kernel::vector::{add, norm};
@@ -22,12 +23,6 @@ use crate::{Averaged, Bounded, Event, Settings, TrueResiduals, Unusual, Verdict}
 
 /// Draws that memory is kept for from the start; who judges on more at once gets it when they are needed.
 const MOST_RESERVED: usize = 1 << 20;
-
-/// A look that tells of events takes more samples the more looks there were: memory is kept for those of so many.
-const MANY_LOOKS: u64 = 10_000;
-
-/// The functions that make stationarity, and where they are among the others.
-const DERIVATIVES: [(usize, Quantity); 2] = [(0, Quantity::Gradient), (2, Quantity::Jacobian)];
 
 /// Only half of the batches judge stationarity. An average over all that is farther off from theirs than so many standard errors has an event in the
 /// other half that they lack; noise does so once in 3,000 judgements.
@@ -63,7 +58,9 @@ pub struct JudgeMemory {
 impl JudgeMemory {
     pub fn new(current: &Iterate, lengths: [usize; 3], settings: &Settings) -> Self {
         let judge = &settings.sampling.judge;
-        let telling = telling(risk_of_events(judge.confidence, MANY_LOOKS, false), judge.rarest) / judge.batches.max(1);
+        // A look that tells of events takes more samples the more looks there were.
+        let telling =
+            telling(risk_of_events(judge.confidence, most_looks(settings), false), judge.rarest) / judge.batches.max(1);
         JudgeMemory {
             draws: Vec::with_capacity(judge.samples.max(telling.saturating_add(1)).min(MOST_RESERVED)),
             batch: lengths.map(|length| vec![0.0; length]),
@@ -169,8 +166,6 @@ impl<S: SampledProblem> Solver<S> {
         let scale = self.oracle.standard.objective_scale;
         let stationarity = norm(&work.errors.mean) / scale;
         let slope = norm(&jacobian.mean);
-        let sampled_constraints =
-            self.oracle.meta().m() > 0 && !self.is_whole(Quantity::Constraints, sizes[1]) && rare.is_none();
         // Values need not be independent of the multipliers, so that all batches tell of them.
         self.oracle.load([&work.means[0].mean, &work.all[1].mean, &work.means[2].mean], &mut work.judged);
         self.judging.kkt.judge(&work.judged, &self.judging.fit.tangent, &self.oracle.standard);
@@ -179,16 +174,16 @@ impl<S: SampledProblem> Solver<S> {
         let inequalities =
             self.oracle.standard.slack_rows.iter().map(|&row| self.judging.kkt.y[row].powi(2)).sum::<f64>().sqrt();
         let error = work.errors.standard_error() / scale;
-        let mut lacking = match sampled_constraints {
-            true => work.events.lacking(sizes[1], self.oracle.problem.exact_rows(), (risk_of_missing, settings.rarest)),
-            false => Lacking::default(),
-        };
-        for (k, source) in DERIVATIVES {
-            if !self.is_whole(source, sizes[k]) {
-                lacking.miss_among(sizes[k], risk_of_missing);
-                lacking.events |= work.halves_differ(k);
-            }
-        }
+        // Where their range is known, the bound on the constraints holds whatever is rare.
+        let relied_on = |source: Quantity| source == Quantity::Constraints && rare.is_some();
+        let sampled = [0, 1, 2].map(|k| {
+            let source = Quantity::ALL[k];
+            (!self.is_whole(source, sizes[k]) && !relied_on(source)).then_some(sizes[k])
+        });
+        let exact_rows = self.oracle.problem.exact_rows();
+        let mut lacking = Lacking::among(sampled, &work.events, exact_rows, (risk_of_missing, settings.rarest));
+        let derivatives = [Quantity::Gradient, Quantity::Jacobian].map(|source| source as usize);
+        lacking.events |= derivatives.into_iter().any(|k| sampled[k].is_some() && work.halves_differ(k));
         let infeasible = slope_noise(slope, residuals.feasibility, both, jacobian_noise);
         let error_of_objective = confidence::factor(risk, batches) * work.objective.standard_error();
         let verdict = Verdict {

@@ -101,14 +101,9 @@ fn judge_on<S: SampledProblem>(
     }
     let risk = 1.0 - sampling.judge.confidence;
     let factor = Factors::new(risk, batches);
-    let mut lacking = match meta.m() > 0 && sampler.is_noisy(1) {
-        true => events.lacking(size * batches, sampler.problem.exact_rows(), (risk, sampling.judge.rarest)),
-        false => Lacking::default(),
-    };
-    let derivatives = [(0, Quantity::Gradient), (2, Quantity::Jacobian)];
-    if derivatives.into_iter().any(|(k, source)| source.is_needed(&meta) && sampler.is_noisy(k)) {
-        lacking.miss_among(size * batches, risk);
-    }
+    let is_sampled = |k: usize| Quantity::ALL[k].is_needed(&meta) && sampler.is_noisy(k);
+    let sampled = [0, 1, 2].map(|k| is_sampled(k).then_some(size * batches));
+    let lacking = Lacking::among(sampled, &events, sampler.problem.exact_rows(), (risk, sampling.judge.rarest));
     let (error, noise) = (errors.standard_error(), values.standard_error());
     let of_rows = confidence::factor(risk / meta.m().max(1) as f64, batches);
     let row = |i: usize| Averaged { value: values.mean[i], error: of_rows * values.standard_error_of(i) };

@@ -6,7 +6,7 @@ use crate::form::oracle::Trouble;
 use crate::form::quantity::Quantity;
 use crate::judging::events::{risk_of_events, telling};
 use crate::solver::Solver;
-use crate::{Stop, Unusual, Verdict};
+use crate::{Settings, Stop, Unusual, Verdict};
 
 /// Samples of a judgement that follow from those of the run are no more than this: a count in a state that somebody forged, or that of a very
 /// long run, must not cost all memory.
@@ -15,6 +15,22 @@ const MOST_BY_SHARE: f64 = 1e6;
 /// Samples are laid by to tell of events in the last judgement where they are no more than this share of all that there may be: without them
 /// nothing can be claimed, but a run that has nothing left to step with has nothing to claim either.
 const LAID_BY: f64 = 0.5;
+
+/// How many iterations after one judgement the next one is due.
+fn pause(every: u64, last: u64) -> u64 {
+    every.max(last / 4)
+}
+
+/// The most looks that a run within its limit on iterations takes: two whenever one is due, the second one where the first lacks events, and two
+/// at its end.
+pub fn most_looks(settings: &Settings) -> u64 {
+    let (every, mut due, mut looks) = (settings.sampling.judge.every, 0u64, 2);
+    while every > 0 && due < settings.limits.iterations {
+        due = due.saturating_add(pause(every, due));
+        looks += 2;
+    }
+    looks
+}
 
 impl<S: SampledProblem> Solver<S> {
     /// Judges the point when its time has come. Gives the reason when the run should end.
@@ -171,7 +187,7 @@ impl<S: SampledProblem> Solver<S> {
     /// Whether the time for a judgement has come.
     pub(crate) fn judge_is_due(&self) -> bool {
         let (every, last) = (self.settings.sampling.judge.every, self.state.progress.judged.due);
-        every > 0 && self.state.progress.iteration >= last + every.max(last / 4)
+        every > 0 && self.state.progress.iteration >= last.saturating_add(pause(every, last))
     }
 
     /// Fresh samples of a function for a judgement: as many as was set, or a tenth of those since the last judgement if that is more;
@@ -191,5 +207,24 @@ impl<S: SampledProblem> Solver<S> {
         let least = if laid_by { least.max(self.size_that_tells(source, true)) } else { least };
         let wanted = least.max((0.1 * share * so_far as f64).min(MOST_BY_SHARE) as usize).next_multiple_of(judge.batches);
         self.of_population(source, wanted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_looks_by_hand() {
+        let mut settings = Settings::default();
+        let mut looks = |every: u64, iterations: u64| {
+            (settings.sampling.judge.every, settings.limits.iterations) = (every, iterations);
+            most_looks(&settings)
+        };
+        assert_eq!(looks(0, 1000), 2, "only at the end");
+        // At 100, 200, 300, 400, 500 and, since a quarter of 500 is more than 100, at 625, 781 and 976.
+        assert_eq!(looks(100, 976), 2 * 8 + 2);
+        // Pauses grow with the run: even without any limit there are few.
+        assert!(looks(1, u64::MAX) < 500);
     }
 }

@@ -4,7 +4,7 @@ pub(crate) mod confidence;
 pub mod events;
 pub(crate) mod judge;
 pub(crate) mod judge_point;
-mod looks;
+pub(crate) mod looks;
 pub(crate) mod multipliers;
 pub(crate) mod residuals;
 pub(crate) mod row_sizes;
@@ -19,6 +19,8 @@ pub struct Judging {
     pub kkt: residuals::Kkt,
     /// Multipliers that fit a point better than those of a step.
     pub fit: multipliers::MultiplierFit,
+    /// The largest violation that rounding would hide at the current point: of an exact run far from its start, 0 elsewhere.
+    pub hidden: f64,
 }
 
 impl Judging {
@@ -26,6 +28,7 @@ impl Judging {
         Judging {
             kkt: residuals::Kkt::new(jacobian.rows(), jacobian.a.n),
             fit: multipliers::MultiplierFit::new(jacobian, &settings.kernel),
+            hidden: 0.0,
         }
     }
 }

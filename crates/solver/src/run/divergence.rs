@@ -1,5 +1,5 @@
 //! Whether the objective falls without bound: the run is far from its start, and along its next step, feasible all along, the objective
-//! goes on falling as far as one looks.
+//! goes on falling as far as one looks, or it does so along the curve that the constraints leave.
 
 use tangor_problem::SampledProblem;
 
@@ -18,10 +18,10 @@ const FAR: f64 = 1e5;
 const AGAIN: f64 = 10.0;
 
 /// How often the distance is doubled on the ray.
-const DOUBLINGS: u32 = 20;
+pub(super) const DOUBLINGS: u32 = 20;
 
 /// Each doubling must lower the objective by this share of what the one before did: a logarithm passes, what tends to a limit does not.
-const STEADY: f64 = 0.95;
+pub(super) const STEADY: f64 = 0.95;
 
 impl<S: SampledProblem> Solver<S> {
     /// True where the objective was seen to fall without bound. The trial point is used up.
@@ -33,32 +33,40 @@ impl<S: SampledProblem> Solver<S> {
         let distance = self.distance_from_start();
         let progress = &self.state.progress;
         let is_deep = self.to_be_minimised(&self.state.current) < BOTTOM;
-        let is_new = self.is_far(distance) && distance > AGAIN * progress.looked_at;
-        if !progress.was_feasible || !(is_deep || is_new) {
-            return false;
+        let is_new = |looked_at: f64| self.is_far(distance) && distance > AGAIN * looked_at;
+        let (ray, curve) = (is_new(progress.looked_at), is_new(progress.followed_at) && !self.state.current.h.is_empty());
+        if progress.was_feasible && (is_deep || ray) {
+            self.judging.kkt.find_violation(&self.state.current, &self.oracle.standard);
+            if self.is_feasible_up_to_rounding(&self.state.current.z) {
+                self.state.progress.looked_at = distance;
+                if is_deep || self.falls_along_the_ray(distance) {
+                    return true;
+                }
+            }
         }
-        self.judging.kkt.find_violation(&self.state.current, &self.oracle.standard);
-        if !self.is_feasible_up_to_rounding(&self.state.current.z) {
-            return false;
+        if curve {
+            self.state.progress.followed_at = distance;
         }
-        if is_deep {
-            return true;
-        }
-        self.state.progress.looked_at = distance;
-        self.falls_along_the_ray(distance)
+        curve && self.falls_along_the_curve(distance)
     }
 
     /// Whether an attempt to leave a stationary point of the violation has gone so far away that rounding hides any violation as small as the
     /// one there: from here it can lead to nothing better, however long it goes on.
     pub(crate) fn is_lost(&self) -> bool {
-        let least = self.state.progress.escapes.least_violation().filter(|_| self.noisy.is_none());
-        let Some(least) = least else { return false };
-        let hides = |row| self.rounding_of_row(row, &self.state.current.z) > least;
-        self.is_far(self.distance_from_start()) && (0..self.state.current.h.len()).any(hides)
+        self.state.progress.escapes.least_violation().is_some_and(|least| self.judging.hidden > least)
+    }
+
+    /// The largest violation of a row that rounding hides at the current point. Near the start there is none worth a look.
+    pub(crate) fn violation_hidden_by_rounding(&self) -> f64 {
+        if self.noisy.is_some() || !self.is_far(self.distance_from_start()) {
+            return 0.0;
+        }
+        let rows = 0..self.state.current.h.len();
+        rows.map(|row| self.rounding_of_row(row, &self.state.current)).fold(0.0, f64::max)
     }
 
     /// The user's objective, or its negative where that is to be as large as possible.
-    fn to_be_minimised(&self, at: &Iterate) -> f64 {
+    pub(super) fn to_be_minimised(&self, at: &Iterate) -> f64 {
         at.f / self.oracle.standard.objective_scale
     }
 
@@ -74,7 +82,7 @@ impl<S: SampledProblem> Solver<S> {
     /// So far away that rounding hides a violation, rows that contradict each other seem to hold: a point must have shown that they can.
     fn look_for_a_feasible_point(&mut self) {
         let tolerance = self.settings.tolerance.feasibility;
-        let is_clear = |row| self.rounding_of_row(row, &self.state.current.z) <= tolerance;
+        let is_clear = |row| self.rounding_of_row(row, &self.state.current) <= tolerance;
         if !self.state.progress.was_feasible && self.judging.kkt.residuals.feasibility <= tolerance {
             self.state.progress.was_feasible = (0..self.state.current.h.len()).all(is_clear);
         }
@@ -104,13 +112,17 @@ impl<S: SampledProblem> Solver<S> {
     fn is_feasible_up_to_rounding(&self, z: &[f64]) -> bool {
         let tolerance = self.settings.tolerance.feasibility;
         let mut rows = self.judging.kkt.violations().iter().enumerate();
-        rows.all(|(row, violation)| violation.abs() <= tolerance + self.rounding_of_row(row, z))
+        rows.all(|(row, violation)| violation.abs() <= tolerance + self.rounding_of_terms(row, &self.state.current, z))
     }
 
     /// What rounding may make of a row, in the user's scale.
-    fn rounding_of_row(&self, row: usize, z: &[f64]) -> f64 {
-        let jacobian = &self.state.current.jacobian.a;
-        ROUNDING * jacobian.size_of_terms_in_row(row, z) / self.oracle.standard.row_scale[row]
+    pub(super) fn rounding_of_row(&self, row: usize, at: &Iterate) -> f64 {
+        self.rounding_of_terms(row, at, &at.z)
+    }
+
+    /// The same at a point `z` where the Jacobian is about that of another one.
+    fn rounding_of_terms(&self, row: usize, at: &Iterate, z: &[f64]) -> f64 {
+        ROUNDING * at.jacobian.a.size_of_terms_in_row(row, z) / self.oracle.standard.row_scale[row]
     }
 
     /// `z + t s`; false where a bound is in the way.

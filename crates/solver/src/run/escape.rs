@@ -174,11 +174,10 @@ impl<S: SampledProblem> Solver<S> {
     /// Starts again from a random point around the current one, or the start, inside the bounds: it becomes the trial. What was learnt on the
     /// way here is forgotten, `rho` too: a new start is a new run.
     pub(crate) fn start_elsewhere(&mut self, unusual: &mut Unusual) -> Result<f64, Stop> {
-        let is_lost = self.is_lost();
-        let escapes = &mut self.state.progress.escapes;
-        let attempt = escapes.in_vain as usize;
+        let attempt = self.state.progress.escapes.in_vain as usize;
         // Around a point that is lost far away there is nothing to be found.
-        let from_start = attempt >= RADII.len() || is_lost;
+        let from_start = attempt >= RADII.len() || self.is_lost();
+        let escapes = &mut self.state.progress.escapes;
         let round = if attempt < RADII.len() { attempt } else { attempt - RADII.len() };
         let mut radius = RADII[round.min(RADII.len() - 1)];
         let seed = self.settings.sampling.seed.wrapping_add(u64::from(escapes.starts));

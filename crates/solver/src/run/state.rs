@@ -42,6 +42,9 @@ pub struct Progress {
     pub was_feasible: bool,
     /// The distance from the start at which the run last looked for a ray along which the objective falls without bound.
     pub looked_at: f64,
+    /// The same for a curve.
+    #[serde(default)]
+    pub followed_at: f64,
     /// The largest value of the objective so far, without its sign: what its terms were at least.
     pub largest_objective: f64,
 }
@@ -82,6 +85,7 @@ impl Progress {
             escapes: Escapes::default(),
             was_feasible: false,
             looked_at: 0.0,
+            followed_at: 0.0,
             largest_objective: 0.0,
             lagrangian: EffectiveSamples::default(),
             judged: Judgements {

@@ -63,6 +63,10 @@ impl Settings {
         let mut table = &mut root;
         for (depth, part) in parents.iter().enumerate() {
             let entry = table.entry(part.to_string()).or_insert_with(|| Value::Table(Table::new()));
+            // A choice without fields, such as `adaptive`, gives way to one that has them, as in `momentum.constant.a`.
+            if entry.is_str() {
+                *entry = Value::Table(Table::new());
+            }
             table = entry.as_table_mut().ok_or_else(|| {
                 toml::de::Error::custom(format!("`{}` is a single value and has no fields", parents[..=depth].join(".")))
             })?;
@@ -88,7 +92,7 @@ fn shortened(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Mapping, MetricKind};
+    use crate::{Mapping, MetricKind, Momentum};
 
     #[test]
     fn every_kind_of_value_is_reached_by_its_path() {
@@ -102,6 +106,8 @@ mod tests {
         ] {
             settings.set(path, value).unwrap();
         }
+        settings.set("sampling.gradient.momentum.constant.a", "0.1").unwrap();
+        assert_eq!(settings.sampling.gradient.momentum, Momentum::Constant { a: 0.1 });
         assert_eq!(settings.limits.iterations, 50);
         assert_eq!(settings.limits.seconds, Some(2.0));
         assert_eq!(settings.metric.kind, MetricKind::Identity);
@@ -116,7 +122,8 @@ mod tests {
         let message = |result: Result<(), SettingsError>| result.unwrap_err().to_string();
         assert_eq!(message(settings.set("stepsize.tau", "1.5")), "setting stepsize.tau is 1.5, but must be between 0 and 1");
         assert!(message(settings.set("metric.kind", "spectrl")).contains("unknown variant `spectrl`"));
-        assert!(message(settings.set("scaling.x", "1")).contains("`scaling` is a single value"));
+        assert!(message(settings.set("merit.rho0.x", "1")).contains("`merit.rho0` is a single value"));
+        assert!(message(settings.set("scaling.x", "1")).contains("unknown variant `x`, expected one of"));
         assert!(message(settings.set("", "1")).contains("unknown field"));
         assert!(message(settings.set("merit.rho0", &"[".repeat(60_000))).len() < 1500, "nobody reads all of it");
         for (path, value, expected) in [

@@ -23,9 +23,9 @@ pub struct NormalStep {
     pub y: Vec<f64>,
     work: LeastSquaresRows,
     mapping: Option<MappingWork>,
-    /// For the shortest step with no bounds, where a variant asks for it.
+    /// For the shortest step with no bounds, with the paper's variants.
     unbounded: Option<Unbounded>,
-    /// For a step whose null-space part is bounded or has a price.
+    /// For a step whose null-space part is bounded or has a price, where a dense matrix is not too large for it.
     null_space: Option<Box<NullSpaceStep>>,
 }
 
@@ -80,15 +80,19 @@ const ATTAINED: f64 = 1e-6;
 
 impl NormalStep {
     pub fn new(m: usize, columns: usize, settings: &Normal) -> Self {
-        let mapping = (settings.variant == NormalVariant::Mapping).then(|| MappingWork::new(m));
+        let variant = settings.variant;
+        let mapping = (variant == NormalVariant::Mapping).then(|| MappingWork::new(m));
+        let is_of_the_paper = !matches!(variant, NormalVariant::Majorised | NormalVariant::Mapping);
+        let has_matrix = matches!(variant, NormalVariant::Bounded | NormalVariant::Regularised)
+            && (1..=null_space::MOST_COLUMNS).contains(&columns);
         NormalStep {
             u: vec![0.0; columns],
             target: vec![0.0; m],
             theta: 1.0,
             cap: 1.0,
             y: vec![0.0; m],
-            unbounded: None,
-            null_space: None,
+            unbounded: is_of_the_paper.then(|| Unbounded::new(columns, m)),
+            null_space: has_matrix.then(|| Box::new(NullSpaceStep::new(m, columns))),
             work: LeastSquaresRows { wanted: vec![0.0; m], softness: vec![0.0; m], at_rest: vec![false; m] },
             mapping,
         }
@@ -153,13 +157,9 @@ impl NormalStep {
 
     /// One of the paper's normal steps in full. Where it cannot be found, the shortest repair stays.
     fn repair_as_the_paper(&mut self, local: LocalModel, settings: &Normal, unusual: &mut Unusual) {
-        let (rows, columns) = (self.y.len(), self.u.len());
-        let price = (settings.variant == NormalVariant::Regularised).then_some(settings.regularisation);
-        let possible = columns <= null_space::MOST_COLUMNS && settings.variant != NormalVariant::BoundedOneNorm;
-        let found = possible.then(|| self.null_space.get_or_insert_with(|| Box::new(NullSpaceStep::new(rows, columns))));
-        let found = found.and_then(|step| match price {
-            Some(price) => step.priced(local, price),
-            None => step.bounded(local, norm(&local.at.h)),
+        let found = self.null_space.as_mut().and_then(|step| match settings.variant {
+            NormalVariant::Regularised => step.priced(local, settings.regularisation),
+            _ => step.bounded(local, norm(&local.at.h)),
         });
         if let Some(u) = found {
             self.u.copy_from_slice(u);
@@ -174,10 +174,9 @@ impl NormalStep {
 
     /// Whether the null-space part `v = u - w` of a step, where `w` is the shortest one with `J w = J u`, is one that the variant allows.
     fn is_allowed(&mut self, local: LocalModel, settings: &Normal, projection: &mut Projection, unusual: &mut Unusual) -> bool {
-        let unbounded = self.unbounded.get_or_insert_with(|| Unbounded::new(self.u.len(), self.y.len()));
-        let free = LocalModel { bounds: &unbounded.bounds, ..local };
-        unbounded.y.fill(0.0);
-        let Unbounded { y, w, .. } = unbounded;
+        let Some(Unbounded { bounds, y, w }) = &mut self.unbounded else { return true };
+        let free = LocalModel { bounds, ..local };
+        y.fill(0.0);
         least_squares(free, (-1.0, &self.target), softest(local), &mut self.work, y, w, projection, unusual);
         self.u.iter().zip(w.iter_mut()).for_each(|(u, w)| *w = u - *w);
         let (v, h) = (&*w, &local.at.h);

@@ -2,11 +2,11 @@
 //! part `v` of `u` that is at most as long as `h`, or that has a price. With the price `nu` either one is a problem in a box,
 //!
 //! ```text
-//! min  1/2 |h + J u|^2 + nu/2 |v|^2,     whose matrix is     nu I + sum_k (d_k - nu) e_k e_k^T,
+//! min  1/2 |h + J u|^2 + nu/2 |v|^2,     whose matrix is     A + nu N,     A = sum_k d_k e_k e_k^T,     N = I - sum_k e_k e_k^T,
 //! ```
 //!
 //! where `d_k > 0` are the eigenvalues of `J J^T` and `e_k = J^T w_k / sqrt(d_k)` are made of its eigenvectors `w_k`. The higher the price, the
-//! shorter `v`: the price at which it is as long as it may be is the root of a function of one variable.
+//! shorter `v = N u`: the price at which it is as long as it may be is the root of a function of one variable.
 
 use std::sync::Arc;
 
@@ -34,12 +34,14 @@ const TRIES: u32 = 60;
 /// The box problem with its memory.
 pub struct NullSpaceStep {
     eigen: Eigen,
-    /// `e_k` of the eigenvalues that are not zero, one after the other, and these eigenvalues.
-    range: Vec<f64>,
-    values: Vec<f64>,
+    /// `A` and `N`, the same for all prices, and `A + nu N` for one of them.
+    repair: Vec<f64>,
+    null: Vec<f64>,
+    matrix: Vec<f64>,
+    /// The mean of the eigenvalues that are not zero.
+    size: f64,
     /// No rows: all is in the matrix.
     no_rows: Jacobian,
-    matrix: Vec<f64>,
     diagonal: Vec<f64>,
     /// `J^T h`
     gradient: Vec<f64>,
@@ -64,10 +66,11 @@ impl NullSpaceStep {
         let projection = Projection::with(&no_rows, &Kernel::default(), Beside::Dense);
         NullSpaceStep {
             eigen: Eigen::new(rows),
-            range: Vec::with_capacity(rows * columns),
-            values: Vec::with_capacity(rows),
-            no_rows,
+            repair: vec![0.0; columns * columns],
+            null: vec![0.0; columns * columns],
             matrix: vec![0.0; columns * columns],
+            size: 0.0,
+            no_rows,
             diagonal: vec![0.0; columns],
             gradient: vec![0.0; columns],
             unit: vec![0.0; rows],
@@ -88,7 +91,7 @@ impl NullSpaceStep {
     /// The step that repairs most with `|v| <= limit`. None: it could not be found.
     pub fn bounded(&mut self, local: LocalModel, limit: f64) -> Option<&[f64]> {
         self.look(local)?;
-        let size = self.values.iter().sum::<f64>() / self.values.len().max(1) as f64;
+        let size = self.size;
         let mut low = self.solve(local, FREE * size)?;
         if low.length <= (1.0 + EXACT) * limit {
             return Some(&self.u);
@@ -114,18 +117,25 @@ impl NullSpaceStep {
 
     /// Decomposes the Jacobian, if it can.
     fn look(&mut self, local: LocalModel) -> Option<()> {
-        let jacobian = &local.at.jacobian;
+        let (jacobian, columns) = (&local.at.jacobian, self.diagonal.len());
         jacobian.write_gram(&mut self.eigen.matrix, &mut self.unit, &mut self.v);
         self.eigen.decompose();
-        self.range.clear();
-        self.values.clear();
+        self.repair.fill(0.0);
+        self.null.fill(0.0);
+        self.null.iter_mut().step_by(columns + 1).for_each(|diagonal| *diagonal = 1.0);
+        let (mut sum, mut rank) = (0.0, 0.0);
         for k in (0..self.eigen.values.len()).filter(|&k| self.eigen.is_invertible(k)) {
             self.v.fill(0.0);
             jacobian.add_transposed(self.eigen.vector(k), &mut self.v);
-            let length = norm(&self.v);
-            self.range.extend(self.v.iter().map(|v| v / length));
-            self.values.push(length * length);
+            let value = dot(&self.v, &self.v);
+            let rows = self.repair.chunks_exact_mut(columns).zip(self.null.chunks_exact_mut(columns));
+            for ((repair, null), along) in rows.zip(&self.v) {
+                add(*along, &self.v, repair);
+                add(-along / value, &self.v, null);
+            }
+            (sum, rank) = (sum + value, rank + 1.0);
         }
+        self.size = sum / f64::max(rank, 1.0);
         self.gradient.fill(0.0);
         jacobian.add_transposed(&local.at.h, &mut self.gradient);
         self.eigen.values.iter().all(|value| value.is_finite()).then_some(())
@@ -133,15 +143,11 @@ impl NullSpaceStep {
 
     fn solve(&mut self, local: LocalModel, price: f64) -> Option<Offer> {
         let columns = self.diagonal.len();
-        self.matrix.fill(0.0);
-        for (direction, value) in self.range.chunks_exact(columns).zip(&self.values) {
-            for (row, along) in self.matrix.chunks_exact_mut(columns).zip(direction) {
-                add((value - price) * along, direction, row);
-            }
+        for (entry, (repair, null)) in self.matrix.iter_mut().zip(self.repair.iter().zip(&self.null)) {
+            *entry = repair + price * null;
         }
-        for j in 0..columns {
-            self.matrix[j * columns + j] += price;
-            self.diagonal[j] = self.matrix[j * columns + j].max(f64::MIN_POSITIVE);
+        for (diagonal, entry) in self.diagonal.iter_mut().zip(self.matrix.iter().step_by(columns + 1)) {
+            *diagonal = entry.max(f64::MIN_POSITIVE);
         }
         let problem = Subproblem {
             jacobian: &self.no_rows,
@@ -154,11 +160,7 @@ impl NullSpaceStep {
             softness: &[],
         };
         let found = self.projection.solve(&problem, &mut [], &mut self.u, local.clock);
-        self.v.copy_from_slice(&self.u);
-        for direction in self.range.chunks_exact(columns) {
-            let along = dot(direction, &self.v);
-            add(-along, direction, &mut self.v);
-        }
+        self.v.iter_mut().zip(self.null.chunks_exact(columns)).for_each(|(v, row)| *v = dot(row, &self.u));
         found.converged.then(|| Offer { price, length: norm(&self.v) })
     }
 }

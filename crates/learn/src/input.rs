@@ -10,7 +10,7 @@ use tangor_problem::MemoryLimit;
 
 use crate::Error;
 
-/// How much of a source is read at once.
+/// How much of an input is read at once.
 const CHUNK: usize = 1 << 16;
 
 /// A watcher is told after so many bytes.
@@ -21,7 +21,7 @@ const PARQUET: &[u8] = b"PAR1";
 
 /// Where a table comes from.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct Input {
     path: PathBuf,
     /// What was read already, where it cannot be read again.
     kept: Option<Arc<Vec<u8>>>,
@@ -46,28 +46,28 @@ impl fmt::Debug for Watcher {
     }
 }
 
-impl From<&Path> for Source {
+impl From<&Path> for Input {
     fn from(path: &Path) -> Self {
-        Source { path: path.to_path_buf(), kept: None, latin1: false, watcher: None }
+        Input { path: path.to_path_buf(), kept: None, latin1: false, watcher: None }
     }
 }
 
-impl From<&PathBuf> for Source {
+impl From<&PathBuf> for Input {
     fn from(path: &PathBuf) -> Self {
-        Source::from(path.as_path())
+        Input::from(path.as_path())
     }
 }
 
-impl Source {
+impl Input {
     /// All that standard input gives, as far as the limit goes, kept in memory because tables are read more than once.
     pub fn standard_input(limit: MemoryLimit) -> Result<Self, Error> {
         let path = PathBuf::from("standard input");
         let unreadable = |cause| Error::Unreadable { file: path.clone(), cause };
-        let (mut kept, mut input) = (Vec::new(), io::stdin().lock());
-        while input.by_ref().take(CHUNK as u64).read_to_end(&mut kept).map_err(unreadable)? > 0 {
+        let (mut kept, mut stdin) = (Vec::new(), io::stdin().lock());
+        while stdin.by_ref().take(CHUNK as u64).read_to_end(&mut kept).map_err(unreadable)? > 0 {
             limit.check(2 * kept.len() as u128, || "all that standard input gives".to_string())?;
         }
-        Ok(Source { path, kept: Some(Arc::new(kept)), latin1: false, watcher: None })
+        Ok(Input { path, kept: Some(Arc::new(kept)), latin1: false, watcher: None })
     }
 
     /// Takes every byte for a letter of Latin-1 instead of reading UTF-8.
@@ -161,7 +161,7 @@ impl Source {
 
     /// The line, counted from 1, of the first byte at or after a place that ends no line. Lines end with `\n`, `\r\n` or `\r`.
     pub(crate) fn line_of(&self, place: u64) -> u64 {
-        // A source that could be read a moment ago and cannot now has no lines to tell.
+        // An input that could be read a moment ago and cannot now has no lines to tell.
         let Ok(mut reader) = self.reader() else { return 0 };
         let (mut line, mut at, mut after_return, mut bytes) = (1, 0, false, [0; CHUNK]);
         loop {
@@ -264,14 +264,14 @@ impl Read for Latin1 {
 mod tests {
     use super::*;
 
-    fn source(text: &[u8]) -> Source {
-        Source { path: PathBuf::from("t"), kept: Some(Arc::new(text.to_vec())), latin1: false, watcher: None }
+    fn input(text: &[u8]) -> Input {
+        Input { path: PathBuf::from("t"), kept: Some(Arc::new(text.to_vec())), latin1: false, watcher: None }
     }
 
     #[test]
     fn lines_are_counted_however_they_end() {
         let text = b"ab\r\n\r\ncd\nef\rgh";
-        let lines = [0, 2, 4, 6, 9, 12].map(|place| source(text).line_of(place));
+        let lines = [0, 2, 4, 6, 9, 12].map(|place| input(text).line_of(place));
         assert_eq!(lines, [1, 3, 3, 3, 4, 5]);
     }
 
@@ -285,20 +285,20 @@ mod tests {
         };
         let read = |bytes: &[u8]| {
             let mut read = String::new();
-            source(bytes).reader().unwrap().read_to_string(&mut read).map(|_| read)
+            input(bytes).reader().unwrap().read_to_string(&mut read).map(|_| read)
         };
         for bytes in packed(&text) {
             assert!(bytes.len() < text.len() / 10);
             assert_eq!(read(&bytes).unwrap(), text);
             // What was cut off is no shorter table.
             assert!(read(&bytes[..bytes.len() - 9]).is_err());
-            assert_eq!(source(&bytes).line_of(8), 3);
+            assert_eq!(input(&bytes).line_of(8), 3);
         }
         // Several packed texts after each other are one, as for gzip and zstd themselves.
         for (first, second) in packed("a,b\n").into_iter().zip(packed("1,2\n")) {
             assert_eq!(read(&[first, second].concat()).unwrap(), "a,b\n1,2\n");
         }
-        let named = |name: &str| Source::from(Path::new(name)).name();
+        let named = |name: &str| Input::from(Path::new(name)).name();
         assert_eq!([named("x/people.csv.gz"), named("people.csv"), named("people.libsvm.zst")], ["people"; 3]);
     }
 
@@ -309,9 +309,9 @@ mod tests {
         std::fs::write(&path, vec![b'a'; 3 << 20]).unwrap();
         let told = Arc::new(std::sync::Mutex::new(Vec::new()));
         let teller = Arc::clone(&told);
-        let source = Source::from(&path).watched(Watcher::new(move |read, length| teller.lock().unwrap().push((read, length))));
+        let input = Input::from(&path).watched(Watcher::new(move |read, length| teller.lock().unwrap().push((read, length))));
         let mut text = Vec::new();
-        source.reader().unwrap().read_to_end(&mut text).unwrap();
+        input.reader().unwrap().read_to_end(&mut text).unwrap();
         let told = told.lock().unwrap();
         assert!(
             told.len() >= 2 && told.windows(2).all(|pair| pair[0].0 < pair[1].0) && told.iter().all(|one| one.1 == 3 << 20)
@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn latin1_becomes_utf8() {
         let mut text = String::new();
-        source(b"caf\xe9;\xdf").latin1(true).reader().unwrap().read_to_string(&mut text).unwrap();
+        input(b"caf\xe9;\xdf").latin1(true).reader().unwrap().read_to_string(&mut text).unwrap();
         assert_eq!(text, "café;ß");
     }
 }

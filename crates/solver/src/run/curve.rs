@@ -1,0 +1,108 @@
+//! Whether the objective falls without bound along a curve: far from the start, where the constraints bend away from every ray, points that are
+//! guessed from the last two and brought back to the constraints tell whether it goes on falling as far as one looks.
+
+use tangor_problem::SampledProblem;
+
+use crate::Unusual;
+use crate::kernel::vector::{add, norm};
+use crate::run::divergence::{DOUBLINGS, STEADY};
+use crate::solver::Solver;
+use crate::steps::local_model::LocalModel;
+
+/// Rows must hold within this share of the tolerance: what decays along a curve must not end below it.
+const HOLDS: f64 = 1e-3;
+
+/// So many steps may bring a guess back to the constraints.
+const REPAIRS: u32 = 12;
+
+/// A guess that is farther from the constraints than this share of its distance from the point before belongs to another branch of them.
+const NEAR: f64 = 0.5;
+
+impl<S: SampledProblem> Solver<S> {
+    /// Looks along the constraints from the current point, at first as far as the start is away. Where the objective falls all along, the first
+    /// of these points becomes the current one: it satisfies the constraints.
+    pub(super) fn falls_along_the_curve(&mut self, distance: f64) -> bool {
+        self.trial.z.copy_from_slice(&self.state.current.z);
+        if !self.evaluate_on_the_curve() || !self.return_to_the_curve(distance) || !self.is_clearly_feasible() {
+            return false;
+        }
+        let (mut f, mut fall) = (self.to_be_minimised(&self.trial), 0.0);
+        let first = self.trial.z.clone();
+        let mut last = first.clone();
+        // The guess lies as far beyond a point as twice its distance from the one before.
+        let mut ahead: Vec<f64> = self.steps.tangent.s.iter().map(|s| s * distance / norm(&self.steps.tangent.s)).collect();
+        for _ in 0..DOUBLINGS {
+            add(1.0, &ahead, &mut self.trial.z);
+            if !self.is_inside_its_bounds() || !self.evaluate_on_the_curve() || !self.return_to_the_curve(norm(&ahead)) {
+                return false;
+            }
+            let next = self.to_be_minimised(&self.trial);
+            if next >= f || f - next < STEADY * fall || self.clock.is_over() {
+                return false;
+            }
+            (f, fall) = (next, f - next);
+            for (ahead, (z, last)) in ahead.iter_mut().zip(self.trial.z.iter().zip(&mut last)) {
+                *ahead = 2.0 * (z - std::mem::replace(last, *z));
+            }
+        }
+        self.trial.z.copy_from_slice(&first);
+        let evaluated = self.evaluate_on_the_curve();
+        if evaluated {
+            std::mem::swap(&mut self.state.current, &mut self.trial);
+            self.judging.kkt.judge(&self.state.current, &self.steps.tangent, &self.oracle.standard);
+        }
+        evaluated
+    }
+
+    fn evaluate_on_the_curve(&mut self) -> bool {
+        self.oracle.values(&mut self.trial, true).is_ok() && self.oracle.derivatives(&mut self.trial).is_ok()
+    }
+
+    /// Brings the trial point back to the constraints by the shortest steps of their linearisations. False: it is too far away from them.
+    fn return_to_the_curve(&mut self, length: f64) -> bool {
+        let (n, mut moved) = (self.trial.n(), 0.0);
+        for _ in 0..REPAIRS {
+            if self.trial_is_feasible(HOLDS * self.settings.tolerance.feasibility) {
+                return true;
+            }
+            let standard = &self.oracle.standard;
+            self.steps.bounds.around(&self.trial.z, &standard.lower, &standard.upper);
+            let local =
+                LocalModel { at: &self.trial, bounds: &self.steps.bounds, metric: &self.state.metric, clock: &self.clock };
+            let (y, d) = (&mut self.steps.search.y, &mut self.steps.search.d);
+            let (projection, unusual) = (&mut self.steps.projection, &mut Unusual::default());
+            self.steps.normal.correction(local, (&self.trial.h, 0.0), y, d, projection, unusual);
+            moved += norm(&d[..n]);
+            if !(moved <= NEAR * length) {
+                return false;
+            }
+            add(1.0, d, &mut self.trial.z);
+            let bounds = standard.lower.iter().zip(&standard.upper);
+            self.trial.z.iter_mut().zip(bounds).for_each(|(z, (lower, upper))| *z = z.max(*lower).min(*upper));
+            if !self.evaluate_on_the_curve() {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Whether all rows hold at the trial point within so much, but for what rounding makes of their terms.
+    fn trial_is_feasible(&mut self, within: f64) -> bool {
+        self.judging.kkt.find_violation(&self.trial, &self.oracle.standard);
+        let mut rows = self.judging.kkt.violations().iter().enumerate();
+        rows.all(|(row, violation)| violation.abs() <= within + self.rounding_of_row(row, &self.trial))
+    }
+
+    /// Whether rounding hides no violation of the trial point that matters, or a point before has shown that the rows can hold.
+    fn is_clearly_feasible(&self) -> bool {
+        let tolerance = self.settings.tolerance.feasibility;
+        let clear = |row| self.rounding_of_row(row, &self.trial) <= tolerance;
+        self.state.progress.was_feasible || (0..self.trial.h.len()).all(clear)
+    }
+
+    fn is_inside_its_bounds(&self) -> bool {
+        let (standard, n) = (&self.oracle.standard, self.trial.n());
+        let bounds = standard.lower.iter().zip(&standard.upper);
+        self.trial.z[..n].iter().zip(bounds).all(|(z, (lower, upper))| (lower..=upper).contains(&z))
+    }
+}
