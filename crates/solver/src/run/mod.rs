@@ -7,6 +7,7 @@ mod confirmation;
 pub(crate) mod display;
 mod divergence;
 pub(crate) mod escape;
+mod idle;
 mod memory;
 pub(crate) mod names;
 pub(crate) mod number;
