@@ -11,6 +11,8 @@ use crate::style::UNUSUAL;
 pub fn check(path: &Path) -> Result<(), Error> {
     let existing = std::fs::symlink_metadata(path).ok().filter(|data| !data.is_symlink());
     let possible = match existing {
+        // A pipe that nobody reads yet would have to be waited for.
+        Some(data) if !data.is_file() && !data.is_dir() => Ok(()),
         Some(_) => OpenOptions::new().write(true).open(path).map(|_| ()),
         None if is_device(path) => OpenOptions::new().write(true).open(path).map(|_| ()),
         // A link would be replaced, so that what it leads to does not matter.

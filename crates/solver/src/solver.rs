@@ -104,6 +104,7 @@ impl<S: SampledProblem> Solver<S> {
         let kernel_iterations = self.find_steps(&mut unusual);
         self.judging.kkt.judge(&self.state.current, &self.steps.tangent, &self.oracle.standard);
         self.judging.hidden = self.violation_hidden_by_rounding();
+        self.count_idle();
         let (mut row, mut moved) = (self.row(kernel_iterations), false);
         let longest = self.sensible_move();
         self.outcome.stop = self.outcome.stop.or_else(|| self.reason_to_stop());
@@ -117,6 +118,8 @@ impl<S: SampledProblem> Solver<S> {
             self.update_merit_parameter(&mut unusual);
             let step = if self.looks_for_a_way_out() {
                 self.start_elsewhere(&mut unusual)
+            } else if self.state.progress.idle.is_over() {
+                Err(Stop::StepTooSmall)
             } else if self.noisy.is_some() {
                 self.take_sampled_step(longest, &mut unusual)
             } else {

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use tangor_collection::{Entry, entries, find};
-use tangor_problem::Problem;
-use tangor_solver::{Checkpoint, MetricKind, Report, Row, Settings, Solver};
+use tangor_problem::{ClosureProblem, Failure, Meta, Problem};
+use tangor_solver::{Checkpoint, MetricKind, Report, Row, Settings, Silent, Solver, Stop};
 use tempfile::tempdir;
 
 fn watch(rows: &mut Vec<Row>) -> impl FnMut(&Row, &[f64]) -> ControlFlow<()> {
@@ -58,6 +58,32 @@ fn interrupted_run(entry: &Entry, settings: &Settings, iterations: usize, file: 
     let mut second = Solver::resume((entry.build)(), Checkpoint::read(file).unwrap()).unwrap();
     let report = second.run(&mut watch(&mut rows));
     (report, rows)
+}
+
+/// Whoever ends a run while its start is evaluated finds a checkpoint of a run that has not begun: gone on with, it does.
+#[test]
+fn a_run_that_ended_at_its_start_begins_when_it_is_resumed() {
+    let build = |broken: bool| {
+        let failing = move || if broken { Err(Failure::broken("the end is wanted")) } else { Ok(()) };
+        ClosureProblem::builder(Meta::new("valley", vec![-1.2, 1.0]).equalities(&[2.0]))
+            .objective(|x| 100.0 * (x[1] - x[0] * x[0]).powi(2) + (1.0 - x[0]).powi(2))
+            .gradient(move |x, g| {
+                let slope = 200.0 * (x[1] - x[0] * x[0]);
+                g.copy_from_slice(&[-2.0 * x[0] * slope - 2.0 * (1.0 - x[0]), slope]);
+                failing()
+            })
+            .constraints(|x, c| c[0] = x[0] * x[0] + x[1] * x[1])
+            .jacobian(|x, values| values.copy_from_slice(&[2.0 * x[0], 2.0 * x[1]]))
+            .build()
+            .unwrap()
+    };
+    let folder = tempdir().unwrap();
+    let file = folder.path().join("state");
+    let mut first = Solver::new(build(true), Settings::default()).unwrap();
+    assert_eq!(first.run(&mut Silent).stop, Stop::EvaluationFailed);
+    first.checkpoint().write(&file).unwrap();
+    let resumed = Solver::resume(build(false), Checkpoint::read(&file).unwrap()).unwrap().run(&mut Silent);
+    assert_same("valley", &resumed, &Solver::new(build(false), Settings::default()).unwrap().run(&mut Silent));
 }
 
 #[test]
@@ -136,11 +162,11 @@ fn bad_checkpoints_are_refused_in_a_sentence() {
     let folder = tempdir().unwrap();
     let good = checkpoint_text(folder.path());
     assert_eq!(refusal(folder.path(), &good), "it was accepted");
-    let future = good.replacen("\"version\":7", "\"version\":99", 1);
+    let future = good.replacen("\"version\":8", "\"version\":99", 1);
     let missing = good.replacen("\"rho\":", "\"roh\":", 1);
     let short = good.replacen("\"z\":[", "\"z\":[0.0,", 1);
     for (text, expected) in [
-        (future.as_str(), "its version is 99, this program reads version 7"),
+        (future.as_str(), "its version is 99, this program reads version 8"),
         (&missing, "unknown field `roh`"),
         (&good[..good.find("\"z\":[").unwrap() + 5], "EOF while parsing"),
         ("", "EOF while parsing"),
@@ -157,7 +183,7 @@ fn bad_checkpoints_are_refused_in_a_sentence() {
 fn a_future_version_is_told_before_its_unknown_fields() {
     let folder = tempdir().unwrap();
     let message = refusal(folder.path(), r#"{"version": 99, "novelty": true}"#);
-    assert!(message.contains("its version is 99, this program reads version 7"), "{message}");
+    assert!(message.contains("its version is 99, this program reads version 8"), "{message}");
 }
 
 #[test]

@@ -150,6 +150,22 @@ fn a_pipe_or_a_device_is_written_to_and_never_replaced() {
     assert_eq!(fs::symlink_metadata("/dev/null").expect("Unix has it").file_type(), before);
 }
 
+/// Nobody reads the pipe: whoever opened it to look whether it can be written would wait for ever.
+#[test]
+fn a_pipe_is_no_place_for_a_checkpoint() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pipe = folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("Unix has it");
+    assert!(made.success());
+    let output = run(&["solve", "HS71", "--quiet", "--checkpoint", text(&pipe)]);
+    assert_eq!(code(&output), 1);
+    assert!(
+        stdout(&output).contains("Solved") && stderr(&output).contains("it is not an ordinary file"),
+        "{}",
+        stderr(&output)
+    );
+}
+
 #[test]
 fn a_trace_is_continued_without_gaps_and_repeats() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -6,6 +6,7 @@ pub(crate) mod judge;
 pub(crate) mod judge_point;
 pub(crate) mod looks;
 pub(crate) mod multipliers;
+pub(crate) mod removable;
 pub(crate) mod residuals;
 pub(crate) mod row_sizes;
 pub(crate) mod sample_mean;

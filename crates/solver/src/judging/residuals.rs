@@ -33,9 +33,16 @@ pub struct Residuals {
     /// The same relative to the terms that it is the sum of, each row's gradient at its largest near by: free of the scale of rows.
     #[serde(with = "number")]
     pub relative_infeasible: f64,
-    /// What rounding makes of this gradient: one that is no larger is as good as zero.
+    /// The gradient of half the squared violation for the variables that no bound holds, with steps of any length: not cut off where a bound far
+    /// away is nearer than the gradient is long.
+    #[serde(with = "number")]
+    pub steepness: f64,
+    /// What rounding makes of this gradient: one that is no steeper is as good as zero.
     #[serde(with = "number")]
     pub infeasible_rounding: f64,
+    /// The share of the violation that the linearised constraints could remove, where a run had to ask for it at its end.
+    #[serde(default)]
+    pub removable: Option<f64>,
 }
 
 impl Residuals {
@@ -48,7 +55,9 @@ impl Residuals {
             complementarity: none,
             infeasible: none,
             relative_infeasible: none,
+            steepness: none,
             infeasible_rounding: none,
+            removable: None,
         }
     }
 
@@ -70,6 +79,8 @@ pub struct Kkt {
     scaled: Vec<f64>,
     signed: Vec<f64>,
     sizes: Vec<f64>,
+    free_sizes: Vec<f64>,
+    held: Vec<bool>,
 }
 
 impl Kkt {
@@ -83,6 +94,8 @@ impl Kkt {
             scaled: vec![0.0; m],
             signed: vec![0.0; m],
             sizes: vec![0.0; m],
+            free_sizes: vec![0.0; m],
+            held: vec![false; n],
         }
     }
 
@@ -160,34 +173,54 @@ impl Kkt {
     /// `row_sizes` are the norms that the rows of the Jacobian have had near by: a gradient that is small because its row always was says
     /// nothing, one that is small because the row's own gradient has vanished, or because rows pull against each other, does.
     pub fn judge_infeasibility(&mut self, at: &Iterate, standard: &Standard, row_sizes: &mut RowSizes) {
-        for (row, size) in self.sizes.iter_mut().enumerate() {
-            *size = norm(at.jacobian.a.row_values(row)) / standard.row_scale[row];
-        }
-        row_sizes.see(norm(&self.violation), &self.sizes);
-        let (mut terms, mut terms_here, mut values_here) = (0.0, 0.0, 0.0);
         for (row, scaled) in self.scaled.iter_mut().enumerate() {
-            let (scale, size) = (standard.row_scale[row], self.sizes[row]);
-            *scaled = self.violation[row] / scale;
-            terms += self.violation[row].abs() * row_sizes.near[row];
-            terms_here += self.violation[row].abs() * size;
-            values_here += (at.c[row] / scale).abs() * size;
+            *scaled = self.violation[row] / standard.row_scale[row];
         }
         self.work.fill(0.0);
         at.jacobian.a.add_transposed(&self.scaled, &mut self.work);
-        let mut square = 0.0;
+        let (mut square, mut steep, invisible) = (0.0, 0.0, ROUNDING * self.violation() * self.violation());
         for (i, work) in self.work.iter_mut().enumerate() {
             // The distances first: `x - (x - g)` would lose a small gradient at a large `x`.
             let (x, gradient) = (at.z[i], *work);
             let unit = standard.units[i];
             *work = (gradient / unit).min(unit * (x - standard.lower[i])).max(unit * (x - standard.upper[i]));
-            // A bound within reach holds the variable, whatever its unit is.
-            let held = (gradient > 0.0 && x == standard.lower[i]) || (gradient < 0.0 && x == standard.upper[i]);
-            square += if held { 0.0 } else { gradient * gradient };
+            // A bound holds the variable where all the way to it would gain no more than rounding, whatever the unit of the variable is.
+            let way = if gradient > 0.0 { x - standard.lower[i] } else { standard.upper[i] - x };
+            self.held[i] = gradient != 0.0 && way * gradient.abs() <= invisible;
+            if !self.held[i] {
+                square += gradient * gradient;
+                steep += (gradient / unit).powi(2);
+            }
         }
+        let (terms_here, values_here) = self.find_row_sizes(at, standard);
+        row_sizes.see(norm(&self.violation), &self.sizes, &self.free_sizes);
+        let terms: f64 = self.violation.iter().zip(&row_sizes.near).map(|(violation, size)| violation.abs() * size).sum();
         self.residuals.infeasible = norm(&self.work);
+        self.residuals.steepness = steep.sqrt();
         // A violation is the difference of two values that are rounded.
         self.residuals.infeasible_rounding = (LOST_IN_ROUNDING * terms_here).max(ROUNDING * values_here);
         self.residuals.relative_infeasible = if square > 0.0 { square.sqrt() / terms } else { 0.0 };
+    }
+
+    /// The norms of rows, and those without the variables that a bound holds: what these could do, in whatever units, is not to be had. Gives
+    /// the terms of the gradient of the violation, and what they would be of the values, both in the user's units.
+    fn find_row_sizes(&mut self, at: &Iterate, standard: &Standard) -> (f64, f64) {
+        let (mut terms, mut values) = (0.0, 0.0);
+        for row in 0..self.sizes.len() {
+            let (mut all, mut free, mut own, scale) = (0.0, 0.0, 0.0, standard.row_scale[row]);
+            for (k, value) in at.jacobian.a.row_values(row).iter().enumerate() {
+                let (value, column) = (value / scale, at.jacobian.a.column(row, k));
+                all += value * value;
+                if !self.held[column] {
+                    free += value * value;
+                    own += (value / standard.units[column]).powi(2);
+                }
+            }
+            (self.sizes[row], self.free_sizes[row]) = (all.sqrt(), free.sqrt());
+            terms += self.violation[row].abs() * own.sqrt();
+            values += (at.c[row] / scale).abs() * own.sqrt();
+        }
+        (terms, values)
     }
 }
 
@@ -234,9 +267,9 @@ mod tests {
         assert_eq!(kkt.residuals.complementarity, 1.0 + 2.0 + 3.0);
         // J^T v = (1, 1) * 2 + (1, -1) * 1 = (3, 1): x moves to (0, 1).
         let mut row_sizes = RowSizes::new(2);
-        row_sizes.see(1.0, &[0.0, 2.0]);
+        row_sizes.see(1.0, &[0.0, 2.0], &[0.0, 2.0]);
         kkt.judge_infeasibility(&at, &standard, &mut row_sizes);
-        assert_eq!(kkt.residuals.infeasible, 2f64.sqrt());
+        assert_eq!((kkt.residuals.infeasible, kkt.residuals.steepness), (2f64.sqrt(), 10f64.sqrt()));
         // Both rows have the norm root 2; the second one was larger once. |(3, 1)| / (2 root 2 + 1 * 2)
         assert_eq!(row_sizes.near, [2f64.sqrt(), 2.0]);
         assert!((kkt.residuals.relative_infeasible - 10f64.sqrt() / (8f64.sqrt() + 2.0)).abs() < 1e-15);

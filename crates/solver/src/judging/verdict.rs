@@ -158,7 +158,9 @@ impl Verdict {
             complementarity: self.complementarity.value,
             infeasible: self.infeasible.value,
             relative_infeasible: self.relative_infeasible,
+            steepness: f64::INFINITY,
             infeasible_rounding: 0.0,
+            removable: None,
         }
     }
 
@@ -169,7 +171,9 @@ impl Verdict {
             complementarity: self.complementarity.upper,
             infeasible: self.infeasible.upper,
             relative_infeasible: self.relative_infeasible,
+            steepness: f64::INFINITY,
             infeasible_rounding: 0.0,
+            removable: None,
         }
     }
 

@@ -20,7 +20,7 @@ use crate::solver::Solver;
 use crate::{Error, Settings};
 
 /// The version of the checkpoint's form.
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 
 /// The state of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -224,6 +224,7 @@ impl<S: SampledProblem> Solver<S> {
             (saved.units.len(), self.state.current.n()),
             (saved.row_sizes.largest.len(), self.state.current.h.len()),
             (saved.row_sizes.near.len(), self.state.current.h.len()),
+            (saved.row_sizes.nearer.len(), self.state.current.h.len()),
             (saved.normal_multipliers.len(), self.state.current.h.len()),
             (saved.tangent_multipliers.len(), self.state.current.h.len()),
             (saved.multipliers_at_rest.len(), self.state.current.h.len()),
@@ -240,6 +241,10 @@ impl<S: SampledProblem> Solver<S> {
         }
         if lengths.iter().any(|(found, expected)| found != expected) || !self.state.metric.restore(&saved.metric) {
             return Err(refuse("the lengths of its vectors do not fit the problem"));
+        }
+        if !saved.progress.begun {
+            self.begin(saved);
+            return Ok(());
         }
         let is_scale = |scale: &f64| *scale > 0.0 && scale.is_finite();
         if !saved.row_scale.iter().chain(&saved.units).chain([&saved.objective_scale, &saved.progress.rho]).all(is_scale) {
@@ -277,6 +282,16 @@ impl<S: SampledProblem> Solver<S> {
         self.state.progress = saved.progress;
         self.outcome.best = saved.best.clone();
         Ok(())
+    }
+
+    /// A run that ended before its start was evaluated has nothing to go on from but its time and its samples.
+    fn begin(&mut self, saved: &Checkpoint) {
+        self.clock = Clock::new(self.settings.limits.seconds, saved.seconds);
+        self.watch_batches();
+        self.oracle.problem.set_counts(self.oracle.counts(), saved.samples);
+        if let Err(trouble) = self.evaluate_start() {
+            self.fail(trouble);
+        }
     }
 
     fn save_noise(&self) -> Option<SavedNoise> {

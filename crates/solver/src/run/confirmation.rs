@@ -4,6 +4,7 @@
 use tangor_problem::{KktPoint, KktResiduals, SampledProblem};
 
 use crate::form::quantity::Quantity;
+use crate::judging::removable::removable_share;
 use crate::solver::Solver;
 use crate::{Event, Stop, Unusual};
 
@@ -77,6 +78,12 @@ impl<S: SampledProblem> Solver<S> {
         let violated = oracle.presolve.is_some() && found.feasibility > self.settings.tolerance.feasibility;
         if residuals.infeasible > 0.0 || violated {
             residuals.infeasible = found.infeasible_stationarity;
+        }
+        let tolerance = &self.settings.tolerance;
+        let is_unsettled = found.feasibility > tolerance.feasibility && !tolerance.is_infeasible_stationary(residuals);
+        if is_unsettled && !self.state.progress.escapes.may_go_on(self.settings.limits.escapes) {
+            // Every start ended here, and still it has a slope: that of rows of unlike size may be what rounding makes of it.
+            residuals.removable = removable_share(&meta, &best.x, estimates.constraints.values(), estimates.jacobian.values());
         }
         Some(same)
     }

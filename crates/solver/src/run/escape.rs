@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use tangor_problem::SampledProblem;
 
 use crate::noise::random::uniform;
+use crate::run::idle::Idle;
 use crate::solver::Solver;
 use crate::steps::lipschitz::Estimates;
 use crate::{Event, Stop, Unusual};
@@ -142,12 +143,13 @@ impl<S: SampledProblem> Solver<S> {
 
     /// What comes after a step. One that is too small to move need not be the end.
     pub(crate) fn or_another_try(&mut self, step: Result<f64, Stop>, unusual: &mut Unusual) -> Next {
+        let is_idle = self.state.progress.idle.is_over();
         match step {
             Ok(eta) => Next::Moved(eta),
             // The normal step reckoned with far less curvature than its trials then showed: the next one knows better.
-            Err(Stop::StepTooSmall) if self.normal_step_was_bold() => Next::Again,
+            Err(Stop::StepTooSmall) if !is_idle && self.normal_step_was_bold() => Next::Again,
             // What was learnt wrongly may be why nothing moves: once it is forgotten, the next direction is another one.
-            Err(Stop::StepTooSmall) if self.forget() => {
+            Err(Stop::StepTooSmall) if !is_idle && self.forget() => {
                 unusual.insert(Event::Forgotten);
                 Next::Again
             }
@@ -216,6 +218,7 @@ impl<S: SampledProblem> Solver<S> {
     /// Forgets what was learnt, `rho` too.
     fn begin_anew(&mut self) {
         self.state.progress.rho = self.settings.merit.rho0;
+        self.state.progress.idle = Idle::default();
         if !self.forget() {
             self.state.progress.lipschitz = Estimates::new(self.settings.stepsize.lipschitz, self.state.progress.rho);
         }

@@ -9,6 +9,9 @@ use crate::run::report::{REPORT_VERSION, Report, WorstRow};
 use crate::solver::Solver;
 use crate::{Event, Names, Point, Settings, SettingsError, Stop, Tolerance, Verdict};
 
+/// Who removes this share of a violation lowers it by half of its square: 5e-15 of itself, which is what rounding makes of it.
+const INVISIBLE: f64 = 1e-7;
+
 impl Tolerance {
     pub(crate) fn is_kkt(&self, residuals: &Residuals) -> bool {
         residuals.stationarity <= self.stationarity
@@ -18,12 +21,13 @@ impl Tolerance {
 
     /// Stricter than the paper's Definition 2 when the violation is small: otherwise a slow approach to a feasible point would pass. And
     /// the gradient must be small relative to the terms that it is the sum of: otherwise any row with small coefficients would pass, and
-    /// rows with large ones never.
+    /// rows with large ones never. Where rows are so unlike that values tell nothing of it, a violation of which nothing can be removed will do.
     pub(crate) fn is_infeasible_stationary(&self, residuals: &Residuals) -> bool {
-        let small = (self.infeasible * residuals.feasibility.min(1.0)).max(residuals.infeasible_rounding);
-        residuals.feasibility > self.feasibility
-            && residuals.infeasible <= small
-            && residuals.relative_infeasible <= self.infeasible.sqrt()
+        let is_small = residuals.infeasible <= self.infeasible * residuals.feasibility.min(1.0);
+        let is_small = is_small || residuals.steepness <= residuals.infeasible_rounding;
+        let has_no_slope = is_small && residuals.relative_infeasible <= self.infeasible.sqrt();
+        let has_nothing_to_remove = residuals.removable.is_some_and(|share| share <= INVISIBLE);
+        residuals.feasibility > self.feasibility && (has_no_slope || has_nothing_to_remove)
     }
 
     /// A noisy point is what its confidence bounds allow to say.
@@ -183,6 +187,7 @@ mod tests {
         let sloping = Residuals {
             feasibility: 1.0,
             infeasible: 0.5,
+            steepness: 0.5,
             relative_infeasible: 1e-37,
             infeasible_rounding: 1e-10,
             ..Residuals::default()
@@ -191,5 +196,8 @@ mod tests {
         // A gradient of 1 among terms of 1e12 is rounding; one within the tolerance is as good as zero.
         assert!(tolerance.is_infeasible_stationary(&Residuals { infeasible: 1.0, infeasible_rounding: 1e2, ..sloping }));
         assert!(tolerance.is_infeasible_stationary(&Residuals { infeasible: 1e-7, ..sloping }));
+        // Of rows of very unlike size nothing can be removed, whatever the slope.
+        assert!(tolerance.is_infeasible_stationary(&Residuals { removable: Some(1e-8), ..sloping }));
+        assert!(!tolerance.is_infeasible_stationary(&Residuals { removable: Some(1e-6), ..sloping }));
     }
 }

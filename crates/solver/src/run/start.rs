@@ -141,6 +141,7 @@ impl<S: SampledProblem> Solver<S> {
         }
         let current = &self.state.current;
         self.state.progress.lipschitz.limit_unknown(current.jacobian.norm(), norm(&current.h));
+        self.state.progress.begun = true;
         Ok(())
     }
 

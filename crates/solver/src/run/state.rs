@@ -8,6 +8,7 @@ use crate::metric::CurrentMetric;
 use crate::noise::effective_samples::EffectiveSamples;
 use crate::noise::random::Stream;
 use crate::run::escape::Escapes;
+use crate::run::idle::Idle;
 use crate::steps::lipschitz::Estimates;
 use crate::steps::merit_parameter::Falls;
 use crate::{Event, Settings};
@@ -25,6 +26,8 @@ pub struct State {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Progress {
+    /// Whether the start was evaluated, and found what depends on it alone: scales, units, the first metric.
+    pub begun: bool,
     /// Iterations done.
     pub iteration: u64,
     /// The merit parameter.
@@ -38,6 +41,7 @@ pub struct Progress {
     /// What the estimate of the Lagrangian's gradient is worth, in a noisy run.
     pub lagrangian: EffectiveSamples,
     pub escapes: Escapes,
+    pub idle: Idle,
     /// Whether a point satisfied the constraints where rounding could not hide that it does not.
     pub was_feasible: bool,
     /// The distance from the start at which the run last looked for a ray along which the objective falls without bound.
@@ -76,6 +80,7 @@ impl Progress {
     pub fn new(settings: &Settings) -> Self {
         let (seed, replacement) = (settings.sampling.seed, settings.sampling.replacement);
         Progress {
+            begun: false,
             iteration: 0,
             rho: settings.merit.rho0,
             falls: Falls::default(),
@@ -83,6 +88,7 @@ impl Progress {
             events: Default::default(),
             // The estimates draw from the streams 0, 1 and 2.
             escapes: Escapes::default(),
+            idle: Idle::default(),
             was_feasible: false,
             looked_at: 0.0,
             followed_at: 0.0,

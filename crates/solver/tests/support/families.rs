@@ -25,10 +25,14 @@ pub enum Family {
     Infeasible,
     /// The objective falls without bound.
     Unbounded,
+    /// The start is up to 1e10 away, and variables have lower bounds.
+    Far,
+    /// Two linear rows contradict each other, in units that differ by up to 1e6.
+    Contradictory,
 }
 
 impl Family {
-    pub const ALL: [Family; 10] = [
+    pub const ALL: [Family; 12] = [
         Family::Plain,
         Family::Linear,
         Family::Bounds,
@@ -39,6 +43,8 @@ impl Family {
         Family::Undefined,
         Family::Infeasible,
         Family::Unbounded,
+        Family::Far,
+        Family::Contradictory,
     ];
 }
 
@@ -106,7 +112,8 @@ impl RandomOfFamily {
         let n = 2 + random.below(5);
         let m = 1 + random.below(n - 1);
         let point = random.vector(n);
-        let curved = if family == Family::Linear || family == Family::Unbounded { 0.0 } else { 1.0 };
+        let is_linear = matches!(family, Family::Linear | Family::Unbounded | Family::Contradictory);
+        let curved = if is_linear { 0.0 } else { 1.0 };
         let mut rows: Vec<Row> = (0..m)
             .map(|_| {
                 let (q, g) = (random.vector(n).iter().map(|q| curved * q).collect(), random.vector(n));
@@ -142,16 +149,28 @@ impl RandomOfFamily {
                 rows.push(Row { q: vec![1.0; n], g: vec![0.0; n], scale: 1.0, shift: -1.0 });
                 inequality.push(false);
             }
+            Family::Contradictory => {
+                let again =
+                    Row { scale: 10f64.powf(6.0 * random.uniform().abs()), shift: rows[0].shift + 1.0, ..rows[0].clone() };
+                rows.push(again);
+                inequality[0] = false;
+                inequality.push(false);
+            }
             Family::Squared => inequality[0] = false,
             _ => {}
         }
         let (lower, upper): (Vec<f64>, Vec<f64>) = match family {
+            Family::Far => point.iter().map(|x| (x - random.uniform().abs(), f64::INFINITY)).unzip(),
             Family::Bounds => point.iter().map(|x| (x - random.uniform().abs(), x + random.uniform().abs())).unzip(),
             _ => (vec![f64::NEG_INFINITY; n], vec![f64::INFINITY; n]),
         };
         let c_lower: Vec<f64> = vec![0.0; rows.len()];
         let c_upper: Vec<f64> = inequality.iter().map(|free| if *free { f64::INFINITY } else { 0.0 }).collect();
-        let reach = if family == Family::Undefined { 0.3 } else { 2.0 };
+        let reach = match family {
+            Family::Undefined => 0.3,
+            Family::Far => 10f64.powf(10.0 * random.uniform().abs()),
+            _ => 2.0,
+        };
         let start = point.iter().zip(random.vector(n)).zip(&unit).map(|((x, off), unit)| unit * (x + reach * off)).collect();
         let name = format!("{family:?} {seed}");
         let meta = Meta::new(&name, start).bounds(&lower, &upper).rows(&c_lower, &c_upper);
@@ -170,7 +189,7 @@ impl RandomOfFamily {
 
     /// Whether a feasible point exists, and the objective has a minimum among them.
     pub fn is_solvable(&self) -> bool {
-        !matches!(self.family, Family::Infeasible | Family::Unbounded)
+        !matches!(self.family, Family::Infeasible | Family::Unbounded | Family::Contradictory)
     }
 
     fn u(&self, x: &[f64]) -> Vec<f64> {
