@@ -2,6 +2,7 @@ use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
+use crate::recent::Recent;
 use crate::{
     Access, Accesses, Draw, Evaluation, Failure, Function, FunctionFailure, Meta, Outputs, Problem, SampledProblem, Stream,
     Wanted,
@@ -90,7 +91,9 @@ pub struct NoiseError {
 
 /// Any problem with noise on its functions: to see how a method copes, with the truth at hand.
 ///
-/// A draw is the seed of its noise. The exact function is evaluated once per call, whatever the number of draws.
+/// A draw is the seed of its noise. The exact function is evaluated once per call, whatever the number of draws, and not at all at the last two
+/// points where it was: a method that compares two points on the same draws asks for both again and again. Nor is the noise of the last two
+/// lists of draws found again.
 ///
 /// ```
 /// use tangor_problem::{ClosureProblem, Draw, Meta, Noise, Noisy, SampledProblem};
@@ -106,11 +109,77 @@ pub struct NoiseError {
 pub struct Noisy<P> {
     problem: P,
     noise: Noise,
-    gradient: NoiseOfFunction,
-    constraints: NoiseOfFunction,
-    jacobian: NoiseOfFunction,
+    gradient: NoisyFunction,
+    constraints: NoisyFunction,
+    jacobian: NoisyFunction,
     average: Vec<f64>,
     one: Vec<f64>,
+}
+
+/// The noise of one function, and what was found last of both.
+#[derive(Debug)]
+struct NoisyFunction {
+    source: NoiseOfFunction,
+    /// Exact values at points.
+    points: Recent<f64>,
+    /// Sums of the noise of draws.
+    noises: Recent<Draw>,
+}
+
+impl NoisyFunction {
+    /// Of so many variables, with so many values.
+    fn new(source: NoiseOfFunction, n: usize, length: usize) -> Self {
+        NoisyFunction { source, points: Recent::new(n, length), noises: Recent::lists(length) }
+    }
+
+    /// The exact values at `x`: those that are known, or what `evaluate` finds.
+    fn exact(&mut self, x: &[f64], values: &mut [f64], evaluate: impl FnOnce(&mut [f64]) -> Evaluation) -> Evaluation {
+        match self.points.at(x).filter(|known| known.len() == values.len()) {
+            Some(known) => values.copy_from_slice(known),
+            None => {
+                evaluate(values)?;
+                self.points.keep(x, values);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the average noise of the draws on exact values; `sum` and `one` are memory.
+    fn disturb(
+        &mut self,
+        form: NoiseForm,
+        draws: &[Draw],
+        values: &mut [f64],
+        (sum, one): (&mut [f64], &mut [f64]),
+    ) -> Evaluation {
+        let source = self.source;
+        if source.level == 0.0 {
+            return Ok(());
+        }
+        if draws.is_empty() {
+            return Err(Failure::broken("an average over no draws was asked for"));
+        }
+        let (sum, one) = (&mut sum[..values.len()], &mut one[..values.len()]);
+        match self.noises.of(draws).filter(|known| known.len() == sum.len()) {
+            Some(known) => sum.copy_from_slice(known),
+            None => {
+                sum.fill(0.0);
+                for &draw in draws {
+                    source.noise_of(draw, one);
+                    sum.iter_mut().zip(&*one).for_each(|(sum, w)| *sum += w);
+                }
+                self.noises.keep_short(draws, sum);
+            }
+        }
+        let weight = source.level / draws.len() as f64;
+        for (value, w) in values.iter_mut().zip(sum) {
+            match form {
+                NoiseForm::Additive => *value += weight * *w,
+                NoiseForm::Multiplicative => *value *= 1.0 + weight * *w,
+            }
+        }
+        Ok(())
+    }
 }
 
 impl<P: Problem> Noisy<P> {
@@ -120,10 +189,13 @@ impl<P: Problem> Noisy<P> {
         let meta = problem.meta();
         let (n, m, entries) = (meta.n(), meta.m(), meta.jacobian_len());
         let largest = n.max(m).max(entries);
+        let function = |level: f64, length: usize, number: u64| {
+            NoisyFunction::new(NoiseOfFunction::new(&noise, level, length, number), n, length)
+        };
         Ok(Noisy {
-            gradient: NoiseOfFunction::new(&noise, noise.gradient, n, 1),
-            constraints: NoiseOfFunction::new(&noise, noise.constraints, m, 2),
-            jacobian: NoiseOfFunction::new(&noise, noise.jacobian, entries, 3),
+            gradient: function(noise.gradient, n, 1),
+            constraints: function(noise.constraints, m, 2),
+            jacobian: function(noise.jacobian, entries, 3),
             problem,
             noise,
             average: vec![0.0; largest],
@@ -139,30 +211,6 @@ impl<P: Problem> Noisy<P> {
     /// Gives the problem back, without noise.
     pub fn into_inner(self) -> P {
         self.problem
-    }
-
-    /// Puts the average noise of the draws on exact values.
-    fn disturb(&mut self, source: NoiseOfFunction, draws: &[Draw], values: &mut [f64]) -> Evaluation {
-        if source.level == 0.0 {
-            return Ok(());
-        }
-        if draws.is_empty() {
-            return Err(Failure::broken("an average over no draws was asked for"));
-        }
-        let (average, one) = (&mut self.average[..values.len()], &mut self.one[..values.len()]);
-        average.fill(0.0);
-        for &draw in draws {
-            source.noise_of(draw, one);
-            average.iter_mut().zip(&*one).for_each(|(sum, w)| *sum += w);
-        }
-        let weight = source.level / draws.len() as f64;
-        for (value, w) in values.iter_mut().zip(average) {
-            match self.noise.form {
-                NoiseForm::Additive => *value += weight * *w,
-                NoiseForm::Multiplicative => *value *= 1.0 + weight * *w,
-            }
-        }
-        Ok(())
     }
 }
 
@@ -181,31 +229,34 @@ impl<P: Problem> SampledProblem for Noisy<P> {
     }
 
     fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
-        self.problem.gradient(x, g)?;
-        self.disturb(self.gradient, draws, g)
+        let Noisy { problem, noise, gradient, average, one, .. } = self;
+        gradient.exact(x, g, |g| problem.gradient(x, g))?;
+        gradient.disturb(noise.form, draws, g, (average, one))
     }
 
     fn constraints(&mut self, x: &[f64], draws: &[Draw], c: &mut [f64]) -> Evaluation {
-        self.problem.constraints(x, c)?;
-        self.disturb(self.constraints, draws, c)
+        let Noisy { problem, noise, constraints, average, one, .. } = self;
+        constraints.exact(x, c, |c| problem.constraints(x, c))?;
+        constraints.disturb(noise.form, draws, c, (average, one))
     }
 
     fn jacobian(&mut self, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Evaluation {
-        self.problem.jacobian(x, values)?;
-        self.disturb(self.jacobian, draws, values)
+        let Noisy { problem, noise, jacobian, average, one, .. } = self;
+        jacobian.exact(x, values, |values| problem.jacobian(x, values))?;
+        jacobian.disturb(noise.form, draws, values, (average, one))
     }
 
     fn evaluate(&mut self, x: &[f64], draws: &[Draw], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
         let wanted = wanted.of(self.problem.meta());
-        self.problem.evaluate(x, wanted, out)?;
-        if wanted.gradient {
-            self.disturb(self.gradient, draws, out.gradient).map_err(FunctionFailure::of(Function::Gradient))?;
-        }
-        if wanted.constraints {
-            self.disturb(self.constraints, draws, out.constraints).map_err(FunctionFailure::of(Function::Constraints))?;
-        }
-        if wanted.jacobian {
-            self.disturb(self.jacobian, draws, out.jacobian).map_err(FunctionFailure::of(Function::Jacobian))?;
+        let Noisy { problem, noise, gradient, constraints, jacobian, average, one } = self;
+        problem.evaluate(x, wanted, out)?;
+        let functions = [
+            (wanted.gradient, gradient, &mut *out.gradient, Function::Gradient),
+            (wanted.constraints, constraints, &mut *out.constraints, Function::Constraints),
+            (wanted.jacobian, jacobian, &mut *out.jacobian, Function::Jacobian),
+        ];
+        for (_, function, values, name) in functions.into_iter().filter(|(wanted, ..)| *wanted) {
+            function.disturb(noise.form, draws, values, (average, one)).map_err(FunctionFailure::of(name))?;
         }
         Ok(())
     }

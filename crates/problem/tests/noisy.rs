@@ -1,6 +1,8 @@
 //! Noise on the functions of a problem: its size, its mean, and that a draw is always the same noise.
 
-use tangor_problem::{Access, ClosureProblem, Distribution, Draw, Evaluation, Meta, Noise, Noisy, Problem, SampledProblem};
+use tangor_problem::{
+    Access, ClosureProblem, Counted, Distribution, Draw, Evaluation, Meta, Noise, Noisy, Problem, SampledProblem,
+};
 
 const DISTRIBUTIONS: [Distribution; 3] = [Distribution::Gaussian, Distribution::Uniform, Distribution::HeavyTailed];
 const SAMPLES: u64 = 40_000;
@@ -114,6 +116,23 @@ fn the_same_draw_is_the_same_noise_at_every_point() {
     assert_eq!(here, again);
     noisy.constraints(&X, &[Draw(6), Draw(u64::MAX)], &mut here).unwrap();
     assert_ne!(here, again);
+}
+
+#[test]
+fn exact_functions_are_not_evaluated_again_at_the_last_two_points() {
+    let mut counted = Counted::new(problem());
+    let mut noisy = Noisy::new(&mut counted, Noise::level(0.3)).unwrap();
+    let (mut first, mut again) = ([0.0; 2], [0.0; 2]);
+    noisy.constraints(&X, &[Draw(5)], &mut first).unwrap();
+    for draw in 0..10 {
+        noisy.constraints(&[1.0; 5], &[Draw(draw)], &mut [0.0; 2]).unwrap();
+        noisy.constraints(&X, &[Draw(5)], &mut again).unwrap();
+        assert_eq!(first, again, "the same bits, whatever was remembered");
+    }
+    noisy.constraints(&[2.0; 5], &[Draw(5)], &mut [0.0; 2]).unwrap();
+    noisy.constraints(&X, &[Draw(5)], &mut again).unwrap();
+    assert_eq!(first, again);
+    assert_eq!(counted.counts().constraints, 3);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tangor_collection::find;
-use tangor_problem::{Distribution, Evaluation, Meta, Noise, Noisy, Problem};
+use tangor_problem::{Accesses, Distribution, Draw, Evaluation, Meta, Noise, Noisy, Problem, SampledProblem};
 use tangor_solver::{Batch, Checkpoint, Estimator, Point, Report, Row, Settings, Solver, Stop, Theta, solve};
 
 const PROBLEMS: [&str; 12] = ["HS6", "HS7", "HS10", "HS12", "HS21", "HS28", "HS35", "HS43", "HS48", "HS51", "HS71", "HS76"];
@@ -371,40 +371,37 @@ fn a_run_that_is_ended_before_any_judgement_gives_its_last_point_back() {
     assert!(report.message.contains("not judged on fresh samples"), "{}", report.message);
 }
 
-/// A problem whose Jacobian takes its time.
-struct Slow(At);
+/// A problem of which a batch of Jacobians takes its time.
+struct Slow(Noisy<Box<dyn Problem + Send>>);
 
-impl Problem for Slow {
+impl SampledProblem for Slow {
     fn meta(&self) -> &Meta {
         self.0.meta()
     }
-    fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
-        self.0.objective(x)
+    fn accesses(&self) -> Accesses {
+        self.0.accesses()
     }
-    fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
-        self.0.gradient(x, g)
+    fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
+        self.0.gradient(x, draws, g)
     }
-    fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
-        self.0.constraints(x, c)
+    fn constraints(&mut self, x: &[f64], draws: &[Draw], c: &mut [f64]) -> Evaluation {
+        self.0.constraints(x, draws, c)
     }
-    fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
+    fn jacobian(&mut self, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Evaluation {
         thread::sleep(Duration::from_millis(200));
-        self.0.jacobian(x, values)
+        self.0.jacobian(x, draws, values)
     }
 }
 
 #[test]
 fn a_judgement_keeps_the_time_limit() {
-    // The first judgement needs 20 Jacobians, four seconds, and is due after two iterations; another one when iterations are spent.
+    // The first judgement needs 20 batches of Jacobians, four seconds, and is due after two iterations; another one when iterations are spent.
     for (every, iterations) in [(2, 1000), (0, 2)] {
         let mut settings = settings(Estimator::Momentum, 1);
         (settings.sampling.judge.every, settings.limits.iterations) = (every, iterations);
         settings.limits.seconds = Some(2.5);
-        let problem = problem("HS71");
-        let meta = problem.meta().clone();
-        let slow = Noisy::new(Slow(At(problem, meta)), Noise::level(1e-2)).expect("a valid level");
         let start = Instant::now();
-        let report = Solver::sampled(slow, settings).expect("valid").run(&mut quiet);
+        let report = Solver::sampled(Slow(noisy("HS71", 1e-2)), settings).expect("valid").run(&mut quiet);
         let stop = if every > 0 { Stop::WallTime } else { Stop::Iterations };
         assert_eq!((report.stop, report.iterations, report.verdict), (stop, 2, None), "{}", report.message);
         // With the whole judgement it would be more than five seconds.

@@ -169,6 +169,10 @@ impl<S: SampledProblem> Solver<S> {
             self.place_trial(eta, false);
             self.repair_exact_rows(eta, unusual)?;
             let moved = self.distance_to_trial();
+            // Functions without values however near are not helped by a step that does not move: at the point itself they have some.
+            if undefined > 0 && moved == 0.0 {
+                return Err(Stop::EvaluationFailed);
+            }
             let learning = Learning {
                 iteration: self.state.progress.iteration + 1,
                 objective: self.state.progress.lipschitz.objective,
