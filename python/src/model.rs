@@ -131,9 +131,9 @@ impl Model {
     }
 
     /// For a run, with what is known of the functions at the start.
-    pub fn for_run(&self, py: Python<'_>, first: Option<First>) -> PyResult<(Box<dyn SampledProblem + Send>, Arc<Shared>)> {
-        let shared = Shared::new(Lender::lending(py)?);
-        Ok((self.build_after(&shared, first.unwrap_or_default()), shared))
+    pub fn for_run(&self, first: Option<First>) -> (Box<dyn SampledProblem + Send>, Arc<Shared>) {
+        let shared = Shared::new(Lender::lending());
+        (self.build_after(&shared, first.unwrap_or_default()), shared)
     }
 
     /// One evaluation over draws, with Python free for others where the problem is Rust's.
