@@ -198,6 +198,12 @@ impl Run {
         self.with(|state| Ok(state.solver.confirmed_gradient().map(|gradient| PyArray1::from_slice(py, gradient))))
     }
 
+    /// Ctrl-C was pressed while Python was at work beside the run, which ends.
+    fn interrupt(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.shared.interrupt_by_keyboard();
+        self.advance(py, None, None)
+    }
+
     /// Whether Ctrl-C was pressed.
     fn is_interrupted(&self) -> bool {
         self.shared.is_interrupted()
