@@ -8,7 +8,6 @@ use tangor_problem::{AtDraws, Comparison, Draw, Problem, Unsteady, check_derivat
 use tangor_solver::{Candidate, Error, judge_before, judge_point};
 
 use crate::functions::raised;
-use crate::memory::Lender;
 use crate::model::Model;
 use crate::settings;
 use crate::shared::Shared;
@@ -17,7 +16,7 @@ use crate::values;
 /// Compares derivatives with differences at a point; of a noisy problem with these draws. JSON.
 #[pyfunction]
 pub fn check(py: Python<'_>, model: &Bound<'_, Model>, x: PyReadonlyArray1<'_, f64>, draws: Vec<u64>) -> PyResult<String> {
-    let shared = Shared::new(Lender::copying());
+    let shared = Shared::of_question();
     let x = x.as_slice()?;
     values::check_room(model.get().meta().jacobian_len(), "the Jacobian")?;
     let mut problem: Box<dyn Problem + Send> = match model.get().exact(&shared) {
@@ -28,6 +27,11 @@ pub fn check(py: Python<'_>, model: &Bound<'_, Model>, x: PyReadonlyArray1<'_, f
         }
     };
     let found = py.detach(|| check_derivatives(&mut *problem, x)).map_err(|failure| raised(&shared, failure))?;
+    py.check_signals()?;
+    if shared.is_interrupted() {
+        // Where a function has no value is nothing that a check fails by.
+        return Err(PyKeyboardInterrupt::new_err(()));
+    }
     let all = |comparisons: &[Comparison]| comparisons.iter().map(comparison).collect::<Vec<_>>();
     Ok(json!({
         "right": found.is_right(),
@@ -69,7 +73,7 @@ pub fn judge(
     settings_json: &str,
 ) -> PyResult<String> {
     let settings = settings::read(settings_json)?;
-    let shared = Shared::new(Lender::copying());
+    let shared = Shared::of_question();
     let problem = model.get().build(&shared);
     let candidate = Candidate { x: x.as_slice()?, row_multipliers: rows.as_slice()?, bound_multipliers: bounds.as_slice()? };
     let judged = py.detach(|| judge_point(problem, candidate, &settings.sampling));
@@ -86,7 +90,7 @@ pub fn pilot(
     settings_json: &str,
 ) -> PyResult<(Option<String>, (u64, u64, u64))> {
     let settings = settings::read(settings_json)?;
-    let shared = Shared::new(Lender::copying());
+    let shared = Shared::of_question();
     let problem = model.get().build(&shared);
     let (n, m) = (problem.meta().n(), problem.meta().m());
     let candidate = Candidate { x: x.as_slice()?, row_multipliers: &vec![0.0; m], bound_multipliers: &vec![0.0; n] };

@@ -298,6 +298,9 @@ impl Problem for Functions {
     fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
         self.shared.clone().attach(|py| self.row_slopes(py, x, values))
     }
+    fn place(&mut self, x: &mut Arc<Vec<f64>>, write: &mut dyn FnMut(&mut [f64])) {
+        self.shared.lender.place(x, write);
+    }
 }
 
 /// For evaluations that somebody asks for from Python: the exception itself, or a NaN's cause as one.

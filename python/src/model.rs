@@ -12,7 +12,6 @@ use tangor_problem::{Draw, Evaluation, Exact, FunctionFailure, Meta, Outputs, Pa
 use crate::cycles::Root;
 use crate::definition::Definition;
 use crate::functions::{First, Functions, raised};
-use crate::memory::Lender;
 use crate::sampled::{SampledDefinition, SampledFunctions};
 use crate::shared::Shared;
 use crate::values;
@@ -131,9 +130,9 @@ impl Model {
     }
 
     /// For a run, with what is known of the functions at the start.
-    pub fn for_run(&self, py: Python<'_>, first: Option<First>) -> PyResult<(Box<dyn SampledProblem + Send>, Arc<Shared>)> {
-        let shared = Shared::new(Lender::lending(py)?);
-        Ok((self.build_after(&shared, first.unwrap_or_default()), shared))
+    pub fn for_run(&self, first: Option<First>) -> (Box<dyn SampledProblem + Send>, Arc<Shared>) {
+        let shared = Shared::of_run();
+        (self.build_after(&shared, first.unwrap_or_default()), shared)
     }
 
     /// One evaluation over draws, with Python free for others where the problem is Rust's.
@@ -142,7 +141,7 @@ impl Model {
         py: Python<'_>,
         evaluate: impl FnOnce(&mut dyn SampledProblem) -> Evaluation<T> + Send,
     ) -> PyResult<T> {
-        let shared = Shared::new(Lender::copying());
+        let shared = Shared::of_question();
         let mut problem = self.build(&shared);
         py.detach(|| evaluate(&mut *problem)).map_err(|failure| raised(&shared, failure))
     }

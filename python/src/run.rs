@@ -47,7 +47,7 @@ impl Run {
         first: Option<First>,
         build: impl FnOnce(Box<dyn SampledProblem + Send>) -> Result<AnySolver, Error> + Send,
     ) -> PyResult<Self> {
-        let (problem, shared) = model.for_run(py, first)?;
+        let (problem, shared) = model.for_run(first);
         let mut solver = py.detach(|| build(problem)).map_err(refused)?;
         shared.look_at_signals(py);
         if let Some(error) = shared.take_error() {
@@ -56,7 +56,10 @@ impl Run {
         // After Ctrl-C the run has ended before it began, and the start is its best point.
         solver.interrupt(shared.interrupt.clone());
         let state = Mutex::new(Some(State { solver, trace: Trace::default() }));
-        Ok(Run { state, shared, meta: model.meta(), root: model.root(py) })
+        let run = Run { state, shared, meta: model.meta(), root: model.root(py) };
+        // A solver that is dropped before is parked nowhere.
+        run.shared.lender.lend_outs(py)?;
+        Ok(run)
     }
 
     /// One thread at a time, and no run inside of its own callback.
@@ -195,6 +198,12 @@ impl Run {
         self.with(|state| Ok(state.solver.confirmed_gradient().map(|gradient| PyArray1::from_slice(py, gradient))))
     }
 
+    /// Ctrl-C was pressed while Python was at work beside the run, which ends.
+    fn interrupt(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.shared.interrupt_by_keyboard();
+        self.advance(py, None, None)
+    }
+
     /// Whether Ctrl-C was pressed.
     fn is_interrupted(&self) -> bool {
         self.shared.is_interrupted()
@@ -216,7 +225,7 @@ impl Drop for Run {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(state) = state {
-            Python::attach(|py| self.shared.lender.park(py, Box::new(state)));
+            self.shared.lender.park(Box::new(state));
         }
     }
 }

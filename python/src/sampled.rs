@@ -181,6 +181,10 @@ impl SampledProblem for SampledFunctions {
         })
     }
 
+    fn place(&mut self, x: &mut Arc<Vec<f64>>, write: &mut dyn FnMut(&mut [f64])) {
+        self.shared.lender.place(x, write);
+    }
+
     fn objective(&mut self, x: &[f64], draws: &[Draw]) -> Option<Evaluation<f64>> {
         let definition = self.definition.upgrade()?;
         let call = definition.objective.as_ref()?;

@@ -17,6 +17,9 @@ pyo3::create_exception!(
     "Raise this in a function that has no value at the point: the step is shortened, as after a NaN."
 );
 
+/// Why a function has no value after Ctrl-C.
+const STOPPED: &str = "the user wants to stop";
+
 /// Shared by a run and the functions of its problem.
 pub struct Shared {
     /// How arrays are handed over.
@@ -25,6 +28,8 @@ pub struct Shared {
     pub interrupt: Arc<AtomicBool>,
     /// Whether it was Ctrl-C.
     by_keyboard: AtomicBool,
+    /// Whether nothing is called after Ctrl-C: a run still tells of its best point.
+    ends_at_once: bool,
     error: Mutex<Option<PyErr>>,
     calls: [AtomicU64; 5],
 }
@@ -45,14 +50,32 @@ pub enum Callee {
 }
 
 impl Shared {
-    /// Nothing happened yet.
-    pub fn new(lender: Lender) -> Arc<Self> {
-        let by_keyboard = AtomicBool::new(false);
-        Arc::new(Shared { lender, interrupt: Arc::default(), by_keyboard, error: Mutex::new(None), calls: Default::default() })
+    /// For a run. Nothing happened yet.
+    pub fn of_run() -> Arc<Self> {
+        Shared::new(Lender::lending(), false)
+    }
+
+    /// For who asks for values from Python. Nothing happened yet.
+    pub fn of_question() -> Arc<Self> {
+        Shared::new(Lender::copying(), true)
+    }
+
+    fn new(lender: Lender, ends_at_once: bool) -> Arc<Self> {
+        Arc::new(Shared {
+            lender,
+            interrupt: Arc::default(),
+            by_keyboard: AtomicBool::new(false),
+            ends_at_once,
+            error: Mutex::new(None),
+            calls: Default::default(),
+        })
     }
 
     /// Does something with Python. What it raises becomes a failure, and is kept to be raised again when the run has ended.
     pub fn attach<T>(&self, work: impl FnOnce(Python<'_>) -> PyResult<T>) -> Evaluation<T> {
+        if self.ends_at_once && self.is_interrupted() {
+            return Err(Failure::undefined(STOPPED));
+        }
         Python::attach(|py| work(py).map_err(|error| self.failure(py, error)))
     }
 
@@ -63,7 +86,7 @@ impl Shared {
         let text = error.to_string();
         match self.keep(py, error) {
             true => Failure::broken(text),
-            false => Failure::undefined("the user wants to stop"),
+            false => Failure::undefined(STOPPED),
         }
     }
 
@@ -83,6 +106,12 @@ impl Shared {
         if let Err(error) = py.check_signals() {
             self.keep(py, error);
         }
+    }
+
+    /// Ctrl-C was pressed while Python was at work.
+    pub fn interrupt_by_keyboard(&self) {
+        self.by_keyboard.store(true, Ordering::Relaxed);
+        self.interrupt.store(true, Ordering::Relaxed);
     }
 
     /// Whether Ctrl-C was pressed.

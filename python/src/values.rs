@@ -1,7 +1,7 @@
 //! What Python functions give back, as numbers in the solver's slices. Whatever does not fit is named in a sentence.
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
-use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyException, PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyFloat, PyString};
@@ -56,11 +56,17 @@ fn real(result: &Bound<'_, PyAny>, what: &str) -> PyResult<f64> {
     if result.is_instance_of::<PyString>() {
         return Err(refused(PyTypeError::new_err("a text is not a number")));
     }
+    let unless_interrupted = |error: PyErr| if is_refusal(&error, result.py()) { refused(error) } else { error };
     result.extract::<f64>().or_else(|error| match result.hasattr("item")? {
         // What is none of NumPy's own arrays, such as a tensor with one entry.
-        true => result.call_method0("item")?.extract::<f64>().map_err(refused),
-        false => Err(refused(error)),
+        true => result.call_method0("item")?.extract::<f64>().map_err(unless_interrupted),
+        false => Err(unless_interrupted(error)),
     })
+}
+
+/// Whether an exception says that something is no number. Others, Ctrl-C above all, come while NumPy is at work, and are themselves.
+fn is_refusal(error: &PyErr, py: Python<'_>) -> bool {
+    error.is_instance_of::<PyException>(py) && !error.is_instance_of::<PyMemoryError>(py)
 }
 
 /// So many numbers, in an array of one dimension or of any shape with no more than one that counts.
@@ -116,8 +122,9 @@ pub fn numbers<'py>(result: &Bound<'py, PyAny>, what: &str) -> PyResult<Bound<'p
     if result.is_none() || result.is_instance_of::<PyString>() {
         return Err(refused(None));
     }
+    let unless_interrupted = |error: PyErr| if is_refusal(&error, py) { refused(Some(error)) } else { error };
     let dense = if result.hasattr("toarray")? { result.call_method0("toarray")? } else { result.clone() };
-    let plain = asarray(py)?.call1((dense,)).map_err(|error| refused(Some(error)))?;
+    let plain = asarray(py)?.call1((dense,)).map_err(unless_interrupted)?;
     let kind: String = plain.getattr("dtype")?.getattr("kind")?.extract()?;
     if !["b", "i", "u", "f", "O"].contains(&kind.as_str()) {
         return Err(refused(None));
@@ -126,7 +133,7 @@ pub fn numbers<'py>(result: &Bound<'py, PyAny>, what: &str) -> PyResult<Bound<'p
     if kind == "O" && plain.call_method0("ravel")?.try_iter()?.any(|value| value.is_ok_and(|value| value.is_none())) {
         return Err(refused(None));
     }
-    let real = asarray(py)?.call1((plain, "float64")).map_err(|error| refused(Some(error)))?;
+    let real = asarray(py)?.call1((plain, "float64")).map_err(unless_interrupted)?;
     Ok(real.cast_into::<PyUntypedArray>()?)
 }
 

@@ -9,10 +9,9 @@ import numpy as np
 from . import _inputs, _options, _tangor
 from ._numbers import real_vector
 from ._problem import Problem, definition
-from ._progress import watching
 from ._result import Result, stopped_at_the_start
 from ._sparsity import check_stated
-from ._solver import finish
+from ._solver import finish, not_lost, run_to_the_end
 from ._threads import read_threads
 
 
@@ -140,16 +139,16 @@ def _run(
 ) -> Result:
     (problem, first), (tree, others) = started, settings
     run = _tangor.Run(problem._model, _options.to_json(tree), first=first)
-    progress = progress or bool(others.get("progress"))
-    if callback is None and not progress:
-        run.advance(None, None)
-    else:
-        with watching(callback, progress, tree) as watch:
-            run.advance(watch, None)
-    result = finish(run, problem, sizes, with_bounds)
-    gradient = _gradient_at_the_end(run, problem, result.x)
-    if gradient is not None:
-        result.jac = result.grad = gradient
+    run_to_the_end(run, callback, progress or bool(others.get("progress")), tree)
+
+    def told() -> Result:
+        result = finish(run, problem, sizes, with_bounds)
+        gradient = _gradient_at_the_end(run, problem, result.x)
+        if gradient is not None:
+            result.jac = result.grad = gradient
+        return result
+
+    result = not_lost(told)
     if others.get("disp"):
         print(result)
     return result

@@ -204,7 +204,7 @@ def stopped_at_the_start(x0: Any, problem: Any = None) -> Result:
         stop="user", point="nothing", message="Stopped because it was interrupted, before the functions were known at the start.",
         nit=0, nfev=0, njev=0, execution_time=0.0, constr=[], v=[], constr_violation=np.nan, maxcv=np.nan, optimality=np.nan,
         **dict.fromkeys(RESIDUALS, np.nan), violated=[], evaluations={}, samples={}, unusual={}, failure=None, verdict=None, fun_error=None,
-        settings_json="{}", trace={}, method="tangor", problem_object=problem,
+        settings_json="{}", trace={}, tolerance={}, certified={}, method="tangor", problem_object=problem,
     )  # fmt: skip
 
 

@@ -8,10 +8,9 @@ from typing import Any
 from . import _options, _tangor
 from ._numbers import real_number, whole_number
 from ._pilot import chosen_again, chosen_tolerance
-from ._progress import watching
 from ._result import RESIDUALS, Result, stopped_at_the_start
 from ._sampled_problem import THREE, SampledProblem, as_sampled
-from ._solver import finish
+from ._solver import finish, not_lost, run_to_the_end
 
 #: Samples of all functions together, where nobody says how many.
 USUAL_SAMPLES = 1_000_000
@@ -101,11 +100,15 @@ def minimize_sampled(
     except KeyboardInterrupt:
         return stopped_at_the_start(problem._projected_start(), problem)
     run = _tangor.Run(problem._model, _options.to_json(tree), before)
-    if callback is None and not progress:
-        run.advance(None, None)
-    else:
-        with watching(callback, progress, tree) as watch:
-            run.advance(watch, None)
+    run_to_the_end(run, callback, progress, tree)
+    result = not_lost(lambda: told(run, problem, given_tolerance, chosen))
+    if others.get("disp"):
+        print(result)
+    return result
+
+
+def told(run: Any, problem: SampledProblem, given_tolerance: dict[str, Any], chosen: str) -> Result:
+    """The result, by the tolerance that the noise allows."""
     sizes = [problem.m] if problem.m else []
     result = finish(run, problem, sizes, True)
     again = None if chosen == "given" else chosen_again(run, result, given_tolerance, chosen)
@@ -115,8 +118,6 @@ def minimize_sampled(
     result.tolerance = {**{name: tolerance[name] for name in RESIDUALS}, "chosen": chosen}
     if result.verdict:
         result.certified = {name: result.verdict[name]["upper"] for name in RESIDUALS}
-    if others.get("disp"):
-        print(result)
     return result
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from . import _options, _result, _tangor
 from ._described import Described
 from ._numbers import whole_number
 from ._problem import Problem
-from ._progress import adapted
+from ._progress import adapted, watching
+
+Made = TypeVar("Made")
 
 
 class Solver:
@@ -81,6 +84,26 @@ def _watch(callback: Any) -> Any:
     if callback is not None and not callable(callback):
         raise TypeError(f"callback is a {type(callback).__name__}, which cannot be called")
     return None if callback is None else adapted(callback)
+
+
+def run_to_the_end(run: Any, callback: Any, progress: bool, tree: dict[str, Any]) -> None:
+    """Ctrl-C ends a run, also where it comes while Python is at work beside it, as at a bar."""
+    try:
+        if callback is None and not progress:
+            run.advance(None, None)
+        else:
+            with watching(callback, progress, tree) as watch:
+                run.advance(watch, None)
+    except KeyboardInterrupt:
+        run.interrupt()
+
+
+def not_lost(make: Callable[[], Made]) -> Made:
+    """What is made of a run that has ended. Who presses Ctrl-C once more meanwhile still gets it."""
+    try:
+        return make()
+    except KeyboardInterrupt:
+        return make()
 
 
 def finish(run: Any, problem: Problem, sizes: list[int], with_bounds: bool) -> _result.Result:

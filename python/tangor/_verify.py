@@ -35,6 +35,8 @@ def verify(result: Result, problem: Any = None, *, samples: int | None = None, s
     if not isinstance(result, Result):
         raise TypeError(f"the result is a {type(result).__name__}, but must be a tangor.Result")
     problem = problem if problem is not None else result.get("problem_object")
+    if not result.settings:
+        raise ValueError("the run was interrupted before it began: there is nothing to verify")
     if problem is None:
         raise TypeError("the result does not know its problem (it was pickled): give it, verify(result, problem)")
     if not isinstance(problem, Described):

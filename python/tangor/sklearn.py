@@ -124,7 +124,8 @@ class ConstrainedLogisticRegression(ClassifierMixin, BaseEstimator):
             warnings.warn(f"the fit did not converge: {self.result_.message}", ConvergenceWarning, stacklevel=2)
         self.result_.pop("problem_object", None)
         self.coef_, self.intercept_ = loss.split(self.result_.x)
-        values = self.result_.constr[0] if rows else ()
+        # A fit that was interrupted before its first value knows none of them.
+        values = self.result_.constr[0] if self.result_.constr else np.full(len(rows), np.nan)
         self.constraints_ = {row.name: float(value) for row, value in zip(rows, values)}
         self.n_iter_ = np.array([max(1, self.result_.nit)])
         return self

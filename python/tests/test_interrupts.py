@@ -92,6 +92,82 @@ def test_who_asks_for_a_value_gets_the_exception():
         tangor.check_derivatives(problem)
 
 
+def test_a_check_ends_wherever_it_was_pressed():
+    calls = []
+    tangor.check_derivatives(tangor.Problem(np.ones(30), f=lambda x: calls.append(1) or x @ x))
+    for at in (2, 7, len(calls) // 2, len(calls)):
+        pressed, after = interrupting(lambda x: float(x @ x), at), []
+        with pytest.raises(KeyboardInterrupt):
+            tangor.check_derivatives(tangor.Problem(np.ones(30), f=lambda x: (after.append(1), pressed(x))[1]))
+        assert len(after) == at
+
+
+def test_while_numpy_reads_what_a_function_gave():
+    class Numbers:
+        """Pressed while `numpy.asarray` is at work."""
+
+        def __array__(self, dtype=None, copy=None):
+            signal.raise_signal(signal.SIGINT)
+            return np.ones(2)
+
+    result = tangor.minimize(lambda x: float(x @ x), X, jac=lambda x: Numbers())
+    assert result.stop == "user" and list(result.x) == X
+    # What a conversion raises is still told as what it is.
+    with pytest.raises(TypeError, match="must give numbers"):
+        tangor.minimize(lambda x: float(x @ x), X, jac=lambda x: object())
+
+
+def test_while_a_bar_is_made(monkeypatch):
+    import tangor._progress
+
+    monkeypatch.setattr(tangor._progress, "bar", lambda: signal.raise_signal(signal.SIGINT))
+    result = tangor.minimize(rosenbrock, X, progress=True)
+    assert result.stop == "user" and list(result.x) == X
+    result = tangor.minimize_sampled(lambda x, draws: (x, None, None), X, samples=10_000, progress=True)
+    assert result.stop == "user" and list(result.x) == X
+
+
+@pytest.mark.parametrize("name", ["minimize", "sampled"])
+def test_once_more_while_the_result_is_made(monkeypatch, name):
+    import tangor._solver
+
+    make, calls = tangor._solver._result.make, []
+
+    def pressed(*args):
+        calls.append(1)
+        if len(calls) == 1:
+            signal.raise_signal(signal.SIGINT)
+        return make(*args)
+
+    monkeypatch.setattr(tangor._solver._result, "make", pressed)
+    if name == "minimize":
+        result = tangor.minimize(rosenbrock, X)
+    else:
+        result = tangor.minimize_sampled(lambda x, draws: (x, None, None), X, samples=10_000)
+    assert len(calls) > 1 and result.success and np.isfinite(result.x).all()
+
+
+@pytest.mark.parametrize("at", [1, 2, 3, 8])
+def test_in_a_fit(at, monkeypatch):
+    from sklearn.exceptions import ConvergenceWarning
+
+    import tangor.sklearn
+
+    rng = np.random.default_rng(0)
+    x, group = rng.normal(size=(200, 2)), rng.integers(0, 2, 200)
+    monkeypatch.setattr(tangor.sklearn.Loss, "evaluate", interrupting(tangor.sklearn.Loss.evaluate, at))
+    model = tangor.sklearn.ConstrainedLogisticRegression(rate_gap={"group": 0.01})
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model.fit(x, x[:, 0] + group > 0.5, groups={"group": group})
+    assert model.result_.stop == "user" and model.predict(x).shape == (200,) and len(model.constraints_) == 1
+
+
+def test_nothing_is_verified_of_a_run_that_did_not_begin():
+    result = tangor.minimize_sampled(interrupting(lambda x, draws: (x, None, None), 1), X)
+    with pytest.raises(ValueError, match="nothing to verify"):
+        tangor.verify(result)
+
+
 def test_one_that_rust_alone_was_busy_with_is_not_late():
     """Pressed while no function of Python's runs: the run sees it, at the latest when it ends."""
     large = tangor.Problem._of(tangor._tangor.weighted_squares(200_000))

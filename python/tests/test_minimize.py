@@ -309,23 +309,25 @@ N = 50_000
 
 
 def test_large_points_are_the_solvers_memory():
-    places, owned, outs = Counter(), set(), set()
+    places, owned, outs = Counter(), Counter(), Counter()
     weights = 1.0 + 9.0 * np.arange(N) / N
 
     def fun(x):
-        places[x.__array_interface__["data"][0]] += 1
-        owned.add(x.flags.owndata)
-        assert not x.flags.writeable
+        if not x.flags.owndata:
+            places[x.__array_interface__["data"][0]] += 1
+            assert not x.flags.writeable
+        owned[x.flags.owndata] += 1
         return 0.5 * float(weights @ (x * x))
 
     def grad(x, *, out):
-        outs.add(out.__array_interface__["data"][0])
+        outs[None if out.flags.owndata else out.__array_interface__["data"][0]] += 1
         np.multiply(weights, x, out=out)
 
     result = tangor.minimize(fun, np.arange(N) / N, jac=grad)
     assert result.success and np.abs(result.x).max() < 1e-6 and places.total() > 10
-    # The points are where the solver has them (the current point, the trial and a corrected trial), however many there are.
-    assert owned == {False} and len(places) <= 3 and len(outs) <= 2
+    # The points are where the solver has them (the current point, the trial and a corrected trial), however many there are. Copies are the
+    # best point, which is evaluated once more for the report, and the first array to write into, which tells whether it is kept.
+    assert owned[True] <= 1 and len(places) <= 3 and outs[None] <= 2 and len(outs) <= 3
 
 
 def test_kept_arrays_are_safe_and_keep_their_values():

@@ -322,7 +322,51 @@ def test_products_of_single_precision_rows_are_nearly_exact():
     size = float(exact.diagonal().max())
     assert (gram([rows[:, :7], rows[:, 7:]]) - exact).abs().max() < 1e-8 * size
     assert (rows_times([rows], [rows[1]]) - exact[:, 1]).abs().max() < 1e-8 * size
+    parts = [rows[:1, :7], rows[:1, 7:]]
+    assert (rows_times(parts, [rows[2, :7], rows[2, 7:]]) - exact[0, 2]).abs().max() < 1e-8 * size
     assert (dots([([rows[0]], [rows[2]])]) - exact[0, 2]).abs().max() < 1e-6 * size
+
+
+def test_a_step_that_is_broken_off_leaves_no_trace():
+    """As by Ctrl-C in a notebook, after which the loop is run again."""
+
+    def run(broken):
+        model, generator, calls = network(), torch.Generator().manual_seed(5), 0
+        optimizer = Tangor(model.parameters(), constraints=2, lower=-0.05, upper=0.05, first_batches=2)
+        for number in range(30):
+            batch = data(generator)
+
+            def closure():
+                nonlocal calls
+                calls += 1
+                if calls == at:
+                    raise KeyboardInterrupt
+                return regression(model, batch)
+
+            # The second call of a step is at its other end.
+            calls, at = 0, 2 if number == broken else 0
+            try:
+                optimizer.step(closure)
+            except KeyboardInterrupt:
+                optimizer.step(closure)
+        return bits(model)
+
+    assert run(broken=25) == run(broken=None)
+
+
+def test_products_of_a_jacobian_that_stays_are_kept():
+    model = network()
+    optimizer = Tangor(model.parameters(), constraints=2, lower=-0.05, upper=0.05, first_batches=2)
+    generator, kept = torch.Generator().manual_seed(5), 0
+    for _ in range(60):
+        batch = data(generator)
+        optimizer.step(lambda: regression(model, batch))
+        estimates = optimizer._estimates
+        if estimates.gram is not None:
+            kept += 1
+            rows = estimates.derivatives[1:].double()
+            np.testing.assert_allclose(estimates.gram, (rows @ rows.T).numpy(), rtol=1e-9)
+    assert kept > 10
 
 
 def test_certificates_cover_and_tell_of_violations():

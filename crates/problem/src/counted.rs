@@ -1,5 +1,6 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -172,6 +173,9 @@ impl<P: Problem> Problem for Counted<P> {
     fn second_order(&mut self) -> Option<&mut dyn SecondOrder> {
         self.problem.second_order()
     }
+    fn place(&mut self, x: &mut Arc<Vec<f64>>, write: &mut dyn FnMut(&mut [f64])) {
+        self.problem.place(x, write);
+    }
 }
 
 impl<S: SampledProblem> Counted<S> {
@@ -322,6 +326,9 @@ impl<S: SampledProblem> SampledProblem for Counted<S> {
     /// What it lends is not counted: [`Counted::hessian`] counts.
     fn second_order(&mut self) -> Option<&mut dyn SecondOrder> {
         self.problem.second_order()
+    }
+    fn place(&mut self, x: &mut Arc<Vec<f64>>, write: &mut dyn FnMut(&mut [f64])) {
+        self.problem.place(x, write);
     }
 }
 

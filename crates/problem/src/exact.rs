@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use crate::{Access, Accesses, Draw, Evaluation, FunctionFailure, Meta, Outputs, Problem, SampledProblem, Wanted};
 
 /// A deterministic problem, seen as a sampled one whose functions are all exact.
@@ -28,5 +30,8 @@ impl<P: Problem> SampledProblem for Exact<P> {
     }
     fn exact(&mut self) -> Option<&mut dyn Problem> {
         Some(&mut self.0)
+    }
+    fn place(&mut self, x: &mut Arc<Vec<f64>>, write: &mut dyn FnMut(&mut [f64])) {
+        self.0.place(x, write);
     }
 }

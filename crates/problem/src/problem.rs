@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use crate::evaluation::evaluate_separately;
 use crate::{Evaluation, FunctionFailure, Meta, Outputs, Pattern, Wanted};
 
@@ -69,6 +71,12 @@ pub trait Problem: Send {
     fn second_order(&mut self) -> Option<&mut dyn SecondOrder> {
         None
     }
+
+    /// Lets the caller write another point into memory at which functions look. Where they hand it on without a copy, as to arrays of another
+    /// language, the problem holds a share of it, and puts other memory there first if somebody still looks at the point before.
+    fn place(&mut self, x: &mut Arc<Vec<f64>>, write: &mut dyn FnMut(&mut [f64])) {
+        write(Arc::make_mut(x).as_mut_slice());
+    }
 }
 
 /// A problem that also knows second derivatives; [`Problem::second_order`] lends it to who asks.
@@ -104,6 +112,9 @@ macro_rules! is_a_problem {
             }
             fn second_order(&mut self) -> Option<&mut dyn SecondOrder> {
                 (**self).second_order()
+            }
+            fn place(&mut self, x: &mut Arc<Vec<f64>>, write: &mut dyn FnMut(&mut [f64])) {
+                (**self).place(x, write);
             }
         }
     )*};

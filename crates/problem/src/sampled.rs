@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::evaluation::evaluate_draws_separately;
@@ -108,6 +110,11 @@ pub trait SampledProblem: Send {
     fn second_order(&mut self) -> Option<&mut dyn SecondOrder> {
         self.exact().and_then(Problem::second_order)
     }
+
+    /// As [`Problem::place`].
+    fn place(&mut self, x: &mut Arc<Vec<f64>>, write: &mut dyn FnMut(&mut [f64])) {
+        write(Arc::make_mut(x).as_mut_slice());
+    }
 }
 
 impl<S: SampledProblem + ?Sized> SampledProblem for Box<S> {
@@ -140,5 +147,8 @@ impl<S: SampledProblem + ?Sized> SampledProblem for Box<S> {
     }
     fn second_order(&mut self) -> Option<&mut dyn SecondOrder> {
         (**self).second_order()
+    }
+    fn place(&mut self, x: &mut Arc<Vec<f64>>, write: &mut dyn FnMut(&mut [f64])) {
+        (**self).place(x, write);
     }
 }

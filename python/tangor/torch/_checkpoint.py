@@ -73,6 +73,7 @@ def load(optimizer: Any, saved: dict[str, Any]) -> None:
         setattr(estimates, name, Worth(**saved["worth"][name]))
     estimates.lag = Lag(**saved["lag"])
     estimates.derivatives.copy_(saved["derivatives"])
+    estimates.gram = None
     estimates.c, estimates.gathered = _array(saved["c"]), saved["gathered"]
     seen = saved["seen"]
     if seen is not None:

@@ -51,11 +51,14 @@ class Columns:
         scratch: torch.Tensor | None = None,
         memory: LimitedMemory | None = None,
         combined: torch.Tensor | None = None,
+        gram: np.ndarray | None = None,
     ) -> None:
         self.flat, self.derivatives, self.metric, self.at = flat, derivatives, metric, at
         # Memory of a vector that nobody needs meanwhile, for `D^-1`, and, where somebody wants it, for `v = g + A^T y` of the step.
         self.scratch, self.combined = flat.zeros() if scratch is None else scratch, combined
         self.inverse: torch.Tensor | None = None
+        # `A^T A`, where it is known: it stays as long as the Jacobian does.
+        self.gram = gram
         self.bounded = flat.low is not None
         self.memory = memory
         self.part: Part | None = None
@@ -78,9 +81,13 @@ class Columns:
             rows = self.derivatives[:, piece]
             scaled = buffer[:, : rows.shape[1]]
             torch.mul(rows, inverse[piece], out=scaled)
-            total[0] += products(rows, rows)
+            total[0, :1] += products(rows[:1], rows)
+            if self.gram is None and count > 1:
+                total[0, 1:, 1:] += products(rows[1:], rows[1:])
             total[1] += products(rows, scaled)
         plain, weighted = self.flat.engine.host(total)
+        self.gram = plain[1:, 1:].copy() if self.gram is None else self.gram
+        plain[1:, 0], plain[1:, 1:] = plain[0, 1:], self.gram
         self.part = None if self.memory is None else self.memory.part(inverse)
         if self.part is not None:
             weighted = weighted + self.part.products(self.derivatives)

@@ -66,6 +66,8 @@ class Estimates:
         self.one_row = one_row and constraints > 0
         self.lag = Lag()
         self.derivatives = flat.zeros(1 + constraints)
+        # The products of the Jacobian's rows with each other, as long as it stays as it is.
+        self.gram: np.ndarray | None = None
         self.c = np.zeros(constraints)
         self.gathered = 0
         self.gradient, self.constraints, self.jacobian = Worth(), Worth(), Worth()
@@ -104,6 +106,7 @@ class Estimates:
 
     def draw_in(self, batch: Batch, share: float) -> None:
         """The averages come nearer to a batch, by this share of the way: all of it, and what was there is forgotten."""
+        self.gram = None
         for mean, part in zip(self.flat.cut(self.derivatives, batch.parts), batch.parts):
             mean.copy_(part) if share == 1.0 else mean.lerp_(part, share)
         self.c = batch.c.copy() if share == 1.0 else self.c + share * (batch.c - self.c)
@@ -179,6 +182,10 @@ class Estimates:
         self.c = kept[1] * (self.c - batch.c)
         return left
 
+    def take_back(self, left: Left) -> None:
+        """The step is not taken after all. Rows that are not kept cannot be taken back: with all rows at both ends the batch stays out of them."""
+        self.c = left.estimate
+
     def arrive(self, left: Left, batch: Batch, moved: float, y: np.ndarray, s: torch.Tensor, combined: torch.Tensor | None) -> float:
         """Takes the batch in at the new point. `left.lagrangian` becomes the change `dl` of its Lagrangian's gradient on the way there;
         gives `dl^T s`. `combined`, with one row, is `w` of the estimates where the step began; its memory is used. A batch whose only row is
@@ -186,6 +193,7 @@ class Estimates:
         a = [worth.momentum(batch.size) for worth in self.worths()]
         coefficients, cut, parts = self.flat.tensor(np.concatenate([[1.0], y])), self.flat.cut, batch.parts
         alone = len(parts[0]) < len(coefficients)
+        self.gram = self.gram if alone else None
         b = 0.0 if alone else self.lag.share(self.jacobian, batch.size, moved)
         together = zip(cut(self.derivatives, parts), parts, cut(left.lagrangian, parts), cut(s if combined is None else combined, parts))
         for estimate, part, change, off in together:

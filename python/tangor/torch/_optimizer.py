@@ -254,9 +254,11 @@ class Tangor(torch.optim.Optimizer):
 
     def _find_direction(self) -> Direction:
         estimates, progress = self._estimates, self._progress
-        columns = Columns(self._flat, estimates.derivatives, self._metric, self._base, self._lagrangian, self._memory, self._combined)
+        memory = self._lagrangian, self._memory, self._combined
+        columns = Columns(self._flat, estimates.derivatives, self._metric, self._base, *memory, estimates.gram)
         lipschitz, scalar = progress.cautious(), self._metric.scalar
         direction = find(columns, estimates.c, lipschitz, self._scaled, scalar, self._warm, self._s)
+        estimates.gram = columns.gram
         self._multipliers = direction.signed
         progress.theta = direction.theta
         progress.inexact += not direction.converged
@@ -303,7 +305,13 @@ class Tangor(torch.optim.Optimizer):
             if corrected:
                 self._flat.shift(correction)
             random.restore()
-            here = evaluate(None if rows else np.concatenate([[1.0], y]))
+            try:
+                here = evaluate(None if rows else np.concatenate([[1.0], y]))
+            except BaseException:
+                # Ctrl-C, or whatever the closure raises: who catches it goes on from where the step began.
+                self._flat.write(self._base)
+                self._estimates.take_back(left)
+                raise
             ahead = self._evaluator.along(here, direction.s)
             if ahead is not None:
                 moved = here.c - left.c - (pushed if corrected else 0.0)

@@ -1,5 +1,7 @@
 //! A point with what is known of the functions there. The current one and the trial are swapped, never copied.
 
+use std::sync::Arc;
+
 use crate::form::standard::Standard;
 use crate::kernel::matrix::Jacobian;
 
@@ -26,7 +28,8 @@ pub struct Iterate {
 /// can be reported of one point that was computed at another.
 #[derive(Clone, Default)]
 pub struct UserPoint {
-    pub x: Vec<f64>,
+    /// Functions may hand it on: [`tangor_problem::Problem::place`] writes it.
+    pub x: Arc<Vec<f64>>,
     pub objective: f64,
     pub c: Vec<f64>,
     /// The gradient's entries of fixed variables, which the internal form leaves out.
@@ -49,7 +52,7 @@ impl Iterate {
             *z = standard.start[i];
         }
         start.user = UserPoint {
-            x: standard.start.clone(),
+            x: Arc::new(standard.start.clone()),
             objective: 0.0,
             c: vec![f64::NAN; rows],
             fixed_gradient: vec![0.0; standard.fixed_columns.len()],

@@ -130,9 +130,9 @@ impl<S: SampledProblem> Oracle<S> {
     }
 
     /// The iterate's variables as the user knows them.
-    fn locate(&self, iterate: &mut Iterate) {
-        let Iterate { z, user, .. } = iterate;
-        self.standard.to_user(&z[..self.standard.n()], &mut user.x);
+    fn locate(&mut self, iterate: &mut Iterate) {
+        let (Iterate { z, user, .. }, Oracle { problem, standard, .. }) = (iterate, self);
+        problem.place(&mut user.x, &mut |x| standard.to_user(&z[..standard.n()], x));
     }
 
     /// Estimates of `g`, `J` and `h` at the iterate's variables. `learning` tells how the Lipschitz constants stand.

@@ -5,6 +5,7 @@
 //! bound on each residual.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use tangor_problem::{Access, Counted, Draw, Failure, Outputs, Problem, SampledProblem, Wanted};
 
@@ -114,7 +115,7 @@ impl<S: SampledProblem> Solver<S> {
     fn with_judge<T>(&mut self, act: impl FnOnce(&mut Self, &mut JudgeMemory) -> T) -> Option<T> {
         let mut noisy = self.noisy.take()?;
         noisy.judge.judged.z.copy_from_slice(&self.state.current.z);
-        noisy.judge.judged.user.x.copy_from_slice(&self.state.current.user.x);
+        Arc::make_mut(&mut noisy.judge.judged.user.x).copy_from_slice(&self.state.current.user.x);
         let result = act(self, &mut noisy.judge);
         self.noisy = Some(noisy);
         Some(result)

@@ -68,7 +68,7 @@ impl<S: SampledProblem> Solver<S> {
     /// At the end of an exact run that did not get to its tolerances: better multipliers for its point, if there are any. Those of the
     /// last step belong to a step that repairs the constraints, and may flatter the point less than it deserves.
     pub(crate) fn refit_best(&mut self, unusual: &mut Unusual) {
-        if self.outcome.best.x != self.state.current.user.x {
+        if self.outcome.best.x != *self.state.current.user.x {
             return;
         }
         // A run that goes on from here knows nothing of this end.
