@@ -106,7 +106,7 @@ def not_lost(make: Callable[[], Made]) -> Made:
         return make()
 
 
-def finish(run: Any, problem: Problem, sizes: list[int], with_bounds: bool) -> _result.Result:
+def finish(run: Any, problem: Described, sizes: list[int], with_bounds: bool) -> _result.Result:
     """The result of a run, with what SciPy's users look for."""
     result = _result.make(run.report(), sizes, with_bounds)
     if result.verdict is None and any(result.samples.values()) and problem.has_objective:

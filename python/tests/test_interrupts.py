@@ -144,7 +144,7 @@ def test_once_more_while_the_result_is_made(monkeypatch, name):
         result = tangor.minimize(rosenbrock, X)
     else:
         result = tangor.minimize_sampled(lambda x, draws: (x, None, None), X, samples=10_000)
-    assert len(calls) > 1 and result.success and np.isfinite(result.x).all()
+    assert len(calls) > 1 and result.stop != "user" and result.nit > 1 and np.isfinite(result.x).all()
 
 
 @pytest.mark.parametrize("at", [1, 2, 3, 8])

@@ -4,6 +4,8 @@ import copy
 import gc
 import math
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -349,23 +351,25 @@ def test_a_step_that_is_broken_off_leaves_no_trace():
                 optimizer.step(closure)
             except KeyboardInterrupt:
                 optimizer.step(closure)
-        return bits(model)
+        return torch.tensor(bits(model))
 
-    assert run(broken=25) == run(broken=None)
+    # The multipliers of the step that was broken off are where those of the next are looked for: the last digit may differ.
+    assert torch.allclose(run(broken=25), run(broken=None), rtol=1e-12, atol=0.0)
 
 
 def test_products_of_a_jacobian_that_stays_are_kept():
-    model = network()
-    optimizer = Tangor(model.parameters(), constraints=2, lower=-0.05, upper=0.05, first_batches=2)
+    w = torch.nn.Parameter(torch.linspace(-1.0, 1.0, 40, dtype=torch.float64))
+    optimizer = Tangor([w], constraints=2, lower=-0.5, upper=0.5, first_batches=2)
     generator, kept = torch.Generator().manual_seed(5), 0
     for _ in range(60):
-        batch = data(generator)
-        optimizer.step(lambda: regression(model, batch))
+        noise = torch.randn(40, generator=generator, dtype=torch.float64)
+        # Rows that are linear in the parameters, and the same in each batch, need not be taken anew.
+        optimizer.step(lambda: ((w - 1 + 0.1 * noise).square().mean(), torch.stack([w[:20].sum(), w[20:].mean()])))
         estimates = optimizer._estimates
         if estimates.gram is not None:
             kept += 1
-            rows = estimates.derivatives[1:].double()
-            np.testing.assert_allclose(estimates.gram, (rows @ rows.T).numpy(), rtol=1e-9)
+            rows = estimates.derivatives[1:]
+            np.testing.assert_allclose(estimates.gram, (rows @ rows.T).numpy(), rtol=1e-12, atol=1e-15)
     assert kept > 10
 
 
@@ -424,6 +428,11 @@ def test_a_history_keeps_reports_and_draws_them(capsys):
 def test_compiled_models_take_the_same_steps(backend):
     if backend == "inductor" and not (shutil.which("g++") or shutil.which("c++") or shutil.which("clang++")):
         pytest.skip("Inductor needs a C++ compiler, and there is none")
+    if backend == "inductor" and "pyomo" in sys.modules:
+        # Inductor pickles functions by looking through all modules, and stumbles over those that stand for Pyomo's missing ones: in a process of its own.
+        alone = [sys.executable, "-P", "-m", "pytest", "-p", "no:cacheprovider", f"{__file__}::test_compiled_models_take_the_same_steps[inductor]"]
+        assert subprocess.run(alone, capture_output=True, text=True).returncode == 0
+        return
 
     def end(compiled):
         model = network()
