@@ -52,6 +52,20 @@ struct Direction {
     upper: Vec<f64>,
 }
 
+/// What becomes zero along a direction, and its change along the whole of it.
+#[derive(Clone, Copy, Debug)]
+struct Zero {
+    value: f64,
+    change: f64,
+}
+
+impl Zero {
+    /// How much of the direction goes such a share of the way to it; all of it at most.
+    fn step(self, share: f64) -> f64 {
+        (-share * self.value / self.change).min(1.0)
+    }
+}
+
 /// The memory of the method.
 pub struct Interior {
     lower: Vec<f64>,
@@ -232,7 +246,7 @@ impl Interior {
         self.aims.0.fill(0.0);
         self.aims.1.fill(0.0);
         self.solve(problem, system, s);
-        let t = self.longest(problem, s, 1.0);
+        let t = self.first_zero(problem, s).step(1.0);
         let ahead = self.measure_ahead(problem, s, t);
         let aim = (ahead / measure).powi(3).clamp(1e-6, 1.0) * measure;
         for i in 0..s.len() {
@@ -240,16 +254,20 @@ impl Interior {
             self.aims.1[i] = aim + self.direction.s[i] * self.direction.upper[i];
         }
         self.solve(problem, system, s);
-        let t = self.longest(problem, s, 1.0);
+        let mut first = self.first_zero(problem, s);
+        let t = first.step(1.0);
         if t < SHORT {
             self.correct_outliers(problem, s, aim, (t + LONGER).min(1.0));
             std::mem::swap(&mut self.direction, &mut self.other);
             self.solve(problem, system, s);
-            if self.longest(problem, s, 1.0) < t {
+            let other = self.first_zero(problem, s);
+            if other.step(1.0) < t {
                 std::mem::swap(&mut self.direction, &mut self.other);
+            } else {
+                first = other;
             }
         }
-        self.longest(problem, s, FRACTION)
+        first.step(FRACTION)
     }
 
     /// Aims where products after a step of length `t` would be far from their aim.
@@ -326,23 +344,23 @@ impl Interior {
         columns.map(|i| (self.q[i] - self.lower[i] + self.upper[i]).abs()).fold(0.0, f64::max)
     }
 
-    /// How much of the step keeps all gaps and multipliers positive.
-    fn longest(&self, problem: &Subproblem, s: &[f64], fraction: f64) -> f64 {
+    /// The gap or multiplier that the step makes zero first, and how it changes, if this is within twice the step.
+    fn first_zero(&self, problem: &Subproblem, s: &[f64]) -> Zero {
         let direction = &self.direction;
-        let mut t = 1.0f64;
-        for i in 0..s.len() {
-            for (value, change) in [
-                (s[i] - problem.lower[i], direction.s[i]),
-                (problem.upper[i] - s[i], -direction.s[i]),
-                (self.lower[i], direction.lower[i]),
-                (self.upper[i], direction.upper[i]),
-            ] {
-                if change < 0.0 && value > 0.0 && value + t / fraction * change < 0.0 {
-                    t = -fraction * value / change;
-                }
+        let (mut first, mut t) = (Zero { value: 2.0, change: -1.0 }, 2.0);
+        let mut see = |value: f64, change: f64| {
+            if t * change < -value && value > 0.0 {
+                (first, t) = (Zero { value, change }, -value / change);
             }
+        };
+        for (((s, ds), lower), upper) in s.iter().zip(&direction.s).zip(problem.lower).zip(problem.upper) {
+            see(s - lower, *ds);
+            see(upper - s, -ds);
         }
-        t
+        for (z, change) in [(&self.lower, &direction.lower), (&self.upper, &direction.upper)] {
+            z.iter().zip(change).for_each(|(z, change)| see(*z, *change));
+        }
+        first
     }
 
     /// Which bounds hold: those whose gap shrank by more than their multiplier in the last step. Units play no part in this.
@@ -406,5 +424,31 @@ mod tests {
         let mut statuses = [BoundStatus::Upper; 3];
         interior.tell_statuses(&problem, &[0.1, 1.0, 5.0 - 1e3], &mut statuses);
         assert_eq!(statuses, [BoundStatus::Lower, BoundStatus::Free, BoundStatus::Upper]);
+    }
+
+    #[test]
+    fn a_step_ends_where_the_first_gap_or_multiplier_would_be_zero() {
+        let jacobian = Jacobian { a: Matrix::dense(0, 2), slack_rows: [].into() };
+        let problem = Subproblem {
+            jacobian: &jacobian,
+            metric: &[1.0; 2],
+            block: Block::Diagonal,
+            gradient: None,
+            target: &[],
+            lower: &[0.0, f64::NEG_INFINITY],
+            upper: &[f64::INFINITY, 5.0],
+            softness: &[],
+        };
+        let mut interior = Interior::new(0, 2);
+        (interior.lower, interior.upper) = (vec![3.0, 0.0], vec![0.0, 1.0]);
+        // Gaps of 1 and 2 change by -1/2 and +3: none is zero within the step.
+        interior.direction.s = vec![-0.5, -3.0];
+        assert_eq!(interior.first_zero(&problem, &[1.0, 3.0]).step(0.5), 1.0);
+        // The multiplier 3 changes by -4, which is zero at 3/4; the gap of 2 by -8, which is zero at 1/4.
+        interior.direction.lower[0] = -4.0;
+        assert_eq!(interior.first_zero(&problem, &[1.0, 3.0]).step(1.0), 0.75);
+        interior.direction.s[1] = 8.0;
+        assert_eq!(interior.first_zero(&problem, &[1.0, 3.0]).step(1.0), 0.25);
+        assert_eq!(interior.first_zero(&problem, &[1.0, 3.0]).step(0.5), 0.125);
     }
 }

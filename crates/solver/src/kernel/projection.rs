@@ -75,6 +75,8 @@ pub struct Projection {
     best: Vec<BoundStatus>,
     /// What holds the columns that are not free: infinite there.
     extra: Vec<f64>,
+    /// The norm of `J`.
+    jacobian_norm: f64,
     /// The size of each row, and `kappa'` and `kappa + kappa'`.
     sizes: Vec<f64>,
     proximal: Vec<f64>,
@@ -117,6 +119,7 @@ impl Projection {
             statuses: vec![BoundStatus::Free; columns],
             best: vec![BoundStatus::Free; columns],
             extra: vec![0.0; columns],
+            jacobian_norm: 0.0,
             sizes: vec![0.0; m],
             proximal: vec![0.0; m],
             softness: vec![0.0; m],
@@ -135,6 +138,7 @@ impl Projection {
     pub fn solve(&mut self, problem: &Subproblem, y: &mut [f64], s: &mut [f64], clock: &Clock) -> Projected {
         let mut done = Projected::default();
         problem.find_row_sizes(&mut self.sizes);
+        self.jacobian_norm = problem.jacobian.norm();
         // Multipliers that went astray once must not stay.
         if !norm(y).is_finite() {
             y.fill(0.0);
@@ -284,7 +288,7 @@ impl Projection {
     }
 
     fn allowed(&self, problem: &Subproblem, y: &[f64], s: &[f64]) -> f64 {
-        let size = norm(problem.target) + problem.jacobian.norm() * norm(s) + problem.softened(y);
+        let size = norm(problem.target) + self.jacobian_norm * norm(s) + problem.softened(y);
         (self.settings.tolerance * size).max(self.settings.floor)
     }
 
@@ -344,7 +348,8 @@ impl Projection {
             }
             stale = true;
             (best, refined) = (f64::INFINITY, 0);
-            if wrong > MANY.max(fewest.min(s.len()) / 2) {
+            let falls = wrong <= fewest.min(s.len()) / 2;
+            if wrong > MANY && !falls {
                 return Search::Unsettled;
             }
             if wrong < fewest {
@@ -357,7 +362,9 @@ impl Projection {
             } else {
                 tries = u32::MAX;
             }
-            if tries == u32::MAX || done.iterations - first >= patience.systems {
+            // What becomes half as much with every system soon comes to an end.
+            let goes_on = done.iterations - first < patience.systems || falls && wrong > MANY;
+            if tries == u32::MAX || !goes_on {
                 self.statuses.copy_from_slice(&self.best);
                 let most = done.iterations + SYSTEMS_EACH * fewest as u32 + 4;
                 if fewest > patience.few || !self.settle(problem, y, s, most, clock, done) {
@@ -421,7 +428,7 @@ impl Projection {
     /// How large the terms of `H s + g + J^T y` are.
     fn size_of_terms(&self, problem: &Subproblem, y: &[f64]) -> f64 {
         let g = problem.gradient.map_or(0.0, largest);
-        g + problem.jacobian.norm() * norm(y)
+        g + self.jacobian_norm * norm(y)
     }
 
     /// How far `s` may be beyond a bound, and a multiplier beyond zero, by rounding.
