@@ -38,10 +38,8 @@ pub struct Pairs {
     /// `D`
     pub diagonal: Vec<f64>,
     /// What shortened steps ask of the diagonal at least.
-    #[serde(default)]
     least: f64,
     /// What the last step by itself asked of it.
-    #[serde(default)]
     sigma: f64,
 }
 
@@ -116,6 +114,7 @@ impl LimitedMemory {
         self.learnt.s.extend_from_slice(&learnt.s);
         self.learnt.y.extend_from_slice(&learnt.y);
         self.learnt.diagonal.copy_from_slice(&learnt.diagonal);
+        (self.learnt.least, self.learnt.sigma) = (learnt.least, learnt.sigma);
         self.form();
     }
 

@@ -73,7 +73,7 @@ impl<S: SampledProblem> Solver<S> {
             let (projection, unusual) = (&mut self.steps.projection, &mut Unusual::default());
             self.steps.normal.correction(local, (&self.trial.h, 0.0), y, d, projection, unusual);
             moved += norm(&d[..n]);
-            if !(moved <= NEAR * length) {
+            if moved.is_nan() || moved > NEAR * length {
                 return false;
             }
             add(1.0, d, &mut self.trial.z);
