@@ -13,9 +13,6 @@ use crate::metric::Curvature;
 /// average over many steps, knows better.
 const CLEAREST: f64 = 0.5;
 
-/// By how much a shortened step makes the diagonal stiffer than its own curvature is, and a full step takes back.
-const CAUTION: f64 = 4.0;
-
 /// `B` with the memory of its update.
 pub struct LimitedMemory {
     pub learnt: Pairs,
@@ -37,10 +34,6 @@ pub struct Pairs {
     y: Vec<f64>,
     /// `D`
     pub diagonal: Vec<f64>,
-    /// What shortened steps ask of the diagonal at least.
-    least: f64,
-    /// What the last step by itself asked of it.
-    sigma: f64,
 }
 
 impl Pairs {
@@ -57,7 +50,7 @@ impl LimitedMemory {
     pub fn new(n: usize, most: usize) -> Self {
         let pairs = || Vec::with_capacity(n * most);
         LimitedMemory {
-            learnt: Pairs { s: pairs(), y: pairs(), diagonal: vec![1.0; n], least: 0.0, sigma: 1.0 },
+            learnt: Pairs { s: pairs(), y: pairs(), diagonal: vec![1.0; n] },
             n,
             most,
             low_rank: LowRank::new(n, 2 * most),
@@ -88,11 +81,6 @@ impl LimitedMemory {
     /// Back to the diagonal. False: it is one.
     pub fn reset(&mut self) -> bool {
         let forgot = !self.learnt.s.is_empty();
-        // Of shortened steps nothing is remembered either: a stiff diagonal may be why nothing moves any more.
-        if self.learnt.least > self.learnt.sigma {
-            self.learnt.diagonal.fill(self.learnt.sigma);
-        }
-        self.learnt.least = 0.0;
         self.learnt.s.clear();
         self.learnt.y.clear();
         self.form();
@@ -114,17 +102,7 @@ impl LimitedMemory {
         self.learnt.s.extend_from_slice(&learnt.s);
         self.learnt.y.extend_from_slice(&learnt.y);
         self.learnt.diagonal.copy_from_slice(&learnt.diagonal);
-        (self.learnt.least, self.learnt.sigma) = (learnt.least, learnt.sigma);
         self.form();
-    }
-
-    /// The multiple of the identity for a step of the curvature `sigma` that was shortened to `eta`: stiffer the more steps in a row were shortened.
-    /// Along steps that are not remembered nothing else keeps a tangent step from being so long that curved constraints do not allow it.
-    pub fn careful(&mut self, sigma: f64, eta: f64) -> f64 {
-        let least = self.learnt.least;
-        self.learnt.least = if eta < 1.0 { CAUTION * least.max(sigma) } else { least / CAUTION };
-        self.learnt.sigma = sigma;
-        sigma.max(self.learnt.least)
     }
 
     /// Learns from a step, over a new diagonal. What noise explains is not learnt, and negative curvature is damped, as in the dense
@@ -158,7 +136,7 @@ impl LimitedMemory {
     /// Forms the vectors, oldest step first.
     fn form(&mut self) {
         let n = self.n;
-        let Pairs { s, y, diagonal, .. } = &self.learnt;
+        let Pairs { s, y, diagonal } = &self.learnt;
         self.low_rank.clear();
         self.smallest = diagonal.iter().copied().fold(f64::INFINITY, f64::min);
         for (s, y) in s.chunks_exact(n.max(1)).zip(y.chunks_exact(n.max(1))) {
@@ -199,18 +177,6 @@ mod tests {
         let b = product(&mut metric, &[1.0, 0.0]);
         assert!((b[0] - (2.0 + 1.0 / 3.0)).abs() < 1e-15 && (b[1] - 1.0).abs() < 1e-15, "{b:?}");
         assert!(metric.smallest > 0.0 && metric.smallest <= 2.0);
-    }
-
-    #[test]
-    fn shortened_steps_stiffen_the_diagonal() {
-        let mut metric = LimitedMemory::new(1, 2);
-        assert_eq!([metric.careful(2.0, 1.0), metric.careful(2.0, 0.5), metric.careful(1.0, 0.5)], [2.0, 8.0, 32.0]);
-        assert_eq!([metric.careful(1.0, 1.0), metric.careful(3.0, 1.0)], [8.0, 3.0]);
-        // What was learnt so is forgotten with the steps.
-        let sigma = metric.careful(3.0, 0.5);
-        metric.update(Curvature { dz: &[1.0], dl: &[3.0], noise: 0.0 }, |d| d.fill(sigma));
-        assert_eq!((metric.learnt.diagonal[0], metric.reset(), metric.learnt.diagonal[0]), (12.0, true, 3.0));
-        assert_eq!(metric.careful(3.0, 1.0), 3.0);
     }
 
     #[test]

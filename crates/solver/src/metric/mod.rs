@@ -269,9 +269,9 @@ impl CurrentMetric {
         diagonal + limited + self.quasi_newton.as_ref().map_or(0.0, |quasi_newton| quasi_newton.square(s))
     }
 
-    /// Follows the curvature of the Lagrangian along the last step, which was shortened to `eta`. Gives the factor by which the norm changed, for
-    /// a metric that is a scalar.
-    pub fn learn(&mut self, curvature: Curvature, eta: f64) -> f64 {
+    /// Follows the curvature of the Lagrangian along the last step. Gives the factor by which the norm changed, for a metric that is a
+    /// scalar.
+    pub fn learn(&mut self, curvature: Curvature) -> f64 {
         let mut sigma = curvature.size() / norm(curvature.dz);
         if self.settings.kind == MetricKind::Identity || !sigma.is_finite() {
             return 1.0;
@@ -295,7 +295,6 @@ impl CurrentMetric {
         }
         let sigma = sigma.clamp(range.0, range.1);
         if let Some(limited) = &mut self.limited {
-            let sigma = limited.careful(sigma, eta).min(range.1);
             self.scalar = sigma;
             limited.update(curvature, |diagonal| diagonal.fill(sigma));
             return 1.0;

@@ -256,7 +256,7 @@ impl<S: SampledProblem> Solver<S> {
         let kept = (h - std::mem::replace(residual, f64::NAN)) / (eta * self.steps.normal.theta * h);
         self.state.progress.lipschitz.trust(self.steps.normal.theta, kept);
         if !only_repairs {
-            let factor = self.state.metric.learn(curvature, eta);
+            let factor = self.state.metric.learn(curvature);
             self.state.progress.lipschitz.rescale(factor);
         }
     }

@@ -199,7 +199,7 @@ impl<S: SampledProblem> Solver<S> {
         }
         let (now, before) = (&self.trial.jacobian.a, &self.state.current.jacobian.a);
         now.add_transposed_change(before, &self.steps.tangent.lambda_at_rest, &mut dl[..n]);
-        let factor = self.state.metric.learn(Curvature { dz: &dz[..n], dl: &dl[..n], noise: 0.0 }, eta);
+        let factor = self.state.metric.learn(Curvature { dz: &dz[..n], dl: &dl[..n], noise: 0.0 });
         self.state.progress.lipschitz.rescale(factor);
     }
 
