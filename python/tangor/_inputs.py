@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint, OptimizeWarning
 from scipy.sparse import csr_array, issparse
 
-from ._numbers import real_array, real_vector, spread
+from ._numbers import broadcast, real_array, real_vector
 from ._sparsity import Stated, find_pattern, read_pattern
 
 DIFFERENCES = ("2-point", "3-point", "cs")
@@ -24,7 +24,7 @@ def read_bounds(bounds: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     if bounds is None:
         return np.full(n, -np.inf), np.full(n, np.inf)
     if isinstance(bounds, Bounds):
-        return spread(bounds.lb, n, "the lower bound"), spread(bounds.ub, n, "the upper bound")
+        return broadcast(bounds.lb, n, "the lower bound"), broadcast(bounds.ub, n, "the upper bound")
     if isinstance(bounds, (str, bytes)) or not isinstance(bounds, Iterable):
         raise TypeError(f"bounds is a {type(bounds).__name__}, but must be scipy.optimize.Bounds or pairs (lower, upper)")
     pairs = list(bounds)
@@ -79,7 +79,7 @@ def read_steps(step: Any, n: int) -> list[float]:
     """Relative steps of differences: none, one for all, or one for each variable."""
     if step is None:
         return []
-    steps = spread(step, n, "the relative step of differences")
+    steps = broadcast(step, n, "the relative step of differences")
     if not np.all(np.isfinite(steps)) or not np.all(steps):
         raise ValueError(f"the relative step of differences must be finite and not zero, not {step!r}")
     return [float(h) for h in steps]
@@ -229,8 +229,8 @@ class Blocks:
         return pattern
 
     def put(self, rows: int, limits: Any, label: str, **block: Any) -> None:
-        self.lower.append(spread(limits.lb, rows, f"the lower limit of {label}"))
-        self.upper.append(spread(limits.ub, rows, f"the upper limit of {label}"))
+        self.lower.append(broadcast(limits.lb, rows, f"the lower limit of {label}"))
+        self.upper.append(broadcast(limits.ub, rows, f"the upper limit of {label}"))
         self.linear += [block.get("linear") is not None] * rows
         empty = {"label": label, "rows": rows, "pattern": None, "linear": None, "value": None, "slope": None, "steps": []}
         self.blocks.append({**empty, **block})

@@ -38,7 +38,7 @@ def real_array(array: Any, what: str) -> np.ndarray:
         raise TypeError(f"{what} must be real numbers: {error}") from error
 
 
-def spread(values: Any, count: int, what: str) -> np.ndarray:
+def broadcast(values: Any, count: int, what: str) -> np.ndarray:
     """One number for each of `count`, or one for all."""
     if type(values) is float:
         return np.array([values] * count)

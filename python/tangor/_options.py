@@ -91,7 +91,7 @@ def to_json(tree: dict[str, Any]) -> str:
     """For the extension. NumPy's numbers are numbers, too."""
     if not tree:
         return "{}"
-    tree = _fitting(tree, DEFAULTS, "")
+    tree = _in_kind(tree, DEFAULTS, "")
     try:
         return json.dumps(tree, default=_plain, allow_nan=False)
     except TypeError as error:
@@ -100,12 +100,12 @@ def to_json(tree: dict[str, Any]) -> str:
         raise ValueError(f"the settings are wrong: {_not_finite(tree) or error}") from None
 
 
-def _fitting(value: Any, default: Any, path: str) -> Any:
+def _in_kind(value: Any, default: Any, path: str) -> Any:
     """The same settings with whole numbers where whole numbers belong, as 1e3; what is no number where one belongs is named."""
     if isinstance(value, Section):
         return value.to_dict()
     if isinstance(value, dict) and isinstance(default, dict):
-        return {name: _fitting(inner, default.get(name), f"{path}.{name}") for name, inner in value.items()}
+        return {name: _in_kind(inner, default.get(name), f"{path}.{name}") for name, inner in value.items()}
     if isinstance(default, bool) or not isinstance(default, (int, float)):
         return value
     try:

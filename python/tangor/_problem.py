@@ -10,7 +10,7 @@ from scipy.sparse import coo_array, csr_array
 
 from . import _inputs, _tangor
 from ._described import Described
-from ._numbers import read_names, real_vector, spread
+from ._numbers import broadcast, read_names, real_vector
 from ._sparsity import check_stated
 from ._threads import read_threads
 
@@ -132,7 +132,7 @@ class Problem(Described):
         Problems of files know it; for others it is estimated by differences of the gradient and the Jacobian.
         """
         point = self._point(x)
-        weights = np.zeros(self.m) if y is None else spread(y, self.m, "y")
+        weights = np.zeros(self.m) if y is None else broadcast(y, self.m, "y")
         known = self._model.hessian(point, float(sigma), weights)
         if known is not None:
             rows, columns, values = known

@@ -9,7 +9,7 @@ from test_torch_passes import fitting, make, members, parameter, residual, train
 
 from tangor.torch._bends import bends_of  # noqa: E402
 from tangor.torch._estimates import Left  # noqa: E402
-from tangor.torch._worth import Lag, Worth  # noqa: E402
+from tangor.torch._effective_samples import EffectiveSamples, Lag  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -33,40 +33,40 @@ def test_bends_of_a_quadratic_are_the_same_from_either_end():
 
 
 def test_the_weight_of_a_lagging_average_by_hand():
-    worth, lag = Worth(), Lag()
-    assert lag.share(worth, 2.0, 1.0) == 1.0, "nothing was measured"
-    worth.start(4.0)
-    worth.compare((2.0, 2.0), 8.0, 0.0, 1.0)
+    effective, lag = EffectiveSamples(), Lag()
+    assert lag.share(effective, 2.0, 1.0) == 1.0, "nothing was measured"
+    effective.start(4.0)
+    effective.compare((2.0, 2.0), 8.0, 0.0, 1.0)
     # Changes of two batches along a move of 1/2 have the product 1: L = 2.
     lag.compare(1.0, 0.5)
     # After a move of 1/2: A = (0 + 1)^2 + 8/4 = 3, S / B = 4, b = 3/7.
-    share = lag.share(worth, 2.0, 0.5)
+    share = lag.share(effective, 2.0, 0.5)
     assert abs(share - 3.0 / 7.0) < 1e-15
-    lag.advance(worth, share, 2.0, 0.5)
+    lag.advance(effective, share, 2.0, 0.5)
     assert abs(lag.bias - 4.0 / 7.0) < 1e-15
     # 1 / N = (4/7)^2 / 4 + (3/7)^2 / 2 = 17/98
-    assert abs(worth.draws - 98.0 / 17.0) < 1e-13
-    still = Worth()
+    assert abs(effective.draws - 98.0 / 17.0) < 1e-13
+    still = EffectiveSamples()
     still.start(4.0)
     still.compare((2.0, 2.0), 0.0, 0.0, 1.0)
     assert lag.share(still, 2.0, 0.5) == 1.0, "no noise"
 
 
 def test_a_jacobian_is_due_by_lag_and_noise():
-    worth, lag = Worth(), Lag()
-    assert lag.is_due(worth, 1.0, 2.0, 0.0), "nothing was measured"
-    worth.start(4.0)
-    worth.compare((2.0, 2.0), 8.0, 0.0, 1.0)
+    effective, lag = EffectiveSamples(), Lag()
+    assert lag.is_due(effective, 1.0, 2.0, 0.0), "nothing was measured"
+    effective.start(4.0)
+    effective.compare((2.0, 2.0), 8.0, 0.0, 1.0)
     lag.compare(1.0, 0.5)
     # S / N = 2 and L = 2: after a move of 1/2 it is off by 1 + 2 = 3 in the square, and a batch of 2 would have the weight 3/7.
-    assert lag.is_due(worth, 17.0, 2.0, 0.5) and not lag.is_due(worth, 17.5, 2.0, 0.5), "3 beside (17 / 10)^2 and (17.5 / 10)^2"
+    assert lag.is_due(effective, 17.0, 2.0, 0.5) and not lag.is_due(effective, 17.5, 2.0, 0.5), "3 beside (17 / 10)^2 and (17.5 / 10)^2"
     # With S / N = 8/76, no move: the weight is B / (N + B) = 8/84 with batches of 8, and 0.1 or more with those of 9.
-    worth.start(76.0)
-    assert not lag.is_due(worth, 0.0, 8.0, 0.0) and lag.is_due(worth, 0.0, 9.0, 0.0)
+    effective.start(76.0)
+    assert not lag.is_due(effective, 0.0, 8.0, 0.0) and lag.is_due(effective, 0.0, 9.0, 0.0)
     # What is not taken lags more and more.
-    lag.advance(worth, 0.0, 8.0, 0.5)
-    assert lag.bias == 1.0 and abs(worth.draws - 76.0) < 1e-12
-    lag.advance(worth, 0.0, 8.0, 0.5)
+    lag.advance(effective, 0.0, 8.0, 0.5)
+    assert lag.bias == 1.0 and abs(effective.draws - 76.0) < 1e-12
+    lag.advance(effective, 0.0, 8.0, 0.5)
     assert lag.bias == 2.0
 
 

@@ -11,7 +11,7 @@ from tangor.torch import Tangor  # noqa: E402
 from tangor.torch._flat import Flat  # noqa: E402
 from tangor.torch._limited_memory import LimitedMemory  # noqa: E402
 from tangor.torch._moves import longest  # noqa: E402
-from tangor.torch._worth import ALL, Worth  # noqa: E402
+from tangor.torch._effective_samples import ALL, EffectiveSamples  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -66,7 +66,7 @@ def test_a_pass_gives_the_averages_of_all_members():
         exact = torch.autograd.grad(value, x, retain_graph=True)[0]
         assert torch.allclose(optimizer._estimates.derivatives[row], exact, atol=1e-14)
     report = optimizer.report()
-    assert (report.samples, report.evaluations, report.exact_passes, report.worth) == (60, 3, 1, ALL)
+    assert (report.samples, report.evaluations, report.exact_passes, report.effective_samples) == (60, 3, 1, ALL)
     before = x.detach().clone()
     optimizer.step(lambda: fitting(x, rows[:12]), samples=12)
     assert optimizer.report().iterations == 1 and not torch.equal(before, x.detach())
@@ -79,7 +79,7 @@ def test_a_pass_without_a_bad_batch_is_worth_what_it_took():
     _, c = optimizer.exact_pass(lambda part: fitting(x, part), rows.split(20))
     assert np.allclose(c, fitting(x, rows[20:])[1].detach().numpy(), atol=1e-14)
     report = optimizer.report()
-    assert (report.skipped, report.worth) == (1, 40)
+    assert (report.skipped, report.effective_samples) == (1, 40)
     with pytest.raises(ValueError, match="there were none"):
         optimizer.exact_pass(lambda part: fitting(x, part), [rows[:1]])
     with pytest.raises(TypeError, match="give size="):
@@ -112,25 +112,25 @@ def test_a_limit_leaves_room_for_the_last_pass():
 
 
 def test_an_exact_estimate_loses_only_what_moves_cost():
-    worth = Worth()
-    worth.start(6.0)
+    effective = EffectiveSamples()
+    effective.start(6.0)
     # Batches of 2 and 2: 1 / (1/2 + 1/2) = 1, so S = 8 and K = 3 / 0.5^2 = 12.
-    worth.compare((2.0, 2.0), 8.0, 3.0, 0.5)
-    worth.take_exact(2.0)
-    assert worth.momentum(2.0) < 1e-299 and worth.error() < 1e-299
+    effective.compare((2.0, 2.0), 8.0, 3.0, 0.5)
+    effective.take_exact(2.0)
+    assert effective.momentum(2.0) < 1e-299 and effective.error() < 1e-299
     # K / S = 3/2: each move of 1/2 with B = 2 adds 3/2 / 4 / 2 = 3/16 to 1 / N.
     for moves in range(1, 4):
-        worth.advance(0.0, 2.0, 0.5)
-        assert abs(worth.draws - 16.0 / (3.0 * moves)) < 1e-13
+        effective.advance(0.0, 2.0, 0.5)
+        assert abs(effective.draws - 16.0 / (3.0 * moves)) < 1e-13
     # Without the pass it would be worth 1/N = 1/(N + 2) + 3/16 after each: that limits the next move.
     running = 6.0
     for _ in range(3):
         running = 1.0 / (1.0 / (running + 2.0) + 3.0 / 16.0)
-    assert abs(worth.reach() - 0.5 * 2.0 / (running * math.sqrt(1.5))) < 1e-14
+    assert abs(effective.reach() - 0.5 * 2.0 / (running * math.sqrt(1.5))) < 1e-14
 
 
 def test_moves_are_paid_for_by_what_they_gain():
-    noisy, exact = Worth(), Worth()
+    noisy, exact = EffectiveSamples(), EffectiveSamples()
     noisy.start(100.0)
     noisy.batch = 10.0
     # S = 8 and K = 2: the estimate has the error 8/100, and a move of 1 adds 2/10.

@@ -28,17 +28,17 @@ pub struct Candidate<'a> {
     pub mu: &'a [f64],
 }
 
-/// What a point is worth: objective and residuals.
+/// Objective and residuals of a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Judgement {
+pub struct Recomputed {
     /// `f(x)`, 0 when there is no objective.
     pub objective: f64,
     /// The residuals.
     pub residuals: Residuals,
 }
 
-/// Evaluates the functions at the point and judges it.
-pub fn judge(problem: &mut dyn Problem, candidate: Candidate) -> Result<Judgement, Failure> {
+/// Evaluates the functions at the point and computes its residuals.
+pub fn recompute(problem: &mut dyn Problem, candidate: Candidate) -> Result<Recomputed, Failure> {
     let (found, expected) = (candidate.x.len(), problem.meta().n());
     if found != expected {
         return Err(Failure::undefined(format!("the point has length {found}, expected {expected}")));
@@ -60,7 +60,7 @@ pub fn judge(problem: &mut dyn Problem, candidate: Candidate) -> Result<Judgemen
         complementarity: found.complementarity,
         infeasible_stationarity: found.infeasible_stationarity,
     };
-    Ok(Judgement { objective: values.objective.unwrap_or(0.0), residuals })
+    Ok(Recomputed { objective: values.objective.unwrap_or(0.0), residuals })
 }
 
 impl Residuals {
@@ -108,9 +108,9 @@ mod tests {
     fn judged(x1: [f64; 2], x: [f64; 2], y: f64, mu: [f64; 2]) -> Residuals {
         let meta = Meta::new("product", vec![1.0, 1.0]).bounds(&[1.0, x1[0]], &[3.0, x1[1]]).at_least(&[2.0]);
         let mut problem = Differentiated::new(meta, Product);
-        let judgement = judge(&mut problem, Candidate { x: &x, y: &[y], mu: &mu }).unwrap();
-        assert_eq!(judgement.objective, x[0] * x[0] + x[1]);
-        judgement.residuals
+        let recomputed = recompute(&mut problem, Candidate { x: &x, y: &[y], mu: &mu }).unwrap();
+        assert_eq!(recomputed.objective, x[0] * x[0] + x[1]);
+        recomputed.residuals
     }
 
     #[test]

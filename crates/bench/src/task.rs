@@ -10,7 +10,7 @@ use crate::Error;
 use crate::contender::{Contender, Method};
 use crate::course::Course;
 use crate::record::{Ending, Record, TracePoint, is_worse};
-use crate::residuals::{Candidate, judge};
+use crate::residuals::{Candidate, recompute};
 use crate::sets::Member;
 
 /// Points of a trace that are kept: more nobody sees in a small picture.
@@ -86,7 +86,7 @@ impl Task {
             Method::Tangor(settings) => self.run_tangor(settings)?,
             Method::IpoptFirstOrder | Method::IpoptExact => self.run_ipopt()?,
         };
-        // A fresh copy of the problem: nothing that the run did to the first one can reach the judgement.
+        // A fresh copy of the problem: nothing that the run did to the first one can reach the residuals.
         let mut problem = self.member.source.problem()?;
         Ok(self.judged(&mut problem, outcome))
     }
@@ -156,18 +156,18 @@ impl Task {
         record.samples = outcome.samples;
         record.seconds = outcome.seconds;
         record.trace = outcome.trace;
-        match judge(problem, Candidate { x: &outcome.x, y: &outcome.y, mu: &outcome.mu }) {
-            Ok(judgement) => {
+        match recompute(problem, Candidate { x: &outcome.x, y: &outcome.y, mu: &outcome.mu }) {
+            Ok(recomputed) => {
                 let finite = |value: f64| value.is_finite().then_some(value);
-                let residuals = judgement.residuals;
+                let residuals = recomputed.residuals;
                 record.point = residuals.classify(&self.contender.tolerance());
-                record.objective = finite(judgement.objective);
+                record.objective = finite(recomputed.objective);
                 record.stationarity = finite(residuals.stationarity);
                 record.feasibility = finite(residuals.feasibility);
                 record.complementarity = finite(residuals.complementarity);
                 record.infeasible_stationarity = finite(residuals.infeasible_stationarity);
                 let feasible = matches!(record.point, Point::EpsKkt | Point::Feasible);
-                record.worse = feasible && is_worse(judgement.objective, self.member.best_known);
+                record.worse = feasible && is_worse(recomputed.objective, self.member.best_known);
             }
             Err(failure) => record.message.push_str(&format!(" The point could not be judged: {failure}.")),
         }

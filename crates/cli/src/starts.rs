@@ -152,7 +152,7 @@ pub fn print(out: &mut dyn Write, meta: &Meta, runs: &[Run]) -> io::Result<()> {
     for (run, times) in &distinct {
         let report = &run.report;
         let residuals = cells(&scientific(report.stationarity, 1), &scientific(report.feasibility, 1));
-        let objective = fitting(report.objective, 18);
+        let objective = in_room(report.objective, 18);
         writeln!(out, "  {times:>6}  {objective:<18}{residuals}  {}", beginning(&report.x, room))?;
     }
     let mut kinds: Vec<(String, usize)> = Vec::new();
@@ -171,7 +171,7 @@ pub fn print(out: &mut dyn Write, meta: &Meta, runs: &[Run]) -> io::Result<()> {
 }
 
 /// All digits where there is room for them, otherwise ten: what is cut off must not be an exponent.
-fn fitting(value: f64, room: usize) -> String {
+fn in_room(value: f64, room: usize) -> String {
     let all = summary::exact(value);
     if all.len() <= room { all } else { readable(value) }
 }
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn no_exponent_is_cut_off() {
-        assert_eq!(fitting(17.01401728914939, 18), "17.01401728914939");
-        assert_eq!(fitting(-1.2345678901234567e-15, 18), "-1.234568e-15");
+        assert_eq!(in_room(17.01401728914939, 18), "17.01401728914939");
+        assert_eq!(in_room(-1.2345678901234567e-15, 18), "-1.234568e-15");
     }
 }

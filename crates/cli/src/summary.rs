@@ -201,8 +201,8 @@ impl Summary<'_> {
         if self.report.point != Point::EpsKkt || !self.meta.has_objective {
             return Ok(());
         }
-        let worth = active.iter().filter(|active| active.multiplier.abs() > 1e-9).take(PRICES);
-        let words: Vec<String> = worth
+        let priced = active.iter().filter(|active| active.multiplier.abs() > 1e-9).take(PRICES);
+        let words: Vec<String> = priced
             .enumerate()
             .map(|(k, active)| {
                 let verb = if k == 0 { " changes the objective" } else { "" };

@@ -114,20 +114,20 @@ pub(crate) fn best_threshold(rows: &[Scored], criterion: Criterion) -> f64 {
     let (negative, positive) = (total(false), total(true));
     // Above a threshold below all probabilities, every row is selected.
     let (mut hits, mut alarms) = (positive, negative);
-    let worth = |hits: f64, alarms: f64| match criterion {
+    let score = |hits: f64, alarms: f64| match criterion {
         Criterion::Accuracy => hits - alarms,
         Criterion::F1 => 2.0 * hits / (hits + alarms + positive).max(f64::MIN_POSITIVE),
         Criterion::Balanced => hits / positive.max(f64::MIN_POSITIVE) - alarms / negative.max(f64::MIN_POSITIVE),
     };
-    let (mut best, mut threshold) = (worth(hits, alarms), rows.first().map_or(0.5, |row| 0.5 * row.p));
+    let (mut best, mut threshold) = (score(hits, alarms), rows.first().map_or(0.5, |row| 0.5 * row.p));
     let groups: Vec<&[Scored]> = rows.chunk_by(|a, b| a.p == b.p).collect();
     for (k, tied) in groups.iter().enumerate() {
         for row in *tied {
             *if row.positive { &mut hits } else { &mut alarms } -= row.weight;
         }
         let next = groups.get(k + 1).map_or(1.0, |next| next[0].p);
-        if worth(hits, alarms) > best {
-            (best, threshold) = (worth(hits, alarms), 0.5 * (tied[0].p + next));
+        if score(hits, alarms) > best {
+            (best, threshold) = (score(hits, alarms), 0.5 * (tied[0].p + next));
         }
     }
     threshold.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON)

@@ -29,7 +29,7 @@ impl Names {
     }
 
     /// The names of `n` variables and `m` constraints; those of a file that has too few belong to another model and are left out.
-    pub fn fitting(mut self, n: usize, m: usize) -> Self {
+    pub fn of_model(mut self, n: usize, m: usize) -> Self {
         for (names, count) in [(&mut self.variables, n), (&mut self.rows, m)] {
             if names.len() < count {
                 names.clear();

@@ -58,7 +58,7 @@ pub fn parse(bytes: &[u8], file: &str, options: &Options) -> Result<NlProblem, N
 
 fn build(bytes: &[u8], file: &str, names: Names, options: &Options) -> Result<NlProblem, NlError> {
     let model = read_model(bytes, file)?;
-    let names = names.fitting(model.header.variables, model.header.constraints);
+    let names = names.of_model(model.header.variables, model.header.constraints);
     let refuse = |complaint: Complaint| complaint.in_file(file, bytes, !model.header.binary, String::new());
     check_integers(&model, &names, options).map_err(refuse)?;
     let objective = choose(&model, options).map_err(refuse)?;

@@ -183,7 +183,7 @@ impl DerivativeCheck {
         let right = |comparison: &Comparison| comparison.estimated.is_finite() && comparison.excess() <= 1.0;
         let all_right = !estimator.strayed && comparisons.iter().all(right);
         if all_right {
-            comparisons.into_iter().for_each(|comparison| self.judge(comparison, true));
+            comparisons.into_iter().for_each(|comparison| self.take(comparison, true));
         }
         Ok(all_right)
     }
@@ -206,13 +206,13 @@ impl DerivativeCheck {
             let entry = declared.next_if(|entry| entry.0 == row);
             if entry.is_some() || estimate.slope != 0.0 {
                 let value = entry.map_or(0.0, |entry| entry.1);
-                self.judge(comparison(function, meta, row, column, value, estimate), entry.is_some());
+                self.take(comparison(function, meta, row, column, value, estimate), entry.is_some());
             }
         }
         Ok(())
     }
 
-    fn judge(&mut self, comparison: Comparison, declared: bool) {
+    fn take(&mut self, comparison: Comparison, declared: bool) {
         let decided = comparison.estimated.is_finite();
         let excess = comparison.excess();
         match (declared, decided) {

@@ -50,12 +50,12 @@ pub(crate) fn normal(stream: &mut Stream) -> f64 {
     // The other bits are a number from (-1, 1), symmetric around 0.
     let u = ((bits as i64 >> 8) as f64 + 0.5) * (1.0 / (1u64 << BITS) as f64);
     let x = u * ends[layer];
-    if x.abs() < ends[layer + 1] { x } else { judged(stream, layer, x) }
+    if x.abs() < ends[layer + 1] { x } else { below_curve(stream, layer, x) }
 }
 
 /// A number that may be above the curve: itself, one from the tail, or another one.
 #[cold]
-fn judged(stream: &mut Stream, layer: usize, x: f64) -> f64 {
+fn below_curve(stream: &mut Stream, layer: usize, x: f64) -> f64 {
     let heights = &LAYERS_OF_CURVE.heights;
     if layer == 0 {
         return tail(stream).copysign(x);

@@ -99,7 +99,7 @@ class _Mean:
         """The squares of the standard errors of loss and constraints."""
         return np.var(self.values, axis=0, ddof=1) / self.count  # type: ignore[no-any-return]
 
-    def spread(self, coefficients: np.ndarray) -> float:
+    def square_error(self, coefficients: np.ndarray) -> float:
         """The square of the standard error of a combination of rows, over all of its entries: `sum |e_b - e|^2 / (n (n - 1))`."""
         total = coefficients @ (self.grams - self.count * self.gram()) @ coefficients
         return max(float(total), 0.0) / self.count / (self.count - 1)
@@ -186,7 +186,7 @@ def _judge(
     errors = np.zeros_like(values) if exact else mean.square_errors()
     c, violation = values[1:], limits.violation(values[1:])
     stationarity = mean.stationarity(y, at)
-    spread = 0.0 if exact else math.sqrt(mean.spread(np.concatenate([[1.0], y])))
+    error = 0.0 if exact else math.sqrt(mean.square_error(np.concatenate([[1.0], y])))
     noise = factor * math.sqrt(errors[1:].sum())
     _, complementarity = signed_multipliers(y, c, limits)
     size = float(np.linalg.norm(y[limits.inequalities]))
@@ -194,7 +194,7 @@ def _judge(
     return Certificate(
         loss=float(values[0]),
         loss_error=factor * math.sqrt(errors[0]),
-        stationarity=Bounded(stationarity, stationarity + factor * spread),
+        stationarity=Bounded(stationarity, stationarity + factor * error),
         feasibility=Bounded(feasibility, feasibility + noise),
         complementarity=Bounded(complementarity, complementarity + size * noise),
         constraints={

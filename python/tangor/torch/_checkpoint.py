@@ -11,11 +11,11 @@ import torch
 from ._directions import Warm
 from ._estimates import Seen
 from ._progress import Progress
-from ._worth import Lag, Worth
+from ._effective_samples import EffectiveSamples, Lag
 
 __all__ = ["check", "load", "save"]
 
-WORTHS = ("gradient", "constraints", "jacobian", "lagrangian")
+ESTIMATES = ("gradient", "constraints", "jacobian", "lagrangian")
 
 
 def save(optimizer: Any) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def save(optimizer: Any) -> dict[str, Any]:
     estimates, metric, seen = optimizer._estimates, optimizer._metric, optimizer._estimates.seen
     return {
         "progress": asdict(optimizer._progress),
-        "worth": {name: asdict(getattr(estimates, name)) for name in WORTHS},
+        "effective_samples": {name: asdict(getattr(estimates, name)) for name in ESTIMATES},
         "lag": asdict(estimates.lag),
         "one_row": estimates.one_row,
         "derivatives": estimates.derivatives,
@@ -69,8 +69,8 @@ def load(optimizer: Any, saved: dict[str, Any]) -> None:
     """Puts everything back."""
     estimates, metric, flat = optimizer._estimates, optimizer._metric, optimizer._flat
     optimizer._progress = Progress(**saved["progress"])
-    for name in WORTHS:
-        setattr(estimates, name, Worth(**saved["worth"][name]))
+    for name in ESTIMATES:
+        setattr(estimates, name, EffectiveSamples(**saved["effective_samples"][name]))
     estimates.lag = Lag(**saved["lag"])
     estimates.derivatives.copy_(saved["derivatives"])
     estimates.gram = None

@@ -22,7 +22,7 @@ import torch
 from ._batch import Batch
 from ._flat import Flat
 from ._products import dots, pieces, wide
-from ._worth import Lag, Worth
+from ._effective_samples import EffectiveSamples, Lag
 
 __all__ = ["Estimates", "Left", "Seen"]
 
@@ -70,9 +70,9 @@ class Estimates:
         self.gram: np.ndarray | None = None
         self.c = np.zeros(constraints)
         self.gathered = 0
-        self.gradient, self.constraints, self.jacobian = Worth(), Worth(), Worth()
+        self.gradient, self.constraints, self.jacobian = EffectiveSamples(), EffectiveSamples(), EffectiveSamples()
         # That of the gradient of the Lagrangian, whose noise is measured as a whole.
-        self.lagrangian = Worth()
+        self.lagrangian = EffectiveSamples()
         self.seen: Seen | None = None
         self.rounding = (64.0 * torch.finfo(flat.dtype).eps) ** 2
         # The same columns in every run, sorted so that each part finds its own.
@@ -83,26 +83,26 @@ class Estimates:
         self._found: tuple[list[int], list[torch.Tensor]] = ([], [])
         self.factor = flat.d / MOST_COMPARED if self.columns is not None else 1.0
 
-    def worths(self) -> tuple[Worth, Worth, Worth]:
+    def effective_samples(self) -> tuple[EffectiveSamples, EffectiveSamples, EffectiveSamples]:
         """Of gradient, constraints and Jacobian; with one row, the first is that of the Lagrangian's gradient."""
         return self.lagrangian if self.one_row else self.gradient, self.constraints, self.jacobian
 
-    def all_worths(self) -> list[Worth]:
+    def all_effective_samples(self) -> list[EffectiveSamples]:
         """Each of them once."""
         return [self.gradient, self.constraints, self.jacobian, self.lagrangian]
 
-    def worths_of_step(self) -> tuple[Worth, Worth, Worth]:
+    def effective_samples_of_step(self) -> tuple[EffectiveSamples, EffectiveSamples, EffectiveSamples]:
         """The same as far as moves cost them something: with one row, the Jacobian is a part of the Lagrangian's gradient."""
-        first, second, third = self.worths()
-        return first, second, Worth() if self.one_row else third
+        first, second, third = self.effective_samples()
+        return first, second, EffectiveSamples() if self.one_row else third
 
     def gather(self, batch: Batch) -> None:
         """One more batch for the average at the start."""
         self.gathered += 1
         self.draw_in(batch, batch.size / (self.gradient.draws + batch.size))
-        for worth in self.all_worths():
-            worth.start(worth.draws + batch.size)
-            worth.batch = batch.size
+        for effective in self.all_effective_samples():
+            effective.start(effective.draws + batch.size)
+            effective.batch = batch.size
 
     def draw_in(self, batch: Batch, share: float) -> None:
         """The averages come nearer to a batch, by this share of the way: all of it, and what was there is forgotten."""
@@ -146,26 +146,26 @@ class Estimates:
         coefficients = self.flat.tensor(np.concatenate([[1.0], y]))
         # All rows, and as one more that of the Lagrangian.
         sums = [(torch.cat([one, (coefficients @ one)[None]]).to(kind) ** 2).sum(dim=1) for one in differing]
-        spread, drifts, squares = self.flat.engine.host(self.factor * torch.stack(sums))
-        c_spread, c_drift = there.c - seen.c_here, there.c - past[1] - seen.c_change
+        variances, drifts, squares = self.flat.engine.host(self.factor * torch.stack(sums))
+        c_noise, c_drift = there.c - seen.c_here, there.c - past[1] - seen.c_change
         sizes = (there.size, seen.size)
 
-        def compare(worth: Worth, spread: float, drift: float, square: float) -> None:
+        def compare(effective: EffectiveSamples, variance: float, drift: float, square: float) -> None:
             # What rounding explains is no noise.
-            if spread <= self.rounding * square:
-                spread = drift = 0.0
-            worth.compare(sizes, float(spread), float(drift), seen.moved)
+            if variance <= self.rounding * square:
+                variance = drift = 0.0
+            effective.compare(sizes, float(variance), float(drift), seen.moved)
 
-        compare(self.lagrangian, spread[-1], drifts[-1], squares[-1])
-        compare(self.gradient, spread[0], drifts[0], squares[0])
-        compare(self.jacobian, spread[1:-1].sum(), drifts[1:-1].sum(), squares[1:-1].sum())
-        compare(self.constraints, c_spread @ c_spread, c_drift @ c_drift, there.c @ there.c)
+        compare(self.lagrangian, variances[-1], drifts[-1], squares[-1])
+        compare(self.gradient, variances[0], drifts[0], squares[0])
+        compare(self.jacobian, variances[1:-1].sum(), drifts[1:-1].sum(), squares[1:-1].sum())
+        compare(self.constraints, c_noise @ c_noise, c_drift @ c_drift, there.c @ there.c)
 
     def leave(self, batch: Batch, y: np.ndarray, along: np.ndarray, lagrangian: torch.Tensor, wanted: bool) -> Left:
         """Takes a batch out of the estimates at the point that a step leaves, `estimate <- (1 - a) (estimate - new)`, so that its rows need
         not stay. `y` are multipliers, `along` are the products of its rows with the step, `lagrangian` is memory, and
         some columns are `wanted` for a comparison. With one row, only the gradient of its Lagrangian is kept."""
-        kept = [1.0 - worth.momentum(batch.size) for worth in self.worths()]
+        kept = [1.0 - effective.momentum(batch.size) for effective in self.effective_samples()]
         factors = self.flat.tensor([kept[0]] + [kept[2]] * len(y))[:, None]
         coefficients, cut, parts = self.flat.tensor(np.concatenate([[1.0], y])), self.flat.cut, batch.parts
         for estimate, part, combined in zip(cut(self.derivatives, parts), parts, cut(lagrangian, parts)):
@@ -190,7 +190,7 @@ class Estimates:
         """Takes the batch in at the new point. `left.lagrangian` becomes the change `dl` of its Lagrangian's gradient on the way there;
         gives `dl^T s`. `combined`, with one row, is `w` of the estimates where the step began; its memory is used. A batch whose only row is
         that of its Lagrangian leaves the Jacobian as it is."""
-        a = [worth.momentum(batch.size) for worth in self.worths()]
+        a = [effective.momentum(batch.size) for effective in self.effective_samples()]
         coefficients, cut, parts = self.flat.tensor(np.concatenate([[1.0], y])), self.flat.cut, batch.parts
         alone = len(parts[0]) < len(coefficients)
         self.gram = self.gram if alone else None

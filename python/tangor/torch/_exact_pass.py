@@ -79,12 +79,12 @@ def evaluate_all(
         estimates.draw_in(made, made.size / total)
     if total == 0.0:
         raise ValueError("an exact pass needs batches with finite loss, constraints and derivatives; there were none, and nothing has changed")
-    for worth in estimates.all_worths():
+    for effective in estimates.all_effective_samples():
         if whole:
-            worth.take_exact(last)
+            effective.take_exact(last)
         else:
-            worth.start(total)
-            worth.batch = last
+            effective.start(total)
+            effective.batch = last
     estimates.lag.bias = 0.0
     estimates.gathered = max(estimates.gathered, optimizer._first_batches)
     progress.exact_passes += 1

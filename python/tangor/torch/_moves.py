@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ._worth import Worth
+from ._effective_samples import EffectiveSamples
 
 __all__ = ["longest"]
 
@@ -15,14 +15,19 @@ NEW_NOISE = 1.0 / 64.0
 LEAST_DOUBT = 0.1
 
 
-def longest(worths: tuple[Worth, Worth, Worth], lagrangian: Worth, stationarity: float, feasibility: float) -> float:
+def longest(
+    effective: tuple[EffectiveSamples, EffectiveSamples, EffectiveSamples],
+    lagrangian: EffectiveSamples,
+    stationarity: float,
+    feasibility: float,
+) -> float:
     """The longest move that makes sense. Where the residuals of the estimates stand out from their noise it adds little to that noise; where they
-    do not, a move is not worth the accuracy that the estimates lose by it. `worths` are those of gradient, constraints and Jacobian, `lagrangian` is that of its gradient."""
-    c = worths[1]
+    do not, a move is not worth the accuracy that the estimates lose by it. `effective` are those of gradient, constraints and Jacobian, `lagrangian` is that of its gradient."""
+    c = effective[1]
     residuals, errors = (stationarity, feasibility), (lagrangian.error(), c.error())
     of_a_move = (lagrangian.noise_of_difference(1.0), c.noise_of_difference(1.0))
     doubts = min(error / (error + residual**2) if error > 0.0 else 1.0 for residual, error in zip(residuals, errors))
-    lasting = min(worth.reach() for worth in worths) / math.sqrt(max(doubts, LEAST_DOUBT))
+    lasting = min(one.reach() for one in effective) / math.sqrt(max(doubts, LEAST_DOUBT))
 
     def paid_by(k: int, noise: float) -> float:
         """The move that adds so much noise."""

@@ -287,7 +287,7 @@ class Tangor(torch.optim.Optimizer):
         progress, y = self._progress, direction.multipliers
         self._estimates.seen = None
         h = float(np.linalg.norm(direction.h))
-        far = longest(self._estimates.worths_of_step(), self._estimates.lagrangian, direction.stationarity, h)
+        far = longest(self._estimates.effective_samples_of_step(), self._estimates.lagrangian, direction.stationarity, h)
         eta = min(progress.stepsize(), far / max(direction.length, 1e-300)) * share
         correction, pushed = (None, None) if exact_constraints is None else self._correct(exact_constraints, direction, eta)
         compared = self._is_probe(progress.iteration + 1)
@@ -463,7 +463,7 @@ class Tangor(torch.optim.Optimizer):
             lipschitz_lagrangian=progress.merit,
             lipschitz_constraints=progress.constraints,
             metric=self._metric.scalar,
-            worth=min(worth.draws for worth in self._estimates.worths()),
+            effective_samples=min(effective.draws for effective in self._estimates.effective_samples()),
         )
 
     def state_dict(self) -> dict[str, Any]:

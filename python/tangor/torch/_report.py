@@ -31,7 +31,7 @@ class Report:
     lipschitz_lagrangian: float
     lipschitz_constraints: float
     metric: float
-    worth: float
+    effective_samples: float
 
     def scalars(self) -> dict[str, float]:
         """All numbers with a name each, as TensorBoard and others take them."""

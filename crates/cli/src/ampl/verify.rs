@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use tangor_bench::{Candidate, judge};
+use tangor_bench::{Candidate, recompute};
 use tangor_nl::{NlProblem, Options, Solution, Target};
 use tangor_problem::{FunctionValues, INFINITE, Meta, Problem, Wanted};
 use tangor_solver::Settings;
@@ -34,16 +34,16 @@ pub fn verify(out: &mut Screen, file: &Path, answer: &Path, tolerance: Option<f6
     }
     let failed = |cause| Error::Evaluation { name: meta.name.clone(), cause };
     let (y, mu, note) = multipliers(&mut problem, &solution).map_err(failed)?;
-    let judgement = judge(&mut problem, Candidate { x: &solution.x, y: &y, mu: &mu }).map_err(failed)?;
+    let recomputed = recompute(&mut problem, Candidate { x: &solution.x, y: &y, mu: &mu }).map_err(failed)?;
     writeln!(out, "{TITLE}{}{TITLE:#}: {}\n", meta.name, solution.message.lines().next().unwrap_or_default())?;
     if meta.has_objective {
-        writeln!(out, "  {:<18} {}", "objective", readable(judgement.objective))?;
+        writeln!(out, "  {:<18} {}", "objective", readable(recomputed.objective))?;
     }
     let defaults = Settings::default().tolerance;
     let residuals = [
-        ("stationarity", judgement.residuals.stationarity, defaults.stationarity),
-        ("feasibility", judgement.residuals.feasibility, defaults.feasibility),
-        ("complementarity", judgement.residuals.complementarity, defaults.complementarity),
+        ("stationarity", recomputed.residuals.stationarity, defaults.stationarity),
+        ("feasibility", recomputed.residuals.feasibility, defaults.feasibility),
+        ("complementarity", recomputed.residuals.complementarity, defaults.complementarity),
     ];
     let mut holds = true;
     for (name, value, default) in residuals {

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["Lag", "Worth"]
+__all__ = ["EffectiveSamples", "Lag"]
 
 FORGET = 0.1
 # An average may be off by this share of what matters of it; and a batch that would have less weight in it than this is not needed.
@@ -20,14 +20,14 @@ ALL = 1e300
 
 
 @dataclass
-class Worth:
-    """What one estimate is worth."""
+class EffectiveSamples:
+    """How many samples one estimate is worth."""
 
     draws: float = 0.0
     # `N` as it would be without exact passes.
     running: float = 0.0
     batch: float = 0.0
-    spread: float = 0.0
+    variance: float = 0.0
     drift: float = 0.0
     weight: float = 0.0
 
@@ -46,11 +46,11 @@ class Worth:
         """The best momentum for a batch."""
         return batch / (self.draws + batch)
 
-    def compare(self, sizes: tuple[float, float], spread: float, drift: float, moved: float) -> None:
-        """Two batches differed by `spread` (square of the norm) at a point, and their differences to a point `moved` away by `drift`."""
+    def compare(self, sizes: tuple[float, float], variance: float, drift: float, moved: float) -> None:
+        """Two batches differed by `variance` (square of the norm) at a point, and their differences to a point `moved` away by `drift`."""
         per_draw = 1.0 / (1.0 / sizes[0] + 1.0 / sizes[1])
-        if moved > 0.0 and math.isfinite(spread) and math.isfinite(drift):
-            self.spread = (1.0 - FORGET) * self.spread + per_draw * spread
+        if moved > 0.0 and math.isfinite(variance) and math.isfinite(drift):
+            self.variance = (1.0 - FORGET) * self.variance + per_draw * variance
             self.drift = (1.0 - FORGET) * self.drift + per_draw * drift / moved**2
             self.weight = (1.0 - FORGET) * self.weight + 1.0
 
@@ -60,12 +60,12 @@ class Worth:
 
     def error(self) -> float:
         """The mean square error of the estimate, `S / N`."""
-        return self.spread / self.weight / self.draws if self.weight > 0.0 and self.draws > 0.0 else 0.0
+        return self.variance / self.weight / self.draws if self.weight > 0.0 and self.draws > 0.0 else 0.0
 
     def _ratio(self) -> float:
         if self.drift <= 0.0:
             return 0.0
-        return self.drift / self.spread if self.spread > 0.0 else math.inf
+        return self.drift / self.variance if self.variance > 0.0 else math.inf
 
     def reach(self) -> float:
         """How far a point may move without the estimate losing more than a quarter of what the next batch gives. An exact pass does not count:
@@ -107,25 +107,25 @@ class Lag:
         rate = math.sqrt(max(self.square, 0.0) / self.weight) if self.weight > 0.0 else 0.0
         return self.bias + rate * moved
 
-    def is_due(self, worth: Worth, size: float, batch: float, moved: float) -> bool:
+    def is_due(self, effective: EffectiveSamples, size: float, batch: float, moved: float) -> bool:
         """Whether, after a move, lag and noise together are much beside the `size` of what is estimated, and a batch would better them."""
-        if worth.weight == 0.0 or self.weight == 0.0:
+        if effective.weight == 0.0 or self.weight == 0.0:
             return True
-        off = self._ahead(moved) ** 2 + worth.error()
-        return off > (STALE * size) ** 2 and self.share(worth, batch, moved) >= USEFUL
+        off = self._ahead(moved) ** 2 + effective.error()
+        return off > (STALE * size) ** 2 and self.share(effective, batch, moved) >= USEFUL
 
-    def share(self, worth: Worth, batch: float, moved: float) -> float:
+    def share(self, effective: EffectiveSamples, batch: float, moved: float) -> float:
         """The best weight of a new batch."""
-        if worth.weight == 0.0 or worth.spread <= 0.0:
+        if effective.weight == 0.0 or effective.variance <= 0.0:
             return 1.0
-        of_batch = worth.spread / worth.weight / batch
-        off = self._ahead(moved) ** 2 + worth.error()
+        of_batch = effective.variance / effective.weight / batch
+        off = self._ahead(moved) ** 2 + effective.error()
         return off / (off + of_batch)
 
-    def advance(self, worth: Worth, share: float, batch: float, moved: float) -> None:
+    def advance(self, effective: EffectiveSamples, share: float, batch: float, moved: float) -> None:
         """A batch was taken in with this weight."""
         self.bias = (1.0 - share) * self._ahead(moved)
-        worth.batch = batch
-        kept = (1.0 - share) ** 2 / worth.draws if share < 1.0 else 0.0
-        worth.draws = min(1.0 / (kept + share * share / batch), ALL)
-        worth.running = worth.draws
+        effective.batch = batch
+        kept = (1.0 - share) ** 2 / effective.draws if share < 1.0 else 0.0
+        effective.draws = min(1.0 / (kept + share * share / batch), ALL)
+        effective.running = effective.draws
