@@ -6,6 +6,7 @@ use crate::Error;
 use crate::cache::{Cache, Room, Writer};
 pub(crate) use crate::matrix::Entry;
 use crate::matrix::Matrix;
+use crate::store::Store;
 
 /// A matrix of features: a few dense columns, then sparse ones, then a one for the intercept. Kept once, row after row, in memory or, where they do not
 /// fit, in a file.
@@ -18,14 +19,6 @@ pub struct Features {
     /// The row that is the first one here, and the numbers in rows that another process has.
     first: usize,
     elsewhere: usize,
-}
-
-/// Where the rows are.
-#[derive(Clone, Debug)]
-enum Store {
-    Memory(Matrix),
-    /// All rows of a file, or some of them.
-    File(Arc<Cache>, Option<Vec<usize>>),
 }
 
 /// Features that are still being read. Rows that do not fit into memory go to a file from there on.
@@ -96,45 +89,18 @@ impl Features {
 
     /// Some of the rows, in this order.
     pub(crate) fn subset(&self, rows: &[usize]) -> Features {
-        let store = match &self.store {
-            Store::Memory(all) => {
-                let mut some = Matrix::new(all.width);
-                for &i in rows {
-                    let (dense, sparse) = all.row(i - self.first);
-                    some.push(dense, sparse.iter().copied());
-                }
-                Store::Memory(some)
-            }
-            Store::File(cache, _) => Store::File(Arc::clone(cache), Some(rows.iter().map(|&i| self.place(i)).collect())),
-        };
+        let store = self.store.subset(rows.iter().map(|&i| i - self.first));
         Features { columns: self.columns, store, first: 0, elsewhere: 0 }
-    }
-
-    /// Where a row is among those of its store.
-    fn place(&self, i: usize) -> usize {
-        match &self.store {
-            Store::File(_, Some(rows)) => rows[i - self.first],
-            _ => i - self.first,
-        }
     }
 
     /// Numbers that one pass over all rows reads, on all processes together; of some rows of a file, as many as if all were alike.
     pub fn entries(&self) -> usize {
-        let here = match &self.store {
-            Store::Memory(rows) => rows.numbers(),
-            Store::File(cache, None) => cache.numbers(),
-            Store::File(cache, Some(rows)) => cache.numbers() / cache.rows().max(1) * rows.len(),
-        };
-        here + self.elsewhere
+        self.store.numbers() + self.elsewhere
     }
 
     /// The number of rows that are here.
     pub fn rows(&self) -> usize {
-        match &self.store {
-            Store::Memory(rows) => rows.rows(),
-            Store::File(_, Some(rows)) => rows.len(),
-            Store::File(cache, None) => cache.rows(),
-        }
+        self.store.rows()
     }
 
     /// The number of weights: one per column, and the intercept at the end.
@@ -144,34 +110,22 @@ impl Features {
 
     /// The number of dense columns.
     pub fn dense_columns(&self) -> usize {
-        match &self.store {
-            Store::Memory(rows) => rows.width,
-            Store::File(cache, _) => cache.width(),
-        }
+        self.store.width()
     }
 
     /// Bytes of memory that the rows occupy.
     pub fn bytes(&self) -> usize {
-        match &self.store {
-            Store::Memory(rows) => rows.bytes(),
-            Store::File(_, rows) => rows.as_ref().map_or(0, |rows| size_of_val(&rows[..])),
-        }
+        self.store.bytes()
     }
 
     /// Bytes of the file that the rows are in; none: they are in memory.
     pub fn file_bytes(&self) -> Option<u64> {
-        match &self.store {
-            Store::Memory(_) => None,
-            Store::File(cache, _) => Some(cache.bytes()),
-        }
+        self.store.file().map(Cache::bytes)
     }
 
     /// Why rows could not be read: their products are NaN then.
     pub fn trouble(&self) -> Option<&str> {
-        match &self.store {
-            Store::Memory(_) => None,
-            Store::File(cache, _) => cache.trouble(),
-        }
+        self.store.file().and_then(Cache::trouble)
     }
 
     /// Everything that is in the matrix, as whole numbers: the same in memory and in a file.
@@ -195,22 +149,12 @@ impl Features {
 
     /// The dense values of a row.
     pub fn dense_row(&self, i: usize) -> Cow<'_, [f32]> {
-        match &self.store {
-            Store::Memory(rows) => Cow::Borrowed(rows.row(self.place(i)).0),
-            Store::File(..) => Cow::Owned(self.with_row(i, |dense, _| dense.to_vec()).unwrap_or_default()),
-        }
+        self.store.dense_row(i - self.first)
     }
 
-    /// Does something with a row; none if it cannot be read.
     #[inline]
     fn with_row<T>(&self, i: usize, use_row: impl FnOnce(&[f32], &[Entry]) -> T) -> Option<T> {
-        match &self.store {
-            Store::Memory(rows) => {
-                let (dense, sparse) = rows.row(i - self.first);
-                Some(use_row(dense, sparse))
-            }
-            Store::File(cache, _) => cache.with_row(self.place(i), use_row),
-        }
+        self.store.with_row(i - self.first, use_row)
     }
 
     /// `a_i'x`, the intercept included.

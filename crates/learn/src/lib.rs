@@ -33,6 +33,7 @@ mod quality;
 mod reading;
 mod regression;
 mod scan;
+mod store;
 mod strangers;
 mod table;
 pub mod tasks;

@@ -227,6 +227,20 @@ impl<S: SampledProblem> Counted<S> {
     }
 }
 
+/// Adds the share of a portion to an average; what is exact is taken from the first portion alone.
+fn take_in(part: &[f64], share: f64, (is_sampled, is_first): (bool, bool), out: &mut [f64]) {
+    match (is_sampled, is_first) {
+        (false, true) => out.copy_from_slice(part),
+        (false, false) => {}
+        (true, _) => {
+            if is_first {
+                out.fill(0.0);
+            }
+            add(share, part, out);
+        }
+    }
+}
+
 impl<S: SampledProblem> SampledProblem for Counted<S> {
     fn meta(&self) -> &Meta {
         self.problem.meta()
@@ -284,16 +298,7 @@ impl<S: SampledProblem> SampledProblem for Counted<S> {
                 (wanted.jacobian, is_sampled[2], &mut *out.jacobian, &*part.jacobian),
             ];
             for (_, is_sampled, out, part) in parts.into_iter().filter(|(wanted, ..)| *wanted) {
-                match is_sampled {
-                    true => {
-                        if is_first {
-                            out.fill(0.0);
-                        }
-                        add(share, part, out);
-                    }
-                    false if is_first => out.copy_from_slice(part),
-                    false => {}
-                }
+                take_in(part, share, (is_sampled, is_first), out);
             }
             Ok(())
         })?;
