@@ -214,9 +214,14 @@ impl Standard {
     }
 }
 
+/// Derivatives that are larger at the start are scaled down to this, as in Ipopt.
+const LARGEST_DERIVATIVE: f64 = 100.0;
+/// No row is scaled down by more: what is left of it would drown in the rounding of the others.
+const SMALLEST_SCALE: f64 = 1e-8;
+
 /// The scale of a row or of the objective whose largest derivative this is.
 fn factor(most: f64) -> f64 {
-    (100.0 / most).clamp(1e-8, 1.0)
+    (LARGEST_DERIVATIVE / most).clamp(SMALLEST_SCALE, 1.0)
 }
 
 /// The values of the user's Jacobian in kept rows and columns of fixed variables.

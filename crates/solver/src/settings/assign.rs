@@ -38,7 +38,7 @@ impl Settings {
         let assigned = assigned.map_err(|error| SettingsError::Assignment {
             path: path.to_string(),
             value: shortened(value, 100),
-            reason: shortened(error.message().trim(), 1000),
+            reason: incomplete_choice(path, value, error.message()).unwrap_or_else(|| shortened(error.message().trim(), 1000)),
         })?;
         // What is refused leaves the settings as they were.
         assigned.validate()?;
@@ -74,6 +74,16 @@ impl Settings {
         table.insert(last.to_string(), value);
         root.try_into()
     }
+}
+
+/// How a choice with several fields is made, where a path named one of them and another choice had the place before.
+fn incomplete_choice(path: &str, value: &str, message: &str) -> Option<String> {
+    let (choice, field) = path.rsplit_once('.')?;
+    let (setting, choice) = choice.rsplit_once('.')?;
+    (message.contains("missing field") || message.contains("exactly 1 element")).then(|| {
+        let value = shortened(value, 100);
+        format!("`{choice}` has more fields, and is chosen with all of them at once: {setting}={{{choice} = {{{field} = {value}, ...}}}}")
+    })
 }
 
 fn parse(value: &str) -> Value {
@@ -125,6 +135,15 @@ mod tests {
         assert!(message(settings.set("merit.rho0.x", "1")).contains("`merit.rho0` is a single value"));
         assert!(message(settings.set("scaling.x", "1")).contains("unknown variant `x`, expected one of"));
         assert!(message(settings.set("", "1")).contains("unknown field"));
+        assert_eq!(
+            message(settings.set("stepsize.lipschitz.given.objective", "2")),
+            "setting stepsize.lipschitz.given.objective=2: `given` has more fields, and is chosen with all of them at once: \
+             stepsize.lipschitz={given = {objective = 2, ...}}"
+        );
+        assert!(
+            message(settings.set("sampling.gradient.batch.geometric.growth", "2"))
+                .ends_with("sampling.gradient.batch={geometric = {growth = 2, ...}}")
+        );
         assert!(message(settings.set("merit.rho0", &"[".repeat(60_000))).len() < 1500, "nobody reads all of it");
         for (path, value, expected) in [
             ("sampling.judge.confidence", "1", "setting sampling.judge.confidence is 1, but must be between 0.5 and 1"),
