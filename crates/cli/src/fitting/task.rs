@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tangor_learn::{DataSet, Goal, Regression};
 use tangor_problem::{Exact, SampledProblem};
-use tangor_solver::{Batch, Report, Scaling, Settings};
+use tangor_solver::{Batch, Report, Scaling, Settings, Silent, Solver};
 
 use super::data::DataArguments;
 use super::goal::Threshold;
@@ -16,6 +16,8 @@ const BATCH: usize = 128;
 /// Tolerances of a fit from samples: finer ones would say more than the data do.
 const STATIONARITY: f64 = 1e-2;
 const VIOLATION: f64 = 2e-3;
+/// How much finer than those of a run the tolerances are that no point found from samples meets.
+const FINER: f64 = 1e-9;
 /// All rows in every iteration take some 300 passes; up to this many numbers in a pass that is less than a minute.
 const EXACT_ENTRIES: usize = 10_000_000;
 
@@ -50,19 +52,32 @@ impl Task {
         })
     }
 
-    /// The exact residuals and the multipliers at the point found: a deterministic run that ends where it starts.
+    /// The exact residuals at the point found, with the multipliers that fit it best on all rows: a deterministic run that ends where it starts.
     pub fn judge(&self, data: &Arc<DataSet>, settings: &Settings, report: &Report) -> Result<Report, Error> {
         if self.exact {
             return Ok(report.clone());
         }
         let regression = Regression::new(Arc::clone(data), &self.goal)?.start(report.x.clone());
-        let mut settings = settings.clone();
-        settings.limits.iterations = 0;
-        settings.limits.samples = None;
-        // One look at all rows: whatever the time, on all processes.
-        settings.limits.seconds = None;
-        Ok(tangor_solver::solve(regression, settings)?)
+        judged_on_all_rows(regression, settings)
     }
+}
+
+/// The start of a regression judged exactly, with the multipliers that fit it best.
+fn judged_on_all_rows(regression: Regression, settings: &Settings) -> Result<Report, Error> {
+    let (mut settings, asked) = (settings.clone(), settings.tolerance.clone());
+    settings.limits.iterations = 0;
+    settings.limits.samples = None;
+    // One look at all rows: whatever the time, on all processes.
+    settings.limits.seconds = None;
+    // A run fits multipliers to a point that is not within its tolerances; elsewhere it makes do with those of its step.
+    let finer = &mut settings.tolerance;
+    for residual in [&mut finer.stationarity, &mut finer.feasibility, &mut finer.complementarity] {
+        *residual = (FINER * *residual).max(f64::MIN_POSITIVE);
+    }
+    let mut solver = Solver::new(regression, settings)?;
+    solver.run(&mut Silent);
+    solver.tell_by(asked).map_err(tangor_solver::Error::from)?;
+    Ok(solver.report())
 }
 
 /// Fits a goal to all rows, from these weights.
@@ -85,4 +100,38 @@ pub fn defaults(exact: bool) -> Settings {
         }
     }
     settings
+}
+
+#[cfg(test)]
+mod tests {
+    use tangor_learn::{Constraint, Rate, generate};
+    use tangor_solver::{Candidate, judge_point, solve_sampled};
+
+    use super::*;
+
+    /// The multipliers that are told are those of a refit: no others, of a fine grid around those of the run, make the residuals smaller by more
+    /// than a hundredth.
+    #[test]
+    fn multipliers_of_a_fit_from_samples_are_the_best_of_its_point() {
+        let data = Arc::new(generate(4000, 5, 3).expect("data can be made"));
+        let gap = Constraint::Gap { rate: Rate::Selection, column: "group".to_string(), most: 0.02 };
+        let goal = Goal { constraints: vec![gap], ..Goal::default() };
+        let regression = || Regression::new(Arc::clone(&data), &goal).expect("the goal suits the data");
+        for seed in 0..4 {
+            let mut settings = defaults(false);
+            settings.sampling.seed = seed;
+            let report = solve_sampled(regression().sampled(), settings.clone()).expect("it can be tried");
+            let judged = judged_on_all_rows(regression().start(report.x.clone()), &settings).expect("it can be judged");
+            let residual = |y: f64| {
+                let candidate = Candidate { x: &report.x, row_multipliers: &[y], bound_multipliers: &report.bound_multipliers };
+                let verdict = judge_point(Exact(regression()), candidate, &settings.sampling).expect("it can be judged");
+                verdict.stationarity.value.max(verdict.complementarity.value)
+            };
+            let told = residual(judged.row_multipliers[0]);
+            assert!((told - judged.stationarity.max(judged.complementarity)).abs() <= 1e-9, "{told} {judged}");
+            let grid = (0..=200).map(|k| residual(report.row_multipliers[0] * (0.5 + f64::from(k) / 200.0)));
+            let best = grid.fold(f64::INFINITY, f64::min);
+            assert!(told <= 1.01 * best, "seed {seed}: {told}, and the best is {best}");
+        }
+    }
 }
