@@ -1,10 +1,9 @@
 //! What to try when a run has not solved its problem.
 
 use tangor_problem::count_of;
-use tangor_solver::{Event, Point, Report, Scaling, Stop};
+use tangor_solver::{Event, Point, Report, Scaling, Standing, Stop};
 
 use crate::number::{scientific, short};
-use crate::verdict::{self, Standing};
 
 /// Multipliers of this size say that there may be none at all.
 const HUGE: f64 = 1e5;
@@ -22,17 +21,6 @@ const NEARLY_ZERO: f64 = 1e-4;
 const OFTEN: u64 = 3;
 /// A run that is shorter shows nothing of it.
 const LONG: u64 = 20;
-
-/// The names of the residuals above their tolerances, with their values.
-pub fn above(report: &Report) -> Vec<(&'static str, f64, f64)> {
-    let tolerance = &report.settings.tolerance;
-    let residuals = [
-        ("feasibility", report.feasibility, tolerance.feasibility),
-        ("stationarity", report.stationarity, tolerance.stationarity),
-        ("complementarity", report.complementarity, tolerance.complementarity),
-    ];
-    residuals.into_iter().filter(|(_, value, tolerance)| value.is_nan() || value > tolerance).collect()
-}
 
 /// What the run had not enough of, and the argument that gives it ten times as much.
 pub fn larger_limit(report: &Report) -> Option<(&'static str, String)> {
@@ -78,8 +66,15 @@ pub fn of(report: &Report) -> Vec<String> {
                 .to_string(),
         );
     }
-    if report.stop == Stop::EvaluationFailed && report.iterations == 0 {
-        advice.push("A function has no value at the start: begin elsewhere with --at POINT.json.".to_string());
+    let is_broken = report.failure.as_ref().and_then(|failed| failed.cause.as_ref()).is_some_and(|cause| cause.is_broken());
+    match report.stop {
+        Stop::EvaluationFailed if is_broken => {
+            advice.push("Something is broken, as the message above says: no other start or setting mends it.".to_string());
+        }
+        Stop::EvaluationFailed if report.iterations == 0 => {
+            advice.push("A function has no value at the start: begin elsewhere with --at POINT.json.".to_string());
+        }
+        _ => {}
     }
     if report.point == Point::EpsInfeasibleStationary {
         advice.extend(contradiction(report));
@@ -89,7 +84,7 @@ pub fn of(report: &Report) -> Vec<String> {
     advice.extend(unlike_units(report));
     advice.extend(dependent_rows(report));
     advice.extend(degenerate.iter().flat_map(Degenerate::sentences));
-    if let [(name, value, tolerance)] = above(report)[..]
+    if let [(name, value, tolerance)] = report.residuals_above()[..]
         && value <= 100.0 * tolerance
         && report.verdict.is_none()
     {
@@ -107,7 +102,7 @@ fn unrepeatable(report: &Report) -> Option<String> {
 
 /// A tolerance that numbers of 16 digits cannot meet: what is left is rounding, or less was asked for than one unit in the last place.
 fn rounding(report: &Report) -> Option<String> {
-    let missed = above(report);
+    let missed = report.residuals_above();
     let worst =
         missed.iter().fold(0.0, |most: f64, (_, value, _)| if value.is_nan() { f64::INFINITY } else { most.max(*value) });
     let asked = missed.iter().fold(f64::INFINITY, |least: f64, (_, _, tolerance)| least.min(*tolerance));
@@ -129,8 +124,7 @@ fn rounding(report: &Report) -> Option<String> {
 fn rare_events(report: &Report) -> Option<String> {
     let judge = &report.settings.sampling.judge;
     let judged = report.verdict.filter(|judged| judged.may_miss(judge.rarest) && !judged.few_events)?;
-    let seems_good =
-        verdict::residuals(&judged, &report.settings.tolerance).iter().all(|one| one.standing() == Standing::Within);
+    let seems_good = judged.residuals(&report.settings.tolerance).iter().all(|one| one.standing() == Standing::Within);
     let told = judged.rarest.filter(|_| seems_good)?;
     // A run lives on as many samples again as its last judgement takes.
     let samples = &report.samples;
@@ -148,7 +142,7 @@ fn rare_events(report: &Report) -> Option<String> {
 /// Bounds that are above their tolerances because of noise alone.
 fn noise(report: &Report) -> Option<String> {
     let (judged, tolerance) = (report.verdict.as_ref()?, &report.settings.tolerance);
-    let residuals = verdict::residuals(judged, tolerance);
+    let residuals = judged.residuals(tolerance);
     let hidden = residuals.iter().filter(|one| one.standing() == Standing::Hidden);
     let ratio = hidden.map(|one| one.residual.upper / one.tolerance).fold(0.0, f64::max);
     if ratio == 0.0 || judged.few_events || residuals.iter().any(|one| one.standing() == Standing::Above) {

@@ -3,14 +3,13 @@
 use std::io::Write;
 
 use tangor_problem::count_of;
-use tangor_solver::{Point, Report, Verdict};
+use tangor_solver::{JudgedResidual, Point, Report, Verdict};
 
 use crate::error::Error;
 use crate::exit;
 use crate::number::{scientific, short};
 use crate::screen::Screen;
 use crate::style::{BAD, GOOD, UNUSUAL};
-use crate::verdict::JudgedResidual;
 
 /// How many times more samples may contain enough of what happens rarely.
 const FOR_EVENTS: f64 = 10.0;

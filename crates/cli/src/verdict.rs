@@ -3,57 +3,11 @@
 use std::io::{self, Write};
 
 use tangor_problem::count_of;
-use tangor_solver::{Averaged, Bounded, Tolerance, Verdict};
+use tangor_solver::{Averaged, JudgedResidual, Standing, Tolerance, Verdict, and_are, names_of};
 
 use crate::number::{readable, scientific, short};
 use crate::style::{DIM, GOOD, UNUSUAL};
 use crate::width;
-
-/// One of the three residuals of a verdict.
-pub struct JudgedResidual {
-    /// Its name.
-    pub name: &'static str,
-    /// It and its bound.
-    pub residual: Bounded,
-    /// What the bound must not exceed.
-    pub tolerance: f64,
-}
-
-/// Where a residual stands, as far as its bounds tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// Within the tolerance, with confidence.
-    Within,
-    /// Noise hides on which side of the tolerance it is.
-    Hidden,
-    /// Above the tolerance, with confidence, or no number at all.
-    Above,
-}
-
-impl JudgedResidual {
-    /// Where it stands.
-    pub fn standing(&self) -> Standing {
-        match (self.residual.upper <= self.tolerance, self.residual.lower <= self.tolerance) {
-            (true, _) => Standing::Within,
-            (false, true) if self.residual.upper.is_finite() => Standing::Hidden,
-            _ => Standing::Above,
-        }
-    }
-}
-
-/// The names of the residuals that stand so.
-pub fn standing(verdict: &Verdict, tolerance: &Tolerance, standing: Standing) -> Vec<&'static str> {
-    residuals(verdict, tolerance).iter().filter(|judged| judged.standing() == standing).map(|judged| judged.name).collect()
-}
-
-/// The three residuals of a verdict with their tolerances.
-pub fn residuals(verdict: &Verdict, tolerance: &Tolerance) -> [JudgedResidual; 3] {
-    [
-        JudgedResidual { name: "stationarity", residual: verdict.stationarity, tolerance: tolerance.stationarity },
-        JudgedResidual { name: "feasibility", residual: verdict.feasibility, tolerance: tolerance.feasibility },
-        JudgedResidual { name: "complementarity", residual: verdict.complementarity, tolerance: tolerance.complementarity },
-    ]
-}
 
 /// How wide the names of residuals are, so that what follows fits 60 columns.
 pub const LABEL: usize = 16;
@@ -95,7 +49,7 @@ pub fn print_with_names(
     tolerance: &Tolerance,
     row_name: impl Fn(usize) -> String,
 ) -> io::Result<()> {
-    for judged in residuals(verdict, tolerance) {
+    for judged in verdict.residuals(tolerance) {
         let (word, style) = match judged.standing() {
             Standing::Within => ("within", GOOD),
             Standing::Hidden => ("unclear", UNUSUAL),
@@ -113,9 +67,9 @@ pub fn print_with_names(
 fn sentence(verdict: &Verdict, tolerance: &Tolerance, row_name: impl Fn(usize) -> String) -> String {
     let samples = count_of(verdict.samples, "fresh sample");
     let confidence = format!("{}%", short_percent(verdict.confidence));
-    let (hidden, above) = (standing(verdict, tolerance, Standing::Hidden), standing(verdict, tolerance, Standing::Above));
+    let (hidden, above) = (names_of(verdict, tolerance, Standing::Hidden), names_of(verdict, tolerance, Standing::Above));
     // Of a whole population nothing is assumed: its bounds are its residuals.
-    let sampled = residuals(verdict, tolerance).iter().any(|one| one.residual.upper > one.residual.value);
+    let sampled = verdict.residuals(tolerance).iter().any(|one| one.residual.upper > one.residual.value);
     let assumed = match verdict.rarest {
         _ if !sampled => String::new(),
         None => " (if batches of samples are nearly Gaussian)".to_string(),
@@ -162,16 +116,6 @@ fn certified(verdict: &Verdict) -> String {
     }
 }
 
-/// `a is`, `a and b are`.
-pub fn and_are(names: &[&str]) -> String {
-    let verb = if names.len() == 1 { "is" } else { "are" };
-    match names.split_last() {
-        Some((last, [])) => format!("{last} {verb}"),
-        Some((last, others)) => format!("{} and {last} {verb}", others.join(", ")),
-        None => String::new(),
-    }
-}
-
 /// 0.95 is 95, 0.999 is 99.9.
 pub fn short_percent(share: f64) -> String {
     format!("{:.4}", 100.0 * share).trim_end_matches('0').trim_end_matches('.').to_string()
@@ -179,6 +123,8 @@ pub fn short_percent(share: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tangor_solver::Bounded;
+
     use super::*;
 
     #[test]

@@ -112,7 +112,9 @@ pub mod run {
 /// How good a point is: residuals of exact functions, verdicts on fresh samples.
 pub mod judging {
     pub use tangor_problem::{KktPoint, KktResiduals};
-    pub use tangor_solver::{Averaged, Bounded, Candidate, Verdict, judge_before, judge_point, judge_point_and_rows};
+    pub use tangor_solver::{
+        Averaged, Bounded, Candidate, JudgedResidual, Standing, Verdict, judge_before, judge_point, judge_point_and_rows,
+    };
 }
 
 /// The examples of the front page of the repository.

@@ -257,7 +257,7 @@ fn judge_on_samples(
     }
     verdict::print(out, &fresh, tolerance)?;
     let mut answer = Answer { samples: sampling.judge.samples as u64, ..Answer::default() };
-    verdict::residuals(&fresh, tolerance).iter().for_each(|judged| answer.add(judged));
+    fresh.residuals(tolerance).iter().for_each(|judged| answer.add(judged));
     answer.add_events(&fresh, sampling.judge.rarest, sampling.judge.samples_that_tell());
     let sizes = (!matches!(gradient, Access::Finite(_))).then_some((answer.samples, sampling.judge.batches));
     if let Some(claimed) = &report.verdict {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::oracle::example;
-use crate::{code, run, stdout};
+use crate::{code, run, run_json, stdout};
 
 /// What a run prints, in one line.
 fn told(arguments: &[&str]) -> String {
@@ -170,4 +170,30 @@ fn an_unbounded_problem_is_asked_about_and_not_called_nearly_solved() {
     let text = stdout(&output);
     assert_eq!(code(&output), 6, "{text}");
     assert!(text.contains("Is a bound or a constraint missing") && !text.contains("Only stationarity"), "{text}");
+}
+
+/// At the solution of HS13 no multipliers exist: what the message says of the point is what its residuals say, and the advice is not to wait.
+#[test]
+fn the_end_of_hs13_is_explained() {
+    let (report, exit) = run_json(&["solve", "HS13", "--json"]);
+    let (message, number) = (report["message"].as_str().unwrap(), |name: &str| report[name].as_f64().unwrap());
+    assert_eq!(exit, 3, "{message}");
+    assert!(number("stationarity") <= 1e-6 && number("complementarity") > 1e-6, "{report}");
+    assert!(message.ends_with("the point is feasible, but its complementarity is above the tolerance."), "{message}");
+    let text = told(&["solve", "HS13", "--quiet"]);
+    assert!(text.contains("Not solved: the point is feasible, but its complementarity is above the tolerance."), "{text}");
+    assert!(text.contains("It is a Fritz John point") && !text.contains("--max-iterations"), "{text}");
+}
+
+/// What is broken is broken at every start.
+#[cfg(unix)]
+#[test]
+fn a_broken_oracle_is_not_told_to_start_elsewhere() {
+    let introduction = r#"{"tangor":1,"name":"gone","n":1,"x0":[1],"objective":"value"}"#;
+    let command = format!(
+        r#"sh -c 'read line; echo '\''{introduction}'\''; read line; echo '\''{{"id":1,"error":"the data are gone"}}'\'''"#
+    );
+    let text = told(&["solve", "--quiet", "--oracle", &command]);
+    assert!(text.contains("the data are gone") && text.contains("no other start or setting mends it"), "{text}");
+    assert!(!text.contains("POINT.json"), "{text}");
 }

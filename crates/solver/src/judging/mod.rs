@@ -10,6 +10,7 @@ pub(crate) mod removable;
 pub(crate) mod residuals;
 pub(crate) mod row_sizes;
 pub(crate) mod sample_mean;
+pub(crate) mod standing;
 pub(crate) mod verdict;
 
 use crate::Settings;

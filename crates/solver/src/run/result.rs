@@ -122,31 +122,6 @@ impl<S: SampledProblem> Solver<S> {
     }
 }
 
-impl Report {
-    /// Why the run stopped and what its point is, as one sentence: the message, from the other fields.
-    pub fn sentence(&self, meta: &Meta, is_noisy: bool) -> String {
-        let (stop, tolerance, rarest) = (self.stop, &self.settings.tolerance, self.settings.sampling.judge.rarest);
-        let what = self.verdict.and_then(|verdict| verdict.missing_events(meta, tolerance, rarest));
-        let what = what.unwrap_or_else(|| match (is_noisy, self.verdict) {
-            _ if !self.was_evaluated() => "there was no time to evaluate the functions at any point".to_string(),
-            (true, None) => "the point was not judged on fresh samples".to_string(),
-            _ => format!("the point is {}", self.point),
-        });
-        let stop = match (stop, self.point) {
-            (Stop::Tolerance, Point::EpsInfeasibleStationary) => "the violation is stationary within its tolerance".to_string(),
-            _ => stop.to_string(),
-        };
-        let cause = self.failure.as_ref().map(|failure| format!(" ({})", failure.message)).unwrap_or_default();
-        format!("Stopped because {stop}{cause}; {what}{}.", self.presolved.complaint())
-    }
-
-    /// Whether all functions have been evaluated somewhere. False: the run was ended before that was done, and its point is the start.
-    pub fn was_evaluated(&self) -> bool {
-        let was_cut_short = matches!(self.stop, Stop::User | Stop::WallTime | Stop::Samples | Stop::Evaluations);
-        !(was_cut_short && self.feasibility.is_nan() && self.stationarity.is_nan())
-    }
-}
-
 /// The ten most violated constraints, when all together they are violated by more than the tolerance. Each has more than an equal part of
 /// it: what hardly adds to the sum of squares is no complaint.
 fn worst_rows(meta: &Meta, c: &[f64], tolerance: f64) -> Vec<WorstRow> {

@@ -62,7 +62,7 @@ pub enum Point {
     /// The constraints hold, and from here on the objective falls without bound as far as was looked: below -1e20, or steadily along a
     /// ray of feasible points.
     Unbounded,
-    /// The constraints hold, but the point is not stationary.
+    /// The constraints hold, but another residual is above its tolerance.
     Feasible,
     /// None of these.
     Nothing,
@@ -76,7 +76,7 @@ impl fmt::Display for Point {
                 "a stationary point of the violation: to first order no small change reduces it, but other starts may"
             }
             Point::Unbounded => "feasible, and from there the objective falls without bound",
-            Point::Feasible => "a feasible point, not yet stationary",
+            Point::Feasible => "a feasible point, but no KKT point within the tolerances",
             Point::Nothing => "neither feasible nor stationary",
         })
     }
