@@ -109,29 +109,31 @@ mod tests {
 
     use super::*;
 
-    /// The multipliers that are told are those of a refit: no others, of a fine grid around those of the run, make the larger residual smaller by more
-    /// than a twentieth. (The refit makes the sum of both small, each weighed, not the larger one.)
+    /// The multipliers that are told are those of a refit: no others, of a fine grid around those of the run, make both residuals smaller.
     #[test]
     fn multipliers_of_a_fit_from_samples_are_the_best_of_its_point() {
         let data = Arc::new(generate(4000, 5, 3).expect("data can be made"));
         let gap = Constraint::Gap { rate: Rate::Selection, column: "group".to_string(), most: 0.02 };
         let goal = Goal { constraints: vec![gap], ..Goal::default() };
         let regression = || Regression::new(Arc::clone(&data), &goal).expect("the goal suits the data");
-        for seed in 0..3 {
+        for seed in 0..4 {
             let mut settings = defaults(false);
             settings.sampling.seed = seed;
             let report = solve_sampled(regression().sampled(), settings.clone()).expect("it can be tried");
             let judged = judged_on_all_rows(regression().start(report.x.clone()), &settings).expect("it can be judged");
-            let residual = |y: f64| {
+            let residuals = |y: f64| {
                 let candidate = Candidate { x: &report.x, row_multipliers: &[y], bound_multipliers: &report.bound_multipliers };
                 let verdict = judge_point(Exact(regression()), candidate, &settings.sampling).expect("it can be judged");
-                verdict.stationarity.value.max(verdict.complementarity.value)
+                (verdict.stationarity.value, verdict.complementarity.value)
             };
-            let told = residual(judged.row_multipliers[0]);
-            assert!((told - judged.stationarity.max(judged.complementarity)).abs() <= 1e-9, "{told} {judged}");
-            let grid = (0..=200).map(|k| residual(report.row_multipliers[0] * (0.5 + f64::from(k) / 200.0)));
-            let best = grid.fold(f64::INFINITY, f64::min);
-            assert!(told <= 1.05 * best, "seed {seed}: {told}, and the best is {best}");
+            let told = residuals(judged.row_multipliers[0]);
+            assert!((told.0 - judged.stationarity).abs() <= 1e-9, "{told:?} {judged}");
+            assert!((told.1 - judged.complementarity).abs() <= 1e-9, "{told:?} {judged}");
+            for k in 0..=200 {
+                let y = report.row_multipliers[0] * (0.5 + f64::from(k) / 200.0);
+                let other = residuals(y);
+                assert!(other.0 >= told.0 || other.1 >= told.1, "seed {seed}: {told:?}, but {other:?} with {y}");
+            }
         }
     }
 }
