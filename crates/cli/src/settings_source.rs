@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use tangor_problem::MemoryLimit;
 use tangor_solver::Settings;
 
 use crate::error::Error;
@@ -77,7 +78,8 @@ impl SettingsArguments {
 }
 
 fn read(path: &Path) -> Result<Settings, Error> {
-    let text = std::fs::read_to_string(path).map_err(|cause| Error::Unreadable { path: path.to_owned(), cause })?;
+    let text =
+        MemoryLimit::of_this_machine().read_text(path).map_err(|cause| Error::Unreadable { path: path.to_owned(), cause })?;
     Settings::from_toml(&text)
         .map_err(|error| Error::Config { path: path.to_owned(), message: error.to_string().trim_end().to_string() })
 }

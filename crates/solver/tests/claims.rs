@@ -341,6 +341,41 @@ fn the_reported_point_has_the_reported_values() {
     assert!(honest(&root).x[0] >= 0.0);
 }
 
+/// Derivatives that are all zero say that nothing can be mended, wherever one starts; values say that it can.
+#[test]
+fn values_contradict_derivatives_that_are_none() {
+    let wrong = |row: fn(&[f64]) -> f64, meta: Meta| honest(constraint(meta, row, |_, g| g.fill(0.0)));
+    let free = |n: usize| Meta::new("no slope", vec![0.0; n]).no_objective().equalities(&[1.0]);
+    let at_bounds = free(3).bounds(&[0.0; 3], &[9.0; 3]);
+    for (report, what) in [
+        (wrong(|x| x[0], free(1)), "one variable"),
+        (wrong(|x| x.iter().sum(), free(5)), "five variables"),
+        (wrong(|x| x.iter().sum(), at_bounds), "at their bounds"),
+    ] {
+        assert_eq!((report.stop, report.point), (Stop::EvaluationFailed, Point::Nothing), "{what}: {}", report.message);
+        assert!(report.message.contains("contradict their derivatives"), "{what}: {}", report.message);
+    }
+    // Right derivatives that vanish at the least violation, smooth or with a kink, and those of a saddle, are not contradicted.
+    for (start, target) in [(0.0, -1.0), (3.0, -2.0)] {
+        let meta = || Meta::new("no root", vec![start; 2]).no_objective().equalities(&[target]);
+        let square =
+            honest(constraint(meta(), |x| x[0] * x[0] + x[1] * x[1], |x, g| g.copy_from_slice(&[2.0 * x[0], 2.0 * x[1]])));
+        let sign = |x: f64| if x == 0.0 { 0.0 } else { x.signum() };
+        let kink =
+            honest(constraint(meta(), |x| x[0].abs() + x[1].abs(), move |x, g| g.copy_from_slice(&[sign(x[0]), sign(x[1])])));
+        assert_eq!(square.point, Point::EpsInfeasibleStationary, "{}", square.message);
+        assert_ne!(kink.stop, Stop::EvaluationFailed, "{}", kink.message);
+    }
+    let mut settings = Settings::default();
+    settings.limits.escapes = 0;
+    let saddle = constraint(
+        Meta::new("saddle", vec![0.0, 0.0]).no_objective().equalities(&[1.0]),
+        |x| x[0] * x[1],
+        |x, g| g.copy_from_slice(&[x[1], x[0]]),
+    );
+    assert_eq!(solve(saddle(), settings).unwrap().point, Point::EpsInfeasibleStationary, "stationary to first order it is");
+}
+
 /// A function that gives another value at every call is told from one that does not.
 #[test]
 fn values_that_cannot_be_repeated_are_named() {
