@@ -214,7 +214,13 @@ fn unbounded_problems_are_named() {
     let cube = objective(Meta::new("cube", vec![-1.0]), |x| x[0].powi(3), |x, g| g[0] = 3.0 * x[0] * x[0]);
     let ray = objective(Meta::new("ray", vec![1.0]).maximise(), |x| x[0], |_, g| g[0] = 1.0);
     let hill = objective(Meta::new("hill", vec![1.0]).maximise(), |x| x[0].powi(3), |x, g| g[0] = 3.0 * x[0] * x[0]);
-    for build in [&line as &dyn Fn() -> ClosureProblem, &saddle, &logarithm, &cube, &ray, &hill] {
+    // Its slope is within the tolerance before it is far away by any other measure.
+    let root = objective(
+        Meta::new("tenth root", vec![4.0]).bounds(&[1e-3], &[f64::INFINITY]),
+        |x| -x[0].powf(0.1),
+        |x, g| g[0] = -0.1 * x[0].powf(-0.9),
+    );
+    for build in [&line as &dyn Fn() -> ClosureProblem, &saddle, &logarithm, &cube, &ray, &hill, &root] {
         let report = honest(build);
         assert_eq!(
             (report.stop, report.point),
@@ -237,7 +243,11 @@ fn bounded_problems_are_not_called_unbounded() {
         |x, g| g[0] = -1.0 / (x[0] * x[0]),
     );
     let far = objective(Meta::new("far", vec![0.0]), |x| (x[0] - 1e9).powi(2), |x, g| g[0] = 2.0 * (x[0] - 1e9));
-    for build in [&flat as &dyn Fn() -> ClosureProblem, &inverse, &far] {
+    // Minima and limits where slopes are as small as far away, a hundred thousand times the start from it.
+    let distant =
+        objective(Meta::new("distant", vec![1.0]), |x| 1e-9 * (x[0] - 1e5).powi(2), |x, g| g[0] = 2e-9 * (x[0] - 1e5));
+    let arc = objective(Meta::new("arc", vec![1.0]), |x| -1e4 * x[0].atan(), |x, g| g[0] = -1e4 / (1.0 + x[0] * x[0]));
+    for build in [&flat as &dyn Fn() -> ClosureProblem, &inverse, &far, &distant, &arc] {
         let report = honest(build);
         assert_ne!(report.point, Point::Unbounded, "{}: {}", report.problem, report.message);
     }
