@@ -45,9 +45,15 @@ impl SettingsArguments {
         self.applied_to(base)
     }
 
-    /// The settings for a run that goes on with those it had. What shapes the state of a run can no longer be changed.
+    /// The settings for a run that goes on with those it had. What shapes the state of a run can no longer be changed; who says again what it
+    /// is changes nothing.
     pub fn resumed(&self, settings: Settings) -> Result<Settings, Error> {
-        match self.assignments.iter().find(|(path, _)| !path.starts_with("limits.") && !path.starts_with("tolerance.")) {
+        let is_changed = |path: &str, value: &str| {
+            let mut changed = settings.clone();
+            changed.set(path, value).is_err() || changed != settings
+        };
+        let is_fixed = |path: &str| !path.starts_with("limits.") && !path.starts_with("tolerance.");
+        match self.assignments.iter().find(|(path, value)| is_fixed(path) && is_changed(path, value)) {
             Some((path, _)) => Err(Error::Setting(format!(
                 "the setting {path} cannot be changed in a resumed run: only limits and tolerances can"
             ))),
