@@ -18,10 +18,10 @@ fn least(family: Family) -> f64 {
         Family::Plain | Family::Linear | Family::Bounds | Family::Degenerate | Family::RankDeficient | Family::Undefined => {
             99.0
         }
-        Family::Infeasible | Family::Unbounded => 99.0,
+        Family::Infeasible | Family::Unbounded | Family::Mixed => 99.0,
         Family::Contradictory => 96.0,
         Family::Far => 66.0,
-        Family::Scaled | Family::Mixed => 96.0,
+        Family::Scaled => 96.0,
         Family::Squared => 97.0,
     }
 }
