@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use tangor_open::{FileKind, Finder, Parameters, SIF_FOLDER, Source};
+use tangor_problem::MemoryLimit;
 
 use crate::{Error, large, paper};
 
@@ -91,7 +92,7 @@ fn of_word(word: &str, finder: &Finder) -> Result<Vec<Member>, Error> {
             None => Err(Error::Empty(format!("{word:?} is not one of large-1000, large-10000 and large-100000"))),
         },
         _ if path.extension().is_some_and(|extension| extension == "txt") => {
-            let text = std::fs::read_to_string(path).map_err(|cause| Error::unreadable(path, cause))?;
+            let text = MemoryLimit::of_this_machine().read_text(path).map_err(|cause| Error::unreadable(path, cause))?;
             let words = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
             words.map(|word| named(word, finder)).collect()
         }

@@ -71,7 +71,7 @@ pub fn of(report: &Report) -> Vec<String> {
         Stop::EvaluationFailed if is_broken => {
             advice.push("Something is broken, as the message above says: no other start or setting mends it.".to_string());
         }
-        Stop::EvaluationFailed if report.iterations == 0 => {
+        Stop::EvaluationFailed if report.feasibility.is_nan() => {
             advice.push("A function has no value at the start: begin elsewhere with --at POINT.json.".to_string());
         }
         _ => {}
@@ -182,6 +182,10 @@ fn wrong_derivatives(report: &Report) -> Option<String> {
     let flat =
         report.point == Point::EpsInfeasibleStationary && report.infeasible_stationarity == 0.0 && report.worst_rows.len() < 2;
     let end = "`tangor check` tells whether the derivatives are right";
+    // A function that has no value is no matter of derivatives; where all have one, values contradicted these.
+    if report.stop == Stop::EvaluationFailed && report.confirmed == Some(true) {
+        return Some(format!("{end}."));
+    }
     if matches!(report.stop, Stop::StepTooSmall | Stop::NumericalTrouble) {
         let scaling = other_scaling(report.settings.scaling);
         return Some(format!("{end}; another start (--at POINT.json) or another scaling ({scaling}) may help."));

@@ -32,8 +32,8 @@ Exit codes:
      or a rare event may be missing among the samples
      (for verify: the samples cannot tell)
   4  stopped by the user: Ctrl-C, a termination signal, or nobody reads the output any more
-  5  a function could not be evaluated, the step became too small, or numerical trouble
-  6  the objective falls without bound at feasible points";
+  5  a function failed, the step became too small, or numerical trouble
+  6  the objective improves without bound at feasible points";
 
 /// The exit code of a run.
 pub fn of(report: &Report) -> u8 {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use tangor_problem::{Meta, count_of};
+use tangor_problem::{MemoryLimit, Meta, count_of};
 
 use crate::error::Error;
 
@@ -34,7 +34,8 @@ pub fn read(path: &Path, meta: &Meta) -> Result<Vec<f64>, Error> {
 
 /// The same with its multipliers.
 pub fn read_start(path: &Path, meta: &Meta) -> Result<Start, Error> {
-    let text = std::fs::read_to_string(path).map_err(|cause| Error::Unreadable { path: path.to_owned(), cause })?;
+    let text =
+        MemoryLimit::of_this_machine().read_text(path).map_err(|cause| Error::Unreadable { path: path.to_owned(), cause })?;
     let wrong = |message: String| Error::Point { path: path.to_owned(), message };
     let form: Form = serde_json::from_str(&text)
         .map_err(|_| wrong("it must be a JSON list of numbers, or a result of `tangor solve --json`".to_string()))?;

@@ -77,16 +77,15 @@ impl SamplingArguments {
         estimator.estimator.is_some() || batch.is_some() || momentum.is_some() || samples.is_some()
     }
 
-    /// The arguments that do nothing, when no function is sampled, or by themselves. A seed may be one of starts, and `set` tells whether
-    /// settings of samples were set by their paths.
-    pub fn idle(&self, exact: bool, problem: &str, starts: bool, set: bool) -> Idle {
+    /// The arguments that do nothing, when no function is sampled, or by themselves. A seed is also one of other starts, which any run may
+    /// need, and `set` tells whether settings of samples were set by their paths.
+    pub fn idle(&self, exact: bool, problem: &str, set: bool) -> Idle {
         let mut idle = Idle::default();
         let reason = format!("the functions of {problem} are exact (--noise would disturb them)");
         let given = [
             ("--estimator", self.estimator.estimator.is_some()),
             ("--batch", self.batch.is_some()),
             ("--momentum", self.momentum.is_some()),
-            ("--seed", self.seed.is_some() && !starts),
             ("--samples", self.samples.is_some()),
             ("--confidence", self.confidence.is_some()),
             ("--set sampling...", set),
@@ -97,8 +96,7 @@ impl SamplingArguments {
     }
 
     /// Those of a fit.
-    pub fn add_idle_of_fit(&self, exact: bool, validated: bool, margins: bool, idle: &mut Idle) {
-        idle.add(exact && !validated, "every iteration sees all rows", &[("--seed", self.seed.is_some())]);
+    pub fn add_idle_of_fit(&self, exact: bool, margins: bool, idle: &mut Idle) {
         idle.add(exact && !margins, "nothing is estimated", &[("--confidence", self.confidence.is_some())]);
         self.add_momentum(true, idle);
     }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use tangor_problem::MemoryLimit;
 use tangor_solver::Settings;
 
 use crate::error::Error;
@@ -44,9 +45,15 @@ impl SettingsArguments {
         self.applied_to(base)
     }
 
-    /// The settings for a run that goes on with those it had. What shapes the state of a run can no longer be changed.
+    /// The settings for a run that goes on with those it had. What shapes the state of a run can no longer be changed; who says again what it
+    /// is changes nothing.
     pub fn resumed(&self, settings: Settings) -> Result<Settings, Error> {
-        match self.assignments.iter().find(|(path, _)| !path.starts_with("limits.") && !path.starts_with("tolerance.")) {
+        let is_changed = |path: &str, value: &str| {
+            let mut changed = settings.clone();
+            changed.set(path, value).is_err() || changed != settings
+        };
+        let is_fixed = |path: &str| !path.starts_with("limits.") && !path.starts_with("tolerance.");
+        match self.assignments.iter().find(|(path, value)| is_fixed(path) && is_changed(path, value)) {
             Some((path, _)) => Err(Error::Setting(format!(
                 "the setting {path} cannot be changed in a resumed run: only limits and tolerances can"
             ))),
@@ -77,7 +84,8 @@ impl SettingsArguments {
 }
 
 fn read(path: &Path) -> Result<Settings, Error> {
-    let text = std::fs::read_to_string(path).map_err(|cause| Error::Unreadable { path: path.to_owned(), cause })?;
+    let text =
+        MemoryLimit::of_this_machine().read_text(path).map_err(|cause| Error::Unreadable { path: path.to_owned(), cause })?;
     Settings::from_toml(&text)
         .map_err(|error| Error::Config { path: path.to_owned(), message: error.to_string().trim_end().to_string() })
 }

@@ -30,6 +30,7 @@ mod model;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod quality;
+mod ration;
 mod reading;
 mod regression;
 mod scan;

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use crate::cache::Room;
 use crate::cell::Decimal;
 use crate::features::{Collector, Entry};
+use crate::ration::Ration;
 use crate::{DataSet, Encoding, Error, Features, Input, Labels, Reading};
 
 impl Reading {
@@ -103,13 +104,16 @@ pub(crate) struct Rows<'a> {
     input: &'a Input,
     reader: BufReader<Box<dyn Read>>,
     text: Vec<u8>,
+    ration: Ration,
     line: u64,
     entries: Vec<Entry>,
 }
 
 impl<'a> Rows<'a> {
     pub fn open(input: &'a Input) -> Result<Self, Error> {
-        Ok(Rows { input, reader: BufReader::new(input.reader()?), text: Vec::new(), line: 0, entries: Vec::new() })
+        let ration = Ration::default();
+        let reader = BufReader::new(ration.of(input.reader()?));
+        Ok(Rows { input, reader, text: Vec::new(), ration, line: 0, entries: Vec::new() })
     }
 
     /// How many rows there are from here on.
@@ -126,6 +130,7 @@ impl<'a> Rows<'a> {
         loop {
             self.text.clear();
             self.line += 1;
+            self.ration.renew();
             let read = self.reader.read_until(b'\n', &mut self.text);
             if read.map_err(|cause| self.input.unreadable(cause))? == 0 {
                 return Ok(None);

@@ -97,7 +97,8 @@ impl Model {
 
     /// Reads a model from its JSON form.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let text = std::fs::read(path).map_err(|cause| Error::Unreadable { file: path.to_path_buf(), cause })?;
+        let text =
+            MemoryLimit::of_this_machine().read(path).map_err(|cause| Error::Unreadable { file: path.to_path_buf(), cause })?;
         let refuse = |message: String| Error::File { file: path.to_path_buf(), message };
         let version = serde_json::from_slice::<serde_json::Value>(&text).ok().and_then(|model| model["version"].as_u64());
         if let Some(version) = version.filter(|version| *version != u64::from(MODEL_VERSION)) {

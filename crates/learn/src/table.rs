@@ -8,6 +8,7 @@ use tangor_problem::count_of;
 
 use crate::cell::Decimal;
 use crate::encoding::EncodedRow;
+use crate::ration::Ration;
 use crate::strangers::Strangers;
 use crate::{Encoding, Error, Input, Kind, layout};
 
@@ -32,6 +33,7 @@ pub(crate) struct Table<'a> {
     pub header: Vec<String>,
     index: HashMap<String, usize>,
     record: StringRecord,
+    ration: Ration,
     /// Whether somebody has said if the first row has names.
     header_is_known: bool,
     /// Where the row begins, in bytes.
@@ -51,7 +53,8 @@ impl<'a> Table<'a> {
         let named = parquet || format.header != Some(false);
         let mut builder = ReaderBuilder::new();
         builder.trim(Trim::All).delimiter(delimiter).has_headers(named).buffer_capacity(1 << 16);
-        let mut reader = builder.from_reader(input.reader()?);
+        let ration = Ration::default();
+        let mut reader = builder.from_reader(ration.of(input.reader()?));
         let first = reader.headers().map_err(|cause| csv_error(input, &cause))?;
         let header: Vec<String> = match named {
             true => first.iter().enumerate().map(|(k, name)| if name.is_empty() { unnamed(k) } else { name.into() }).collect(),
@@ -61,7 +64,7 @@ impl<'a> Table<'a> {
         let repeated = header.iter().enumerate().find(|(k, name)| index.insert((*name).clone(), *k).is_some());
         let repeated = repeated.map(|(k, _)| k);
         let header_is_known = format.header.is_some();
-        let table = Table { input, reader, header, index, record: StringRecord::new(), header_is_known, place: 0 };
+        let table = Table { input, reader, header, index, record: StringRecord::new(), ration, header_is_known, place: 0 };
         if table.header.is_empty() {
             return Err(table.unusable("it is empty"));
         }
@@ -73,6 +76,7 @@ impl<'a> Table<'a> {
 
     /// Goes to the next row; false at the end.
     pub fn advance(&mut self) -> Result<bool, Error> {
+        self.ration.renew();
         let more = self.reader.read_record(&mut self.record).map_err(|cause| csv_error(self.input, &cause))?;
         if more {
             self.place = self.record.position().map_or(self.place, csv::Position::byte);

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use tangor_problem::MemoryLimit;
+
 /// One name a line, in the order of the file: variables in `.col`; constraints, then objectives, in `.row`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
@@ -13,7 +15,7 @@ impl Names {
     /// The names beside a file; none where there is no such file.
     pub fn beside(path: &Path) -> Self {
         let lines = |extension: &str| {
-            let bytes = std::fs::read(path.with_extension(extension)).unwrap_or_default();
+            let bytes = MemoryLimit::of_this_machine().read(path.with_extension(extension)).unwrap_or_default();
             String::from_utf8_lossy(&bytes).lines().map(|line| line.trim_end().to_string()).collect()
         };
         Names { variables: lines("col"), rows: lines("row") }

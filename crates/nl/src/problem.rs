@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use tangor_problem::{Evaluation, Meta, Pattern, Problem, SecondOrder};
+use tangor_problem::{Evaluation, MemoryLimit, Meta, Pattern, Problem, SecondOrder};
 
 use crate::error::{Complaint, NlError};
 use crate::functions::Compiled;
@@ -44,7 +44,7 @@ pub fn read(path: impl AsRef<Path>, options: &Options) -> Result<NlProblem, NlEr
         path.set_extension("nl");
     }
     let file = path.display().to_string();
-    let bytes = std::fs::read(&path).map_err(|cause| {
+    let bytes = MemoryLimit::of_this_machine().read(&path).map_err(|cause| {
         Complaint::whole(format!("the file cannot be read: {cause}")).in_file(&file, &[], true, String::new())
     })?;
     let names = Names::beside(&path);

@@ -45,6 +45,7 @@ mod pattern;
 mod portions;
 mod problem;
 mod quantile;
+mod reading;
 mod recent;
 mod reduction;
 #[cfg(feature = "autodiff")]

@@ -10,13 +10,14 @@ pub struct MemoryLimit(pub u64);
 const USUAL: u64 = 8 << 30;
 
 impl MemoryLimit {
-    /// Three quarters of the memory of this machine, or of what the control group of this process may use if that is less. Where neither
-    /// is known, 8 GiB.
+    /// Three quarters of the memory of this machine, or of what this process may use, by its control group or its limits (`ulimit -v`), if that
+    /// is less. Where nothing is known, 8 GiB.
     pub fn of_this_machine() -> Self {
         let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| total(&text));
         let groups = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
         let group = groups.iter().filter_map(|path| std::fs::read_to_string(path).ok()?.trim().parse().ok()).min();
-        MemoryLimit(machine.into_iter().chain(group).min().unwrap_or(USUAL) / 4 * 3)
+        let own = std::fs::read_to_string("/proc/self/limits").ok().and_then(|text| address_space(&text));
+        MemoryLimit(machine.into_iter().chain(group).chain(own).min().unwrap_or(USUAL) / 4 * 3)
     }
 
     /// So many bytes, or those of this machine if nothing is said.
@@ -37,6 +38,12 @@ impl MemoryLimit {
 fn total(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kibibytes| kibibytes.saturating_mul(1024))
+}
+
+/// `Max address space         4096000000           unlimited            bytes`, of which the first number holds.
+fn address_space(text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 /// Something that does not fit into memory.
@@ -94,6 +101,11 @@ mod tests {
     fn this_machine_has_some_memory() {
         assert_eq!(total("MemFree: 1 kB\nMemTotal:       16318480 kB\n"), Some(16_318_480 * 1024));
         assert_eq!(total("MemTotal: much"), None);
+        let limits = |own: &str| {
+            format!("Max processes 12 12 processes\nMax address space         {own}            unlimited   bytes\n")
+        };
+        assert_eq!(address_space(&limits("4096000000")), Some(4_096_000_000));
+        assert_eq!(address_space(&limits("unlimited")), None);
         assert!(MemoryLimit::of_this_machine().0 > 1 << 26);
     }
 }

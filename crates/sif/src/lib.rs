@@ -56,6 +56,7 @@ pub use problem::SifProblem;
 use fortran::{compile_elements, compile_groups};
 use group_table::Functions;
 use source::Line;
+use tangor_problem::MemoryLimit;
 
 /// Reads a file.
 pub fn read(path: impl AsRef<Path>, options: &Options) -> Result<SifProblem, SifError> {
@@ -67,7 +68,7 @@ pub fn read(path: impl AsRef<Path>, options: &Options) -> Result<SifProblem, Sif
 /// The text of a file; bytes that are not UTF-8 can only stand in comments and are replaced.
 pub fn load(path: impl AsRef<Path>) -> Result<String, SifError> {
     let path = path.as_ref();
-    match std::fs::read(path) {
+    match MemoryLimit::of_this_machine().read(path) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(cause) => Err(SifError {
             file: path.display().to_string(),

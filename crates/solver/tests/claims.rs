@@ -214,7 +214,13 @@ fn unbounded_problems_are_named() {
     let cube = objective(Meta::new("cube", vec![-1.0]), |x| x[0].powi(3), |x, g| g[0] = 3.0 * x[0] * x[0]);
     let ray = objective(Meta::new("ray", vec![1.0]).maximise(), |x| x[0], |_, g| g[0] = 1.0);
     let hill = objective(Meta::new("hill", vec![1.0]).maximise(), |x| x[0].powi(3), |x, g| g[0] = 3.0 * x[0] * x[0]);
-    for build in [&line as &dyn Fn() -> ClosureProblem, &saddle, &logarithm, &cube, &ray, &hill] {
+    // Its slope is within the tolerance before it is far away by any other measure.
+    let root = objective(
+        Meta::new("tenth root", vec![4.0]).bounds(&[1e-3], &[f64::INFINITY]),
+        |x| -x[0].powf(0.1),
+        |x, g| g[0] = -0.1 * x[0].powf(-0.9),
+    );
+    for build in [&line as &dyn Fn() -> ClosureProblem, &saddle, &logarithm, &cube, &ray, &hill, &root] {
         let report = honest(build);
         assert_eq!(
             (report.stop, report.point),
@@ -237,7 +243,11 @@ fn bounded_problems_are_not_called_unbounded() {
         |x, g| g[0] = -1.0 / (x[0] * x[0]),
     );
     let far = objective(Meta::new("far", vec![0.0]), |x| (x[0] - 1e9).powi(2), |x, g| g[0] = 2.0 * (x[0] - 1e9));
-    for build in [&flat as &dyn Fn() -> ClosureProblem, &inverse, &far] {
+    // Minima and limits where slopes are as small as far away, a hundred thousand times the start from it.
+    let distant =
+        objective(Meta::new("distant", vec![1.0]), |x| 1e-9 * (x[0] - 1e5).powi(2), |x, g| g[0] = 2e-9 * (x[0] - 1e5));
+    let arc = objective(Meta::new("arc", vec![1.0]), |x| -1e4 * x[0].atan(), |x, g| g[0] = -1e4 / (1.0 + x[0] * x[0]));
+    for build in [&flat as &dyn Fn() -> ClosureProblem, &inverse, &far, &distant, &arc] {
         let report = honest(build);
         assert_ne!(report.point, Point::Unbounded, "{}: {}", report.problem, report.message);
     }
@@ -339,6 +349,41 @@ fn the_reported_point_has_the_reported_values() {
         assert!(report.x.iter().all(|x| x.is_finite()) && report.objective.is_finite(), "{}", report.problem);
     }
     assert!(honest(&root).x[0] >= 0.0);
+}
+
+/// Derivatives that are all zero say that nothing can be mended, wherever one starts; values say that it can.
+#[test]
+fn values_contradict_derivatives_that_are_none() {
+    let wrong = |row: fn(&[f64]) -> f64, meta: Meta| honest(constraint(meta, row, |_, g| g.fill(0.0)));
+    let free = |n: usize| Meta::new("no slope", vec![0.0; n]).no_objective().equalities(&[1.0]);
+    let at_bounds = free(3).bounds(&[0.0; 3], &[9.0; 3]);
+    for (report, what) in [
+        (wrong(|x| x[0], free(1)), "one variable"),
+        (wrong(|x| x.iter().sum(), free(5)), "five variables"),
+        (wrong(|x| x.iter().sum(), at_bounds), "at their bounds"),
+    ] {
+        assert_eq!((report.stop, report.point), (Stop::EvaluationFailed, Point::Nothing), "{what}: {}", report.message);
+        assert!(report.message.contains("contradict their derivatives"), "{what}: {}", report.message);
+    }
+    // Right derivatives that vanish at the least violation, smooth or with a kink, and those of a saddle, are not contradicted.
+    for (start, target) in [(0.0, -1.0), (3.0, -2.0)] {
+        let meta = || Meta::new("no root", vec![start; 2]).no_objective().equalities(&[target]);
+        let square =
+            honest(constraint(meta(), |x| x[0] * x[0] + x[1] * x[1], |x, g| g.copy_from_slice(&[2.0 * x[0], 2.0 * x[1]])));
+        let sign = |x: f64| if x == 0.0 { 0.0 } else { x.signum() };
+        let kink =
+            honest(constraint(meta(), |x| x[0].abs() + x[1].abs(), move |x, g| g.copy_from_slice(&[sign(x[0]), sign(x[1])])));
+        assert_eq!(square.point, Point::EpsInfeasibleStationary, "{}", square.message);
+        assert_ne!(kink.stop, Stop::EvaluationFailed, "{}", kink.message);
+    }
+    let mut settings = Settings::default();
+    settings.limits.escapes = 0;
+    let saddle = constraint(
+        Meta::new("saddle", vec![0.0, 0.0]).no_objective().equalities(&[1.0]),
+        |x| x[0] * x[1],
+        |x, g| g.copy_from_slice(&[x[1], x[0]]),
+    );
+    assert_eq!(solve(saddle(), settings).unwrap().point, Point::EpsInfeasibleStationary, "stationary to first order it is");
 }
 
 /// A function that gives another value at every call is told from one that does not.

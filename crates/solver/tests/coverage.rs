@@ -60,23 +60,55 @@ fn settings(seed: u64, iterations: u64) -> Settings {
     settings
 }
 
+/// Whether a run claims that its point holds.
+fn claims(problem: Noisy<ClosureProblem>, settings: Settings) -> bool {
+    let report = solve_sampled(problem, settings).expect("valid");
+    let (tolerance, rarest) = (&report.settings.tolerance, report.settings.sampling.judge.rarest);
+    let claims = report.verdict.is_some_and(|verdict| verdict.holds(tolerance, rarest));
+    assert!(claims || report.stop != Stop::Tolerance || report.point != Point::EpsKkt);
+    claims
+}
+
 /// The share of runs that claim what is false.
 fn false_claims(kind: Noisily, iterations: u64) -> f64 {
-    let claims = |first: u64| {
-        let claim = |seed: &u64| {
-            let report = solve_sampled(problem(kind), settings(*seed, iterations)).expect("valid");
-            let (tolerance, rarest) = (&report.settings.tolerance, report.settings.sampling.judge.rarest);
-            let claims = report.verdict.is_some_and(|verdict| verdict.holds(tolerance, rarest));
-            assert!(claims || report.stop != Stop::Tolerance || report.point != Point::EpsKkt);
-            claims
-        };
-        (first..RUNS).step_by(2).filter(claim).count()
-    };
+    let half = |first: u64| (first..RUNS).step_by(2).filter(|&seed| claims(problem(kind), settings(seed, iterations))).count();
     let halves = thread::scope(|scope| {
-        let (even, odd) = (scope.spawn(|| claims(0)), scope.spawn(|| claims(1)));
+        let (even, odd) = (scope.spawn(|| half(0)), scope.spawn(|| half(1)));
         [even, odd].map(|half| half.join().expect("no panic"))
     });
     halves.iter().sum::<usize>() as f64 / RUNS as f64
+}
+
+/// `min -x` where the row `c <= 0` is `-TRUTH` and says that it grows with `x`: stationarity needs a multiplier of 1, less what its tolerance
+/// allows, and complementarity is then above its own wherever one is.
+fn held_at_a_distance() -> Noisy<ClosureProblem> {
+    let meta = Meta::new("at a distance", vec![0.0]).bounds(&[-1e6], &[1e6]).at_most(&[0.0]);
+    let problem = ClosureProblem::builder(meta)
+        .objective(|x| -x[0])
+        .gradient(|_, g| g[0] = -1.0)
+        .constraints(|_, c| c[0] = -(1.0 + 2.0 * STATIONARY))
+        .jacobian(|_, values| values[0] = 1.0)
+        .build()
+        .expect("all functions are there");
+    Noisy::new(problem, Noise { constraints: 1.0, ..Noise::default() }).expect("valid levels")
+}
+
+/// The tolerance of stationarity beside complementarity.
+const STATIONARY: f64 = 1e-4;
+
+#[test]
+fn complementarity_under_repeated_looks_is_true_as_often_as_it_says() {
+    for iterations in [3, 30, 300] {
+        let claims = (0..RUNS).filter(|&seed| {
+            let mut settings = settings(seed, iterations);
+            (settings.tolerance.stationarity, settings.tolerance.complementarity) = (STATIONARY, 1.0);
+            claims(held_at_a_distance(), settings)
+        });
+        let coverage = 100.0 * (1.0 - claims.count() as f64 / RUNS as f64);
+        println!("complementarity, {iterations} iterations: {coverage:.2} % of {RUNS} runs claim nothing false");
+        // The multipliers are fitted to a part of the values, so that an error to either side counts: half of the risk is never used.
+        assert!((93.0..=99.0).contains(&coverage), "{iterations} iterations: {coverage} %");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Thousands of random problems of twelve families: whatever a run claims is recomputed from outside, and as many are solved as before.
+//! Thousands of random problems of thirteen families: whatever a run claims is recomputed from outside, and as many are solved as before.
 
 #[path = "support/families.rs"]
 mod families;
@@ -18,7 +18,7 @@ fn least(family: Family) -> f64 {
         Family::Plain | Family::Linear | Family::Bounds | Family::Degenerate | Family::RankDeficient | Family::Undefined => {
             99.0
         }
-        Family::Infeasible | Family::Unbounded => 99.0,
+        Family::Infeasible | Family::Unbounded | Family::Mixed => 99.0,
         Family::Contradictory => 96.0,
         Family::Far => 66.0,
         Family::Scaled => 96.0,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use csv::StringRecord;
+use tangor_problem::MemoryLimit;
 use tangor_solver::Point;
 
 use crate::Error;
@@ -55,7 +56,7 @@ pub struct Entrant {
 
 /// Reads all solvers of a file. A label that is taken already gets the name of the file.
 pub fn read(path: &Path) -> Result<Vec<Entrant>, Error> {
-    let text = std::fs::read_to_string(path).map_err(|cause| Error::unreadable(path, cause))?;
+    let text = MemoryLimit::of_this_machine().read_text(path).map_err(|cause| Error::unreadable(path, cause))?;
     let file = path.file_stem().map_or_else(|| "table".to_string(), |stem| stem.to_string_lossy().into_owned());
     if text.trim_start().starts_with('{') {
         let rows = text.lines().filter(|line| !line.trim().is_empty()).map(serde_json::from_str::<Record>);

@@ -11,7 +11,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use tangor_nl::{Header, NlProblem, Options, Solution};
-use tangor_problem::Problem;
+use tangor_problem::{MemoryLimit, Problem};
 use tangor_solver::{Report, Settings, Solver};
 
 use crate::error::Error;
@@ -123,7 +123,7 @@ fn with_extension(file: &Path, extension: &str) -> PathBuf {
 }
 
 fn header_of(file: &Path) -> Option<Header> {
-    Header::parse(&std::fs::read(file).ok()?, "").ok()
+    Header::parse(&MemoryLimit::of_this_machine().read(file).ok()?, "").ok()
 }
 
 fn run(file: &Path, keywords: &Keywords) -> Result<(Header, Solution), Error> {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tangor_bench::{Candidate, recompute};
 use tangor_nl::{NlProblem, Options, Solution, Target};
-use tangor_problem::{FunctionValues, INFINITE, Meta, Problem, Wanted};
+use tangor_problem::{FunctionValues, INFINITE, MemoryLimit, Meta, Problem, Wanted};
 use tangor_solver::Settings;
 
 use crate::error::Error;
@@ -20,7 +20,8 @@ const AT_BOUND: f64 = 1e-6;
 /// Evaluates the functions of the file at the point of the answer, with the multipliers of the answer, and gives 0 if it is a KKT
 /// point within the tolerance.
 pub fn verify(out: &mut Screen, file: &Path, answer: &Path, tolerance: Option<f64>) -> Result<u8, Error> {
-    let bytes = std::fs::read(answer).map_err(|cause| Error::Unreadable { path: answer.to_owned(), cause })?;
+    let bytes =
+        MemoryLimit::of_this_machine().read(answer).map_err(|cause| Error::Unreadable { path: answer.to_owned(), cause })?;
     let plain = tangor_nl::read(file, &Options { relax_integers: true, ..Options::default() })?;
     let solution = Solution::parse(&bytes, &answer.display().to_string(), plain.header())?;
     let mut problem = match solution.objective {

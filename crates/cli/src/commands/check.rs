@@ -2,7 +2,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use tangor_problem::{AtDraws, DerivativeCheck, Problem, check_derivatives};
+use tangor_problem::{AtDraws, DerivativeCheck, MemoryLimit, Problem, check_derivatives};
 use tangor_sif::Difference;
 
 use crate::draw_source::{self, DrawArguments};
@@ -73,7 +73,9 @@ impl Check {
 }
 
 fn compare_coded(file: &SifFile, x: &[f64]) -> Result<Vec<Difference>, Error> {
-    let bytes = std::fs::read(&file.path).map_err(|cause| Error::Unreadable { path: file.path.clone(), cause })?;
+    let bytes = MemoryLimit::of_this_machine()
+        .read(&file.path)
+        .map_err(|cause| Error::Unreadable { path: file.path.clone(), cause })?;
     let name = file.path.display().to_string();
     Ok(tangor_sif::check(&String::from_utf8_lossy(&bytes), &name, &file.options, Some(x), TOLERANCE)?)
 }

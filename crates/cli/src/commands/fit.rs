@@ -159,9 +159,7 @@ impl Fit {
         let mut idle = Idle::default();
         self.data.add_idle(&mut idle);
         self.goal.add_idle(&task.goal, &mut idle);
-        // Generated data and the parts of cross-validation are drawn, too.
-        let drawn = self.goal.folds().is_some() || self.data.file.is_none();
-        self.sampling.add_idle_of_fit(task.exact, drawn, has_rates(&task.goal), &mut idle);
+        self.sampling.add_idle_of_fit(task.exact, has_rates(&task.goal), &mut idle);
         idle
     }
 

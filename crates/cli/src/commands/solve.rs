@@ -97,7 +97,7 @@ pub struct Solve {
 impl Solve {
     /// Solves the problem and tells about it.
     pub fn run(mut self) -> Result<u8, Error> {
-        let set = self.settings.assignments.iter().any(|(path, _)| path.starts_with("sampling."));
+        let set = self.settings.assignments.iter().any(|(path, _)| path.starts_with("sampling.") && path != "sampling.seed");
         // Short ways are settings like others; what --set says comes after them.
         self.settings.assignments.splice(0..0, self.sampling.assignments());
         let saved = self.record.saved()?;
@@ -120,7 +120,7 @@ impl Solve {
             // A run that goes on has multipliers of its own.
             (None, None) => (problem, guess.filter(|_| saved.is_none())),
         };
-        self.sampling.idle(source.noise.is_none() && problem.accesses().are_exact(), &meta.name, false, set).tell();
+        self.sampling.idle(source.noise.is_none() && problem.accesses().are_exact(), &meta.name, set).tell();
         let problem = disturbed(problem, source.noise)?;
         let truth = source.noise.is_some();
         let functions = if problem.accesses().are_exact() { Functions::Exact } else { Functions::Sampled { truth } };
@@ -165,7 +165,7 @@ impl Solve {
     ) -> Result<u8, Error> {
         let first = self.problem.open_with(&opening(settings, ending))?;
         let meta = first.problem.meta().clone();
-        self.sampling.idle(source.noise.is_none() && first.problem.accesses().are_exact(), &meta.name, true, set).tell();
+        self.sampling.idle(source.noise.is_none() && first.problem.accesses().are_exact(), &meta.name, set).tell();
         let shown = Shown::new(&self.show, &plain::meta(&meta))?;
         let x0 = self.at.as_deref().map(|path| point_source::read(path, &meta)).transpose()?;
         let starts = starts::points(&meta, x0, count, settings.sampling.seed);

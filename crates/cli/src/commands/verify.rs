@@ -103,7 +103,7 @@ impl Verify {
         if let Some(answer) = &self.answer {
             return ampl::verify(&mut self.color.screen(), &self.result, answer, self.tolerance);
         }
-        let (report, source) = read(&self.result)?;
+        let (report, source) = read(&self.result, MemoryLimit::or_of_this_machine(self.memory_limit))?;
         let ending = Ending::within(self.time_limit)?;
         let opening = Opening { memory: self.memory_limit, patience: ending.patience.clone(), ..Opening::default() };
         let mut opened = self.permitted(source.problem)?.open_with(&opening)?;
@@ -198,8 +198,8 @@ impl Verify {
     }
 }
 
-fn read(path: &Path) -> Result<(Report, Provenance), Error> {
-    let text = std::fs::read_to_string(path).map_err(|cause| Error::Unreadable { path: path.to_owned(), cause })?;
+fn read(path: &Path, memory: MemoryLimit) -> Result<(Report, Provenance), Error> {
+    let text = memory.read_text(path).map_err(|cause| Error::Unreadable { path: path.to_owned(), cause })?;
     let wrong = |message: String| Error::Result { path: path.to_owned(), message };
     let malformed = |cause: serde_json::Error| wrong(format!("it is not what `tangor solve --json` prints ({cause})"));
     let report: Report = serde_json::from_str(&text).map_err(malformed)?;

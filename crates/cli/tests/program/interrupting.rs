@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::{code, interrupt, refusal, run, run_json, stdout, tangor};
+use crate::{code, interrupt, refusal, run, run_json, stderr, stdout, tangor};
 
 /// A report without what differs between any two runs.
 fn comparable(mut report: Value) -> Value {
@@ -49,6 +49,10 @@ fn a_state_belongs_to_its_problem_and_its_settings() {
     assert!(message.contains("HS71") && message.contains("HS6"), "{message}");
     let message = refusal(&["solve", "HS71", "--resume", state, "--set", "scaling=none"]);
     assert!(message.contains("the setting scaling cannot be changed in a resumed run"), "{message}");
+    // What is said again is no change.
+    let again = ["--resume", state, "--set", "merit.margin=2", "--quiet", "--max-iterations", "4"];
+    let output = run(&[&["solve", "HS71"][..], &again].concat());
+    assert_ne!(code(&output), 1, "{}", stderr(&output));
     fs::write(state, "{\"version\": 1").expect("a broken file");
     let message = refusal(&["solve", "HS71", "--resume", state]);
     assert!(message.contains(state), "{message}");

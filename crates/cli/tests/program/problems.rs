@@ -70,7 +70,7 @@ fn a_function_without_a_value_at_the_start_is_named() {
     let output = run(&["solve", path.to_str().expect("a path")]);
     assert_eq!(code(&output), 5);
     let text = stdout(&output);
-    for expected in ["because a function could not be evaluated", "The objective failed", "stationarity       unknown"] {
+    for expected in ["because a function failed", "The objective failed", "stationarity       unknown"] {
         assert!(text.contains(expected), "{expected:?} is missing from\n{text}");
     }
 }

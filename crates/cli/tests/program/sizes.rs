@@ -166,3 +166,43 @@ fn data_beyond_all_memory_are_refused() {
         "{message}"
     );
 }
+
+/// A device without an end in the place of every file that is read, with little memory: each is refused, none ends the program.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_has_no_end_is_read_no_further_than_memory_goes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let endless = |ending: &str| {
+        let path = folder.path().join(format!("endless.{ending}"));
+        std::os::unix::fs::symlink("/dev/zero", &path).expect("a link");
+        path.to_str().expect("a path").to_string()
+    };
+    let (table, rows) = (endless("csv"), endless("libsvm"));
+    let vast = |name: &str| {
+        let path = folder.path().join(name);
+        fs::File::create(&path).and_then(|file| file.set_len(1 << 40)).expect("a file with nothing in it");
+        path.to_str().expect("a path").to_string()
+    };
+    let (nl, sif) = (vast("vast.nl"), vast("VAST.SIF"));
+    let zero = "/dev/zero";
+    for arguments in [
+        &["verify", zero][..],
+        &["verify", &nl, zero],
+        &["solve", "HS71", "--resume", zero],
+        &["solve", "HS71", "--at", zero],
+        &["solve", "HS71", "--start-from", zero],
+        &["solve", "HS71", "--config", zero],
+        &["solve", &nl],
+        &["solve", &sif],
+        &["predict", zero, &table],
+        &["bench", "compare", zero],
+        &["fit", &table, "--label", "y"],
+        &["fit", &rows],
+    ] {
+        let script = ["-c", "ulimit -v 2000000; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_tangor")];
+        let output = std::process::Command::new("sh").args(script).args(arguments).output().expect("it runs");
+        let message = stderr(&output);
+        assert_eq!(code(&output), 1, "{arguments:?}: {message}");
+        assert!(message.contains("memory") && !message.contains("out of memory"), "{arguments:?}: {message}");
+    }
+}

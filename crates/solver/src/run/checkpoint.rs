@@ -1,10 +1,10 @@
 //! A run on disk: everything that the next iteration depends on, so that a resumed run equals an uninterrupted one bit for bit.
 
 #[cfg(feature = "checkpoint")]
-use std::{fs, path::Path};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::{Counts, Exact, Problem, SampledProblem, Samples};
+use tangor_problem::{Counts, Exact, MemoryLimit, Problem, SampledProblem, Samples};
 
 use crate::form::quantity::Quantity;
 use crate::judging::row_sizes::RowSizes;
@@ -133,7 +133,7 @@ impl Checkpoint {
     /// Reads a file.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let fail = |reason: String| Error::Checkpoint { file: path.display().to_string(), reason };
-        let text = fs::read(path).map_err(|error| fail(error.to_string()))?;
+        let text = MemoryLimit::of_this_machine().read(path).map_err(|error| fail(error.to_string()))?;
         let header: Header = serde_json::from_slice(&text).map_err(|error| fail(error.to_string()))?;
         if header.version != VERSION {
             return Err(fail(format!("its version is {}, this program reads version {VERSION}", header.version)));

@@ -14,8 +14,8 @@ const SAME: f64 = 1e-12;
 impl<S: SampledProblem> Solver<S> {
     /// False: the run was about to claim what is not so when it is computed in the user's own scale.
     pub(crate) fn confirms(&mut self) -> bool {
-        let claimed = self.outcome.stop == Some(Stop::Tolerance);
         self.confirm();
+        let claimed = self.outcome.stop == Some(Stop::Tolerance);
         let (tolerance, best) = (&self.settings.tolerance, &self.outcome.best);
         let holds = best
             .values
@@ -38,7 +38,20 @@ impl<S: SampledProblem> Solver<S> {
         if self.outcome.confirmed == Some(true) && !reached {
             self.outcome.confirmed = self.repeats_derivatives();
         }
+        if self.outcome.confirmed == Some(true)
+            && self.calls_infeasible()
+            && let Some(contradiction) = self.find_contradiction()
+        {
+            self.outcome.failure = Some(contradiction);
+            self.outcome.stop = Some(Stop::EvaluationFailed);
+        }
         self.oracle.problem.set_counts(counts, samples);
+    }
+
+    /// Whether the run ends with the claim that no small change reduces the violation.
+    fn calls_infeasible(&self) -> bool {
+        let is_settled = !self.state.progress.escapes.may_go_on(self.settings.limits.escapes);
+        self.best_is_stuck() && (is_settled || self.outcome.stop == Some(Stop::Tolerance))
     }
 
     /// Whether the functions gave the same values again; none where they did not give any. What was reported is replaced.

@@ -14,6 +14,9 @@ const BOTTOM: f64 = -1e20;
 /// How far from the start a point is suspicious, relative to `1 + |start|`.
 const FAR: f64 = 1e5;
 
+/// The same for a point that is about to be called a KKT point: slopes vanish far away although the objective may never stop falling.
+const FAR_TO_END: f64 = 1e3;
+
 /// A ray is looked at again when the distance has grown by this factor.
 const AGAIN: f64 = 10.0;
 
@@ -34,7 +37,9 @@ impl<S: SampledProblem> Solver<S> {
         let progress = &self.state.progress;
         let is_deep = self.to_be_minimised(&self.state.current) < BOTTOM;
         let is_new = |looked_at: f64| self.is_far(distance) && distance > AGAIN * looked_at;
-        let (ray, curve) = (is_new(progress.looked_at), is_new(progress.followed_at) && !self.state.current.h.is_empty());
+        let is_last = self.settings.tolerance.is_kkt(&self.judging.kkt.residuals) && self.is_farther(FAR_TO_END, distance);
+        let ray = is_last || is_new(progress.looked_at);
+        let curve = is_new(progress.followed_at) && !self.state.current.h.is_empty();
         if progress.was_feasible && (is_deep || ray) {
             self.judging.kkt.find_violation(&self.state.current, &self.oracle.standard);
             if self.is_feasible_up_to_rounding(&self.state.current.z) {
@@ -76,7 +81,11 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     fn is_far(&self, distance: f64) -> bool {
-        distance > FAR * (1.0 + norm(&self.oracle.standard.start))
+        self.is_farther(FAR, distance)
+    }
+
+    fn is_farther(&self, far: f64, distance: f64) -> bool {
+        distance > far * (1.0 + norm(&self.oracle.standard.start))
     }
 
     /// So far away that rounding hides a violation, rows that contradict each other seem to hold: a point must have shown that they can.

@@ -15,6 +15,7 @@ mod memory;
 pub(crate) mod names;
 pub(crate) mod number;
 pub(crate) mod observer;
+mod probing;
 pub(crate) mod report;
 pub(crate) mod result;
 mod start;

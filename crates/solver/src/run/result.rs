@@ -82,6 +82,8 @@ impl<S: SampledProblem> Solver<S> {
         let stop = self.outcome.stop.unwrap_or(Stop::User);
         // While other starts are left to be tried, nothing is said of a stationary point of the violation.
         let is_settled = stop == Stop::Tolerance || !self.state.progress.escapes.may_go_on(self.settings.limits.escapes);
+        // Nor where values contradict it.
+        let is_settled = is_settled && stop != Stop::EvaluationFailed;
         let point = if point == Point::EpsInfeasibleStationary && !is_settled { Point::Nothing } else { point };
         let (row_multipliers, bound_multipliers) = self.oracle.user_multipliers(&self.outcome.best.y, &self.outcome.best.mu);
         let failure = self.outcome.failure.clone().filter(|_| stop == Stop::EvaluationFailed || stop == Stop::StepTooSmall);

@@ -36,7 +36,7 @@ impl fmt::Display for Stop {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Stop::Tolerance => "the tolerances are met",
-            Stop::Unbounded => "the objective falls without bound",
+            Stop::Unbounded => "the objective improves without bound",
             Stop::Iterations => "the limit on iterations was reached",
             Stop::WallTime => "the time limit was reached",
             Stop::Evaluations => "the limit on evaluations was reached",
@@ -44,7 +44,7 @@ impl fmt::Display for Stop {
             Stop::NoiseFloor => "further iterations cannot be told from noise",
             Stop::Samples => "the limit on samples was reached",
             Stop::StepTooSmall => "the step became too small",
-            Stop::EvaluationFailed => "a function could not be evaluated",
+            Stop::EvaluationFailed => "a function failed",
             Stop::NumericalTrouble => "numerical trouble",
         })
     }
@@ -75,7 +75,7 @@ impl fmt::Display for Point {
             Point::EpsInfeasibleStationary => {
                 "a stationary point of the violation: to first order no small change reduces it, but other starts may"
             }
-            Point::Unbounded => "feasible, and from there the objective falls without bound",
+            Point::Unbounded => "feasible, and from there the objective improves without bound",
             Point::Feasible => "a feasible point, but no KKT point within the tolerances",
             Point::Nothing => "neither feasible nor stationary",
         })

@@ -29,10 +29,12 @@ pub enum Family {
     Far,
     /// Two linear rows contradict each other, in units that differ by up to 1e6.
     Contradictory,
+    /// Units that differ by up to 1e4, bounds on some variables, and often a row that is a multiple of another.
+    Mixed,
 }
 
 impl Family {
-    pub const ALL: [Family; 12] = [
+    pub const ALL: [Family; 13] = [
         Family::Plain,
         Family::Linear,
         Family::Bounds,
@@ -45,6 +47,7 @@ impl Family {
         Family::Unbounded,
         Family::Far,
         Family::Contradictory,
+        Family::Mixed,
     ];
 }
 
@@ -124,18 +127,18 @@ impl RandomOfFamily {
             .collect();
         let mut unit = vec![1.0; n];
         let mut inequality: Vec<bool> = (0..m).map(|_| random.below(2) == 1).collect();
+        if let Some(digits) = digits_of_units(family) {
+            unit = (0..n).map(|_| 10f64.powf(digits * random.uniform())).collect();
+            rows.iter_mut().for_each(|row| row.scale = 10f64.powf(digits * random.uniform()));
+        }
+        if family == Family::RankDeficient || (family == Family::Mixed && random.below(2) == 1) {
+            let (mut again, factor) = (rows[0].clone(), 0.5 + random.uniform().abs());
+            again.scale = factor;
+            rows.push(again);
+            inequality[0] = false;
+            inequality.push(false);
+        }
         match family {
-            Family::Scaled => {
-                unit = (0..n).map(|_| 10f64.powf(4.0 * random.uniform())).collect();
-                rows.iter_mut().for_each(|row| row.scale = 10f64.powf(4.0 * random.uniform()));
-            }
-            Family::RankDeficient => {
-                let (mut again, factor) = (rows[0].clone(), 0.5 + random.uniform().abs());
-                again.scale = factor;
-                rows.push(again);
-                inequality[0] = false;
-                inequality.push(false);
-            }
             Family::Degenerate => {
                 while rows.len() < n + 2 {
                     let mut row = Row { q: random.vector(n), g: random.vector(n), scale: 1.0, shift: 0.0 };
@@ -161,6 +164,13 @@ impl RandomOfFamily {
         }
         let (lower, upper): (Vec<f64>, Vec<f64>) = match family {
             Family::Far => point.iter().map(|x| (x - random.uniform().abs(), f64::INFINITY)).unzip(),
+            Family::Mixed => {
+                let mut side = |x: f64, unit: f64, sign: f64| match random.below(2) {
+                    0 => sign * f64::INFINITY,
+                    _ => unit * (x + sign * random.uniform().abs()),
+                };
+                point.iter().zip(&unit).map(|(x, unit)| (side(*x, *unit, -1.0), side(*x, *unit, 1.0))).unzip()
+            }
             Family::Bounds => point.iter().map(|x| (x - random.uniform().abs(), x + random.uniform().abs())).unzip(),
             _ => (vec![f64::NEG_INFINITY; n], vec![f64::INFINITY; n]),
         };
@@ -216,6 +226,15 @@ impl RandomOfFamily {
         let off =
             c.iter().zip(&self.meta.c_lower).zip(&self.meta.c_upper).map(|((c, lower), upper)| c - c.clamp(*lower, *upper));
         off.map(|off| off * off).sum::<f64>().sqrt()
+    }
+}
+
+/// Units of variables and rows are powers of ten with exponents up to this one, either way.
+fn digits_of_units(family: Family) -> Option<f64> {
+    match family {
+        Family::Scaled => Some(4.0),
+        Family::Mixed => Some(2.0),
+        _ => None,
     }
 }
 
