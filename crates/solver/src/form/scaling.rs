@@ -8,9 +8,9 @@ use crate::kernel::matrix::Matrix;
 
 /// Units that differ by less are left alone: at one point derivatives show the units only roughly.
 const SPREAD: f64 = 1e4;
-/// On a grid of `n` points a second difference quotient weighs a value `n^2` times: that is the grid, and no unit. Of many variables units must
-/// differ by more than this power of their number.
-const QUOTIENT: i32 = 2;
+/// On a grid of `n` points second difference quotients, and weights such as `r^2`, spread over `n^2` times a small number: that is the grid, and no
+/// unit. Units of `n` variables must differ by more than `n^2` times this.
+const GRID: f64 = 10.0;
 /// The largest and one over the smallest unit.
 const MOST: f64 = 1e8;
 /// An entry that is smaller than this beside the largest of its row is what rounding left of a zero, and tells nothing of units.
@@ -44,7 +44,7 @@ pub fn units(jacobian: &Matrix) -> Vec<f64> {
     }
     let known: Vec<f64> = (0..n).filter(|&i| seen[i]).map(|i| columns[i]).collect();
     let (least, most) = known.iter().fold((f64::INFINITY, 0.0f64), |(least, most), d| (least.min(*d), most.max(*d)));
-    let spread = SPREAD.max((n as f64).powi(QUOTIENT));
+    let spread = SPREAD.max(GRID * (n * n) as f64);
     if known.is_empty() || !(most > spread * least && most.is_finite() && least > 0.0) {
         return vec![1.0; n];
     }
