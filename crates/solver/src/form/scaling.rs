@@ -8,6 +8,9 @@ use crate::kernel::matrix::Matrix;
 
 /// Units that differ by less are left alone: at one point derivatives show the units only roughly.
 const SPREAD: f64 = 1e4;
+/// On a grid of `n` points second difference quotients, and weights such as `r^2`, spread over `n^2` times a small number: that is the grid, and no
+/// unit. Units of `n` variables must differ by more than `n^2` times this.
+const GRID: f64 = 10.0;
 /// The largest and one over the smallest unit.
 const MOST: f64 = 1e8;
 /// An entry that is smaller than this beside the largest of its row is what rounding left of a zero, and tells nothing of units.
@@ -41,7 +44,8 @@ pub fn units(jacobian: &Matrix) -> Vec<f64> {
     }
     let known: Vec<f64> = (0..n).filter(|&i| seen[i]).map(|i| columns[i]).collect();
     let (least, most) = known.iter().fold((f64::INFINITY, 0.0f64), |(least, most), d| (least.min(*d), most.max(*d)));
-    if known.is_empty() || !(most > SPREAD * least && most.is_finite() && least > 0.0) {
+    let spread = SPREAD.max(GRID * (n * n) as f64);
+    if known.is_empty() || !(most > spread * least && most.is_finite() && least > 0.0) {
         return vec![1.0; n];
     }
     // Around their geometric middle, so that the largest are not all there is.
@@ -82,6 +86,17 @@ mod tests {
         let mut jacobian = Matrix::dense(1, 3);
         jacobian.values = vec![0.2, -0.1, 1e-17];
         assert_eq!(units(&jacobian), [1.0; 3]);
+    }
+
+    #[test]
+    fn a_fine_grid_is_no_unit() {
+        // (x1 - x0) / h = u with h = 2^-15: of three variables these are units, of 2^9 they come from the grid.
+        let (few, many) = (3, 512);
+        for n in [few, many] {
+            let mut jacobian = Matrix::dense(1, n);
+            jacobian.values[..3].copy_from_slice(&[-32768.0, 32768.0, -1.0]);
+            assert_eq!(units(&jacobian).iter().all(|d| *d == 1.0), n == many);
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::solver::Solver;
 use crate::{Error, Settings};
 
 /// The version of the checkpoint's form.
-const VERSION: u32 = 8;
+const VERSION: u32 = 9;
 
 /// The state of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -10,6 +10,7 @@ use tangor_problem::SampledProblem;
 use crate::noise::random::uniform;
 use crate::run::idle::Idle;
 use crate::solver::Solver;
+use crate::steps::excursion::Slowness;
 use crate::steps::lipschitz::Estimates;
 use crate::{Event, Stop, Unusual};
 
@@ -219,6 +220,7 @@ impl<S: SampledProblem> Solver<S> {
     fn begin_anew(&mut self) {
         self.state.progress.rho = self.settings.merit.rho0;
         self.state.progress.idle = Idle::default();
+        self.state.progress.slowness = Slowness::default();
         if !self.forget() {
             self.state.progress.lipschitz = Estimates::new(self.settings.stepsize.lipschitz, self.state.progress.rho);
         }

@@ -125,11 +125,13 @@ pub enum Event {
     GivenUp,
     /// All members of the population were evaluated; the estimates of a noisy run went on from there.
     ExactPass,
+    /// The violation fell too slowly; full steps without a test on their way led to a point with at most half of it.
+    Excursion,
 }
 
 impl Event {
     /// All of them, in the order of their bits.
-    pub const ALL: [Event; 16] = [
+    pub const ALL: [Event; 17] = [
         Event::RankDeficient,
         Event::Fallback,
         Event::Inexact,
@@ -146,6 +148,7 @@ impl Event {
         Event::Rounded,
         Event::GivenUp,
         Event::ExactPass,
+        Event::Excursion,
     ];
 }
 
@@ -168,23 +171,24 @@ impl fmt::Display for Event {
             Event::Rounded => "judged by gradients",
             Event::GivenUp => "merit test given up",
             Event::ExactPass => "exact pass",
+            Event::Excursion => "excursion",
         })
     }
 }
 
 /// A set of events, small enough to be copied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Unusual(u16);
+pub struct Unusual(u32);
 
 impl Unusual {
     /// Adds an event.
     pub fn insert(&mut self, event: Event) {
-        self.0 |= 1 << event as u16;
+        self.0 |= 1 << event as u32;
     }
 
     /// Whether the event is in the set.
     pub fn contains(&self, event: Event) -> bool {
-        self.0 & (1 << event as u16) != 0
+        self.0 & (1 << event as u32) != 0
     }
 
     /// The events in the set.

@@ -9,6 +9,7 @@ use crate::noise::effective_samples::EffectiveSamples;
 use crate::noise::random::Stream;
 use crate::run::escape::Escapes;
 use crate::run::idle::Idle;
+use crate::steps::excursion::Slowness;
 use crate::steps::lipschitz::Estimates;
 use crate::steps::merit_parameter::Falls;
 use crate::{Event, Settings};
@@ -42,6 +43,7 @@ pub struct Progress {
     pub lagrangian: EffectiveSamples,
     pub escapes: Escapes,
     pub idle: Idle,
+    pub slowness: Slowness,
     /// Whether a point satisfied the constraints where rounding could not hide that it does not.
     pub was_feasible: bool,
     /// The distance from the start at which the run last looked for a ray along which the objective falls without bound.
@@ -89,6 +91,7 @@ impl Progress {
             // The estimates draw from the streams 0, 1 and 2.
             escapes: Escapes::default(),
             idle: Idle::default(),
+            slowness: Slowness::default(),
             was_feasible: false,
             looked_at: 0.0,
             followed_at: 0.0,

@@ -340,8 +340,8 @@ pub enum Scaling {
     None,
     /// Objective and rows whose gradient at the start is larger than 100 are scaled down to 100.
     Gradient,
-    /// The same, and variables whose units differ by a factor of more than 10,000, as the derivatives at the start show them, get units of
-    /// their own. A noisy run, and one with given Lipschitz constants, leaves them alone.
+    /// The same, and variables whose units differ by a factor of more than 10,000, and than ten times the square of their number, as the
+    /// derivatives at the start show them, get units of their own. A noisy run, and one with given Lipschitz constants, leaves them alone.
     #[default]
     Full,
 }

@@ -59,6 +59,10 @@ impl<S: SampledProblem> Solver<S> {
         let tau = self.settings.stepsize.tau;
         let given = matches!(self.settings.stepsize.lipschitz, Lipschitz::Given { .. });
         let line = self.line();
+        let decrease = 0.5 * (1.0 - tau) * line.metric_square;
+        if self.excursion_leads_on(line.phi, decrease, unusual)? {
+            return Ok(1.0);
+        }
         let mut eta = self.state.progress.lipschitz.stepsize(
             self.state.progress.rho,
             tau,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::Lipschitz;
 
 /// The least caution of the normal step: what remains keeps it well posed.
-const LEAST_CAUTION: f64 = 1e-6;
+pub const LEAST_CAUTION: f64 = 1e-6;
 
 /// How much of `L_c` the normal step reckons with.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

@@ -1,6 +1,7 @@
 //! The pieces of one iteration: normal step, tangent step, merit parameter, stepsize.
 
 pub(crate) mod correction;
+pub(crate) mod excursion;
 pub(crate) mod line_search;
 pub(crate) mod lipschitz;
 pub(crate) mod local_model;

@@ -5,6 +5,7 @@ use crate::kernel::cone;
 use crate::kernel::projection::{Projected, Projection};
 use crate::kernel::subproblem::{Block, Subproblem};
 use crate::kernel::vector::norm;
+use crate::steps::lipschitz::LEAST_CAUTION;
 use crate::steps::local_model::{LocalModel, StepBounds};
 use crate::steps::mapping::{MappingWork, OwnMapping};
 use crate::steps::null_space::{self, NullSpaceStep};
@@ -208,6 +209,21 @@ impl NormalStep {
             self.theta = share;
         }
         (attained, projected)
+    }
+
+    /// A normal step whose softness is as little as any that steps have earned, or the one that is given.
+    pub fn bold(
+        &mut self,
+        local: LocalModel,
+        softness: f64,
+        y: &mut [f64],
+        d: &mut [f64],
+        projection: &mut Projection,
+        unusual: &mut Unusual,
+    ) -> Projected {
+        y.fill(0.0);
+        let softness = softness.max(LEAST_CAUTION * softest(local));
+        least_squares(local, (1.0, &local.at.h), softness, &mut self.work, y, d, projection, unusual)
     }
 
     /// The rows that are to be left as they are, to be set before each step.

@@ -1,0 +1,170 @@
+//! Full steps that nothing judges on their way, where the violation falls too slowly.
+//!
+//! In a narrow valley of the violation, curved as it may be, every step that must descend is short. Newton's steps need not descend, and often leave
+//! the valley for a point where all rows hold. So where constraints are all there is and the violation has not halved for many iterations, a few such
+//! steps are tried from the current point. Where they end is taken if the violation is at most half of what it was, and if the inequality of
+//! the proof holds between the two ends; otherwise the run goes on from where it is. Each of these steps counts as an iteration.
+
+use serde::{Deserialize, Serialize};
+use tangor_problem::SampledProblem;
+
+use crate::kernel::vector::{add, norm};
+use crate::solver::Solver;
+use crate::steps::local_model::LocalModel;
+use crate::{Event, NormalVariant, Stop, Unusual};
+
+/// What the violation must have become, relative to what it was.
+const HALF: f64 = 0.5;
+
+/// The first excursion comes after so many iterations in which the violation has not halved, each next one after twice as many, up to the last.
+const PATIENCE: u32 = 20;
+const MOST_PATIENCE: u32 = 640;
+
+/// So many steps lead away at most.
+const STEPS: u64 = 40;
+
+/// How much of `L_c` the steps reckon with, excursion by excursion: nothing is Newton's method.
+const CAUTION: [f64; 4] = [0.0, 0.1, 0.01, 1.0];
+
+/// How slowly the violation falls.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Slowness {
+    /// Iterations since the violation last halved, and what it was then.
+    iterations: u32,
+    violation: f64,
+    patience: u32,
+    /// Excursions that led nowhere since then.
+    in_vain: u32,
+}
+
+impl Default for Slowness {
+    fn default() -> Self {
+        Slowness { iterations: 0, violation: f64::INFINITY, patience: PATIENCE, in_vain: 0 }
+    }
+}
+
+impl Slowness {
+    /// An iteration at a point with this violation; true: it has fallen too slowly for too long.
+    fn count(&mut self, violation: f64) -> bool {
+        if violation <= HALF * self.violation {
+            *self = Slowness { violation, ..Slowness::default() };
+        }
+        self.iterations += 1;
+        self.iterations > self.patience
+    }
+
+    /// An excursion led nowhere: the next one is another, and comes later.
+    fn was_in_vain(&mut self) {
+        self.iterations = 0;
+        self.patience = (2 * self.patience).min(MOST_PATIENCE);
+        self.in_vain += 1;
+    }
+
+    fn caution(&self) -> f64 {
+        CAUTION[self.in_vain as usize % CAUTION.len()]
+    }
+}
+
+impl<S: SampledProblem> Solver<S> {
+    /// Whether an excursion is due and leads to a point that is accepted: then the trial is there, with its derivatives.
+    pub(super) fn excursion_leads_on(&mut self, phi: f64, decrease: f64, unusual: &mut Unusual) -> Result<bool, Stop> {
+        let possible = self.only_repairs()
+            && self.noisy.is_none()
+            && !self.state.progress.lipschitz.are_given()
+            && self.settings.normal.variant == NormalVariant::Majorised;
+        let violation = norm(&self.state.current.h);
+        if !possible || !self.state.progress.slowness.count(violation) {
+            return Ok(false);
+        }
+        let caution = self.state.progress.slowness.caution() * self.state.progress.lipschitz.constraints;
+        let left = self.settings.limits.iterations.saturating_sub(self.state.progress.iteration + 1);
+        self.trial.z.copy_from_slice(&self.state.current.z);
+        let mut defined = self.evaluate_trial(unusual)? && self.evaluate_derivatives(unusual)?;
+        for _ in 0..STEPS.min(left) {
+            if !defined {
+                break;
+            }
+            self.check_clock()?;
+            self.step_from_the_trial(caution, unusual);
+            self.state.progress.iteration += 1;
+            defined = self.evaluate_trial(unusual)? && self.evaluate_derivatives(unusual)?;
+            let led_on = norm(&self.trial.h) <= HALF * violation && self.trial_merit() <= phi - decrease;
+            if defined && led_on {
+                unusual.insert(Event::Excursion);
+                return Ok(true);
+            }
+        }
+        self.state.progress.slowness.was_in_vain();
+        Ok(false)
+    }
+
+    /// Moves the trial by a normal step of its own, which reckons with so much of a constant `L_c`.
+    fn step_from_the_trial(&mut self, caution: f64, unusual: &mut Unusual) {
+        let standard = &self.oracle.standard;
+        self.steps.bounds.around(&self.trial.z, &standard.lower, &standard.upper);
+        let local = LocalModel { at: &self.trial, bounds: &self.steps.bounds, metric: &self.state.metric, clock: &self.clock };
+        let (y, d) = (&mut self.steps.search.y, &mut self.steps.search.d);
+        self.steps.normal.bold(local, caution * norm(&self.trial.h), y, d, &mut self.steps.projection, unusual);
+        add(1.0, d, &mut self.trial.z);
+        let bounds = standard.lower.iter().zip(&standard.upper);
+        self.trial.z.iter_mut().zip(bounds).for_each(|(z, (lower, upper))| *z = z.max(*lower).min(*upper));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tangor_problem::{ClosureProblem, Meta};
+
+    use super::*;
+    use crate::{Point, Scaling, Settings, solve};
+
+    #[test]
+    fn patience_doubles_until_the_violation_halves() {
+        let mut slowness = Slowness::default();
+        let mut due_after = |violation: f64| {
+            let waited = (1..).find(|_| slowness.count(violation)).unwrap_or(0);
+            slowness.was_in_vain();
+            (waited, slowness.caution())
+        };
+        assert_eq!([due_after(1.0), due_after(0.9), due_after(0.8)], [(21, 0.1), (41, 0.01), (81, 1.0)]);
+        // Half of the last one that counted.
+        assert_eq!(due_after(0.5), (21, 0.1));
+    }
+
+    #[test]
+    fn newton_steps_leave_a_valley_that_descent_follows() {
+        // A chain of Rosenbrock's valleys, 10 (x_i - x_{i+1}^2) = 0 and x_n = 1, from -1: descent follows one valley after the other.
+        let n = 10;
+        let chain = || {
+            let mut sides = vec![0.0; n];
+            sides[n - 1] = 1.0;
+            let meta = Meta::new("valleys", vec![-1.0; n]).equalities(&sides).no_objective();
+            ClosureProblem::builder(meta)
+                .constraints(move |x, c| {
+                    (0..n - 1).for_each(|i| c[i] = 10.0 * (x[i] - x[i + 1] * x[i + 1]));
+                    c[n - 1] = x[n - 1];
+                })
+                .jacobian(move |x, values| {
+                    values.fill(0.0);
+                    for i in 0..n - 1 {
+                        values[i * n + i] = 10.0;
+                        values[i * n + i + 1] = -20.0 * x[i + 1];
+                    }
+                    values[n * n - 1] = 1.0;
+                })
+                .build()
+                .unwrap()
+        };
+        let settings = Settings { scaling: Scaling::None, ..Settings::default() };
+        let report = solve(chain(), settings.clone()).unwrap();
+        assert_eq!(report.point, Point::EpsKkt);
+        assert!(report.unusual.iter().any(|(event, _)| *event == Event::Excursion), "{:?}", report.unusual);
+        // Its steps are iterations: a limit on these holds, wherever it falls.
+        for limit in 1..report.iterations {
+            let mut few = settings.clone();
+            few.limits.iterations = limit;
+            let report = solve(chain(), few).unwrap();
+            assert_eq!((report.stop, report.iterations), (Stop::Iterations, limit));
+        }
+    }
+}
