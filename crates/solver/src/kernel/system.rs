@@ -233,7 +233,8 @@ mod tests {
         assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12 * (1.0 + b.abs())), "case {case}:\n{a:?}\n{b:?}");
     }
 
-    /// For every kind of `H` and every way, what a border makes of a factorisation is what a new factorisation gives.
+    /// For every kind of `H`, what a border makes of a factorisation is what a new factorisation gives. The way by columns is not here: it softens rows by
+    /// a share of their free part, so that its system itself changes with the columns that are held.
     #[test]
     fn columns_that_change_over_need_no_factorisation() {
         let (jacobian, matrix, low_rank) = (jacobian(), sparse(), low_rank());
@@ -246,7 +247,6 @@ mod tests {
         };
         let cases = [
             (Block::Diagonal, make(Beside::Nothing, Factorisation::Dense)),
-            (Block::Diagonal, make(Beside::Nothing, Factorisation::Primal)),
             (Block::Diagonal, whole(Beside::Nothing)),
             (Block::Dense(&full), make(Beside::Dense, Factorisation::Dense)),
             (Block::Sparse(&matrix), make(Beside::Sparse(&matrix), Factorisation::Dense)),
@@ -254,8 +254,7 @@ mod tests {
             (Block::LowRank(&low_rank), whole(Beside::LowRank(2))),
         ];
         let (nothing, free) = ([0.0; COLUMNS], [f64::INFINITY; COLUMNS]);
-        // Soft enough for the way by columns, which divides by them twice.
-        let softness = [0.25, 0.125, 0.5];
+        let softness = [1e-3, 2e-3, 0.5];
         for (case, (block, mut system)) in cases.into_iter().enumerate() {
             let problem = Subproblem {
                 jacobian: &jacobian,
