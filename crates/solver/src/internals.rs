@@ -47,6 +47,8 @@ pub struct StoredKernel {
     pub y: Vec<f64>,
     /// Factorisations of the last solution.
     pub iterations: u32,
+    /// Systems that these served.
+    pub systems: u32,
     /// Of these, in the interior-point method.
     pub interior: u32,
     /// Whether it met the tolerance.
@@ -206,14 +208,24 @@ impl StoredSubproblem {
         };
         let projection = Projection::with(&self.jacobian, settings, beside);
         let (s, y) = (vec![0.0; columns], vec![0.0; m]);
-        StoredKernel { projection, clock: Clock::new(None, 0.0), s, y, iterations: 0, interior: 0, converged: false }
+        StoredKernel {
+            projection,
+            clock: Clock::new(None, 0.0),
+            s,
+            y,
+            iterations: 0,
+            systems: 0,
+            interior: 0,
+            converged: false,
+        }
     }
 
     /// Solves from the warm start.
     pub fn solve(&self, kernel: &mut StoredKernel) {
         kernel.y.copy_from_slice(&self.warm);
         let done = kernel.projection.solve(&self.borrow(), &mut kernel.y, &mut kernel.s, &kernel.clock);
-        (kernel.iterations, kernel.interior, kernel.converged) = (done.iterations, done.interior, done.converged);
+        (kernel.iterations, kernel.systems, kernel.interior) = (done.iterations, done.systems, done.interior);
+        kernel.converged = done.converged;
     }
 
     /// Solves by Clarabel; false when it gave up.

@@ -53,6 +53,12 @@ pub struct Measured {
     pub cold_seconds: f64,
     /// Newton steps of the warm kernel.
     pub newton_steps: u32,
+    /// Of these, in the interior-point method.
+    pub interior_steps: u32,
+    /// Systems that its factorisations served.
+    pub systems: u32,
+    /// Newton steps of the kernel from zero.
+    pub cold_newton_steps: u32,
     /// Whether the kernel gave up and Clarabel took over, as it does in a run; both are in the time.
     pub fallback: bool,
     /// Seconds of Clarabel alone; none where it gave up.
@@ -146,7 +152,7 @@ fn measure(
     let mut kernel = subproblem.kernel(settings);
     let mut ours = Ours::default();
     let warm_seconds = seconds(|| ours = solve(&subproblem, &mut kernel, settings.fallback));
-    let newton_steps = kernel.iterations;
+    let (newton_steps, interior_steps, systems) = (kernel.iterations, kernel.interior, kernel.systems);
     let ipopt = compare(&subproblem, ours.solved, &kernel.s, time_limit)?;
     let (mut s, mut y, mut solved) = (vec![0.0; columns], vec![0.0; rows], false);
     let clarabel_seconds = seconds(|| solved = subproblem.solve_by_clarabel(&mut s, &mut y));
@@ -162,6 +168,9 @@ fn measure(
         warm_seconds,
         cold_seconds,
         newton_steps,
+        interior_steps,
+        systems,
+        cold_newton_steps: kernel.iterations,
         fallback: ours.fallback,
         clarabel_seconds: solved.then_some(clarabel_seconds),
         ipopt_seconds: ipopt.map(|ipopt| ipopt.seconds),

@@ -6,10 +6,11 @@ use tangor_figure::{median, quartiles};
 use tangor_problem::count_of;
 
 /// Classes of sizes: the most columns of each, and what it is called.
-const CLASSES: [(usize, &str); 4] = [(10, "up to 10"), (100, "11 to 100"), (1000, "101 to 1000"), (usize::MAX, "more")];
+const CLASSES: [(usize, &str); 5] =
+    [(10, "up to 10"), (100, "11 to 100"), (1000, "101 to 1000"), (10_000, "1001 to 10000"), (usize::MAX, "more")];
 
-/// What the kernel needs, by the number of columns: how often it gives up, Newton steps from the multipliers that the run had, and its time
-/// beside Clarabel's.
+/// What the kernel needs, by the number of columns: how often it gives up, Newton steps from the multipliers that the run had, systems that these
+/// factorisations served, and its time beside Clarabel's.
 pub fn kernel_table(measured: &[Measured]) -> Table {
     let class = |columns: usize| CLASSES.iter().position(|(most, _)| columns <= *most);
     let of = |k: usize| -> Vec<&Measured> { measured.iter().filter(|one| class(one.columns) == Some(k)).collect() };
@@ -20,6 +21,7 @@ pub fn kernel_table(measured: &[Measured]) -> Table {
         "fallbacks",
         "Newton steps: median",
         "99th percentile",
+        "systems: 99th percentile",
         "Clarabel's time / kernel's: median",
         "slower than Clarabel",
     ];
@@ -32,18 +34,21 @@ pub fn kernel_table(measured: &[Measured]) -> Table {
 }
 
 fn kernel_row(name: &str, members: &[&Measured]) -> Vec<Cell> {
-    let mut steps: Vec<u32> = members.iter().map(|one| one.newton_steps).collect();
-    steps.sort_unstable();
     // The smallest number that so many of a hundred do not exceed.
-    let percentile = |share: usize| steps.get((steps.len() * share).div_ceil(100).saturating_sub(1)).copied().unwrap_or(0);
+    let percentile = |of: fn(&Measured) -> u32, share: usize| {
+        let mut counts: Vec<u32> = members.iter().map(|one| of(one)).collect();
+        counts.sort_unstable();
+        Cell::count(counts.get((counts.len() * share).div_ceil(100).saturating_sub(1)).copied().unwrap_or(0).into())
+    };
     let ratios: Vec<f64> = members.iter().filter_map(|one| Some(one.clarabel_seconds? / one.warm_seconds)).collect();
     let slower = ratios.iter().filter(|ratio| **ratio < 1.0).count();
     vec![
         Cell::words(name),
         Cell::count(members.len() as u64),
         Cell::count(members.iter().filter(|one| one.fallback).count() as u64),
-        Cell::count(percentile(50).into()),
-        Cell::count(percentile(99).into()),
+        percentile(|one| one.newton_steps, 50),
+        percentile(|one| one.newton_steps, 99),
+        percentile(|one| one.systems, 99),
         median(ratios).map_or_else(|| Cell::words("–"), |ratio| Cell::words(format!("{ratio:.1}"))),
         Cell::count(slower as u64),
     ]
@@ -129,6 +134,9 @@ mod tests {
             warm_seconds: warm,
             cold_seconds: cold,
             newton_steps: 1,
+            interior_steps: 0,
+            systems: 1,
+            cold_newton_steps: 1,
             fallback: false,
             clarabel_seconds: Some(2.0),
             ipopt_seconds: Some(1.0),
@@ -171,14 +179,14 @@ mod tests {
     #[test]
     fn the_kernel_is_told_of_by_size() {
         let small = one(Kind::Normal, 0.5, 1.0, Verdict::Agree);
-        let steps = |newton_steps: u32| Measured { newton_steps, columns: 50, ..small.clone() };
+        let steps = |newton_steps: u32| Measured { newton_steps, systems: 2 * newton_steps, columns: 50, ..small.clone() };
         let mut measured: Vec<Measured> = (1..=100).map(steps).collect();
         (measured[0].fallback, measured[0].warm_seconds) = (true, 4.0);
         measured.push(small);
         let texts: Vec<Vec<String>> =
             kernel_table(&measured).rows.into_iter().map(|row| row.into_iter().map(|cell| cell.text).collect()).collect();
-        assert_eq!(texts[0], ["up to 10", "1", "0", "1", "1", "4.0", "0"]);
-        assert_eq!(texts[1], ["11 to 100", "100", "1", "50", "99", "4.0", "1"]);
+        assert_eq!(texts[0], ["up to 10", "1", "0", "1", "1", "1", "4.0", "0"]);
+        assert_eq!(texts[1], ["11 to 100", "100", "1", "50", "99", "198", "4.0", "1"]);
         assert_eq!(texts[2][..3], ["all", "101", "1"]);
     }
 }

@@ -1,6 +1,6 @@
 //! An interior-point method for the subproblem: where a search for the active set does not settle, it says which bounds hold.
 //!
-//! Mehrotra's predictor and corrector, and a further corrector of Gondzio's where the step is short, on `H s + g + J^T y - zl + zu = 0`,
+//! Mehrotra's predictor and corrector, and further correctors of Gondzio's where the step is short, on `H s + g + J^T y - zl + zu = 0`,
 //! `J s - kappa y = r`, `zl (s - lower) = zu (upper - s) = t`, with `t` going to 0 and `s` strictly between the bounds.
 
 use crate::kernel::subproblem::{BoundStatus, Subproblem};
@@ -18,9 +18,10 @@ const LEAST_PROXIMAL: f64 = 1e-15;
 /// Room between a column and its bounds at the start, relative to the largest column, and multipliers of bounds, relative to their mean.
 const ROOM: f64 = 0.5;
 const MULTIPLIERS: f64 = 3.0;
-/// A step shorter than this is corrected once more, for one that is longer by so much.
+/// A step shorter than this is corrected again, for one that is longer by so much, and so often at most.
 const SHORT: f64 = 0.9;
 const LONGER: f64 = 0.15;
+const CORRECTORS: u32 = 2;
 /// The products of multiplier and gap that the further corrector allows, relative to their aim.
 const SMALLEST: f64 = 0.1;
 const LARGEST: f64 = 10.0;
@@ -37,7 +38,7 @@ pub enum Near {
 impl Near {
     fn measure(self) -> f64 {
         match self {
-            Near::Enough => 1e-4,
+            Near::Enough => 1e-3,
             Near::Solved => 1e-9,
         }
     }
@@ -70,7 +71,8 @@ impl Zero {
 pub struct Interior {
     lower: Vec<f64>,
     upper: Vec<f64>,
-    /// `z` over the gaps, for each column.
+    /// One over the gaps, where there is a multiplier, and `z` over the gaps for each column.
+    inverse: (Vec<f64>, Vec<f64>),
     extra: Vec<f64>,
     softness: Vec<f64>,
     q: Vec<f64>,
@@ -103,6 +105,7 @@ impl Interior {
         Interior {
             lower: columns.clone(),
             upper: columns.clone(),
+            inverse: (columns.clone(), columns.clone()),
             extra: columns.clone(),
             softness: rows.clone(),
             q: columns.clone(),
@@ -203,14 +206,7 @@ impl Interior {
             if left > expected.max(1e-12 * self.scale) && self.proximal > LEAST_PROXIMAL {
                 self.set_proximal(problem, sizes, 1e-2 * self.proximal);
             }
-            for i in 0..s.len() {
-                let (below, above) = (s[i] - problem.lower[i], problem.upper[i] - s[i]);
-                self.extra[i] = if is_narrow(problem.lower[i], problem.upper[i]) {
-                    f64::INFINITY
-                } else {
-                    self.lower[i] / below + self.upper[i] / above
-                };
-            }
+            self.find_inverse_gaps(problem, s);
             self.steps += 1;
             if system.factorise(problem, &self.extra, &self.softness).is_err() {
                 break;
@@ -245,7 +241,7 @@ impl Interior {
         // The predictor aims at the solution itself.
         self.aims.0.fill(0.0);
         self.aims.1.fill(0.0);
-        self.solve(problem, system, s);
+        self.solve(problem, system);
         let t = self.first_zero(problem, s).step(1.0);
         let ahead = self.measure_ahead(problem, s, t);
         let aim = (ahead / measure).powi(3).clamp(1e-6, 1.0) * measure;
@@ -253,19 +249,22 @@ impl Interior {
             self.aims.0[i] = aim - self.direction.s[i] * self.direction.lower[i];
             self.aims.1[i] = aim + self.direction.s[i] * self.direction.upper[i];
         }
-        self.solve(problem, system, s);
+        self.solve(problem, system);
         let mut first = self.first_zero(problem, s);
-        let t = first.step(1.0);
-        if t < SHORT {
+        for _ in 0..CORRECTORS {
+            let t = first.step(1.0);
+            if t >= SHORT {
+                break;
+            }
             self.correct_outliers(problem, s, aim, (t + LONGER).min(1.0));
             std::mem::swap(&mut self.direction, &mut self.other);
-            self.solve(problem, system, s);
+            self.solve(problem, system);
             let other = self.first_zero(problem, s);
             if other.step(1.0) < t {
                 std::mem::swap(&mut self.direction, &mut self.other);
-            } else {
-                first = other;
+                break;
             }
+            first = other;
         }
         first.step(FRACTION)
     }
@@ -286,25 +285,30 @@ impl Interior {
         }
     }
 
-    /// The step to where the products of multiplier and gap are what they aim at.
-    fn solve(&mut self, problem: &Subproblem, system: &mut System, s: &[f64]) {
-        let direction = &mut self.direction;
+    fn find_inverse_gaps(&mut self, problem: &Subproblem, s: &[f64]) {
+        let inverse = |z: f64, gap: f64| if z > 0.0 { 1.0 / gap } else { 0.0 };
         for i in 0..s.len() {
-            let (below, above) = (s[i] - problem.lower[i], problem.upper[i] - s[i]);
+            let (lower, upper) = (problem.lower[i], problem.upper[i]);
+            let (below, above) = (inverse(self.lower[i], s[i] - lower), inverse(self.upper[i], upper - s[i]));
+            (self.inverse.0[i], self.inverse.1[i]) = (below, above);
+            self.extra[i] = if is_narrow(lower, upper) { f64::INFINITY } else { self.lower[i] * below + self.upper[i] * above };
+        }
+    }
+
+    /// The step to where the products of multiplier and gap are what they aim at.
+    fn solve(&mut self, problem: &Subproblem, system: &mut System) {
+        let (direction, (below, above)) = (&mut self.direction, &self.inverse);
+        for i in 0..self.q.len() {
             // What the multipliers become where the step is zero.
-            direction.lower[i] = if self.lower[i] > 0.0 { self.aims.0[i] / below } else { 0.0 };
-            direction.upper[i] = if self.upper[i] > 0.0 { self.aims.1[i] / above } else { 0.0 };
-            direction.s[i] = if self.extra[i].is_finite() { -self.q[i] + direction.lower[i] - direction.upper[i] } else { 0.0 };
+            direction.lower[i] = self.aims.0[i] * below[i];
+            direction.upper[i] = self.aims.1[i] * above[i];
+            direction.s[i] = if self.extra[i].is_finite() { direction.lower[i] - direction.upper[i] - self.q[i] } else { 0.0 };
         }
         direction.y.copy_from_slice(&self.residual);
         system.solve(problem, &mut direction.s, &mut direction.y);
-        for i in 0..s.len() {
-            if self.lower[i] > 0.0 {
-                direction.lower[i] -= self.lower[i] + self.lower[i] / (s[i] - problem.lower[i]) * direction.s[i];
-            }
-            if self.upper[i] > 0.0 {
-                direction.upper[i] += self.upper[i] / (problem.upper[i] - s[i]) * direction.s[i] - self.upper[i];
-            }
+        for i in 0..self.q.len() {
+            direction.lower[i] -= self.lower[i] * (1.0 + below[i] * direction.s[i]);
+            direction.upper[i] -= self.upper[i] * (1.0 - above[i] * direction.s[i]);
         }
     }
 

@@ -163,6 +163,18 @@ impl Matrix {
         self.structure.as_ref().map_or(k, |structure| structure.column[structure.row_start[i] + k])
     }
 
+    /// Adds column `j` to `out`.
+    fn add_column(&self, j: usize, out: &mut [f64]) {
+        match &self.structure {
+            None => out.iter_mut().enumerate().for_each(|(i, out)| *out += self.values[i * self.n + j]),
+            Some(structure) => {
+                for k in structure.column_start[j]..structure.column_start[j + 1] {
+                    out[structure.row[k]] += self.values[structure.position[k]];
+                }
+            }
+        }
+    }
+
     /// `sum_j a_ij^2 / h_j`
     pub fn weighted_square(&self, i: usize, h: &[f64]) -> f64 {
         let values = self.row_values(i);
@@ -217,6 +229,14 @@ impl Jacobian {
         self.a.add_transposed(y, x);
         for (&row, t) in self.slack_rows.iter().zip(t) {
             *t -= y[row];
+        }
+    }
+
+    /// Adds column `j` to `out`.
+    pub fn add_column(&self, j: usize, out: &mut [f64]) {
+        match j.checked_sub(self.a.n) {
+            Some(slack) => out[self.slack_rows[slack]] -= 1.0,
+            None => self.a.add_column(j, out),
         }
     }
 
@@ -278,6 +298,10 @@ mod tests {
             jacobian.add_transposed(&[10.0, 100.0], &mut out);
             assert_eq!(out, [11.0, 301.0, 21.0, -99.0]);
             assert_eq!(jacobian.norm(), (1.0f64 + 4.0 + 9.0 + 1.0).sqrt());
+            let mut out = [1.0; 2];
+            jacobian.add_column(2, &mut out);
+            jacobian.add_column(3, &mut out);
+            assert_eq!(out, [3.0, 0.0]);
             let mut gram = [0.0; 4];
             jacobian.write_gram(&mut gram, &mut [0.0; 2], &mut [0.0; 4]);
             assert_eq!(gram, [5.0, 0.0, 0.0, 10.0]);

@@ -10,7 +10,7 @@
 use crate::kernel::cone;
 use crate::kernel::interior::{Interior, Near};
 use crate::kernel::matrix::Jacobian;
-use crate::kernel::subproblem::{Block, BoundStatus, Subproblem};
+use crate::kernel::subproblem::{BoundStatus, Subproblem};
 use crate::kernel::system::{Beside, System};
 use crate::kernel::vector::{add, largest, norm};
 use crate::run::clock::Clock;
@@ -27,34 +27,29 @@ const TRIES: u32 = 1;
 /// So often one system may serve.
 const REFINEMENTS: u32 = 5;
 
-/// So many systems are allowed for each column that is settled by itself.
-const SYSTEMS_EACH: u32 = 3;
+/// So many wrong columns are settled one by one; more must become fewer by a quarter with every system.
+const FEW: usize = 25;
 
-/// More wrong columns than this must become half as many with every system.
-const MANY: usize = 50;
+/// So many systems are allowed for each column that is settled by itself, and so often columns are settled in one search: where rounding makes them
+/// wrong again, it always will.
+const SYSTEMS_PER_COLUMN: u32 = 6;
+const MOST_SETTLED: u32 = 2;
 
 /// What rows make of multipliers is the same, but for rounding and the proximal term.
 const SAME: f64 = 1e-6;
 
-/// How long the search goes on before the interior-point method takes over.
-#[derive(Clone, Copy, Debug)]
-struct Patience {
-    /// How many systems it may take.
-    systems: u32,
-    /// So many wrong columns are settled one by one.
-    few: usize,
-}
-
-/// While the interior-point method can still do better, and when it cannot.
-const SHORT: Patience = Patience { systems: 4, few: 6 };
-const LONG: Patience = Patience { systems: 12, few: 25 };
+/// So many systems a search may take before the rest is settled column by column: while the interior-point method can still do better, and when it cannot.
+const SHORT: u32 = 4;
+const LONG: u32 = 12;
 
 /// How well a subproblem was solved.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Projected {
     /// Factorisations.
     pub iterations: u32,
-    /// Of these, in the interior-point method.
+    /// Systems: those that were factorised, and those of other bounds that a factorisation served as well.
+    pub systems: u32,
+    /// Factorisations in the interior-point method.
     pub interior: u32,
     /// `|r - J s + kappa y|`
     pub residual: f64,
@@ -62,31 +57,41 @@ pub struct Projected {
     pub converged: bool,
     /// Whether rows depend on each other.
     pub dependent: bool,
-    /// Whether `H`, which may be indefinite across the rows or by rounding, is so along them as well, or may be since nothing was found.
-    pub indefinite: bool,
+    /// Whether `H` is to blame: it may be indefinite across the rows or by rounding, and is so along them as well, or may be since nothing was found.
+    pub unsuited_metric: bool,
+}
+
+impl Projected {
+    fn count_interior(&mut self, steps: u32) {
+        self.iterations += steps;
+        self.systems += steps;
+        self.interior += steps;
+    }
 }
 
 /// The kernel with its memory.
 pub struct Projection {
     pub(super) system: System,
-    settings: Kernel,
+    pub(super) settings: Kernel,
     pub(super) statuses: Vec<BoundStatus>,
     /// The statuses with the fewest wrong columns.
     best: Vec<BoundStatus>,
     /// What holds the columns that are not free: infinite there.
-    extra: Vec<f64>,
+    pub(super) extra: Vec<f64>,
+    /// Whether what was factorised last belongs to this subproblem and this proximal term.
+    pub(super) is_factorised: bool,
     /// The norm of `J`.
-    jacobian_norm: f64,
+    pub(super) jacobian_norm: f64,
     /// The size of each row, and `kappa'` and `kappa + kappa'`.
     sizes: Vec<f64>,
-    proximal: Vec<f64>,
-    softness: Vec<f64>,
+    pub(super) proximal: Vec<f64>,
+    pub(super) softness: Vec<f64>,
     /// `y'`
-    centre: Vec<f64>,
+    pub(super) centre: Vec<f64>,
     /// `H s + g + J^T y`, and its change along a direction
     pub(super) q: Vec<f64>,
     pub(super) dq: Vec<f64>,
-    residual: Vec<f64>,
+    pub(super) residual: Vec<f64>,
     /// The multipliers at the start.
     start: Vec<f64>,
     pub(super) ds: Vec<f64>,
@@ -119,6 +124,7 @@ impl Projection {
             statuses: vec![BoundStatus::Free; columns],
             best: vec![BoundStatus::Free; columns],
             extra: vec![0.0; columns],
+            is_factorised: false,
             jacobian_norm: 0.0,
             sizes: vec![0.0; m],
             proximal: vec![0.0; m],
@@ -145,7 +151,7 @@ impl Projection {
         }
         self.guess(problem, y, s);
         self.start.copy_from_slice(y);
-        if self.search(problem, y, s, SHORT, clock, &mut done) != Search::Done && !done.indefinite {
+        if self.search(problem, y, s, SHORT, clock, &mut done) != Search::Done && !done.unsuited_metric {
             y.copy_from_slice(&self.start);
             self.go_inside(problem, y, s, clock, &mut done);
         }
@@ -174,8 +180,8 @@ impl Projection {
         if done.dependent {
             unusual.insert(Event::RankDeficient);
         }
-        done.indefinite |= !done.converged && problem.may_be_indefinite() && !clock.is_over();
-        if !done.converged && !done.indefinite && !clock.is_over() {
+        done.unsuited_metric |= !done.converged && problem.may_be_indefinite() && !clock.is_over();
+        if !done.converged && !done.unsuited_metric && !clock.is_over() {
             done.converged = self.settings.fallback && cone::quadratic(problem, s, y, clock);
             unusual.insert(if done.converged { Event::Fallback } else { Event::Inexact });
         }
@@ -223,16 +229,18 @@ impl Projection {
 
     /// The interior-point method, and the active set from where it ends.
     fn go_inside(&mut self, problem: &Subproblem, y: &mut [f64], s: &mut [f64], clock: &Clock, done: &mut Projected) {
-        if done.iterations >= self.settings.iterations {
+        if self.is_enough(done) {
             return;
         }
         let Some(mut interior) = self.interior.take() else { return };
         let mut found = Search::Unsettled;
-        (done.iterations, done.interior) = (done.iterations + 1, done.interior + 1);
+        done.count_interior(1);
+        self.is_factorised = false;
         if interior.start(problem, &self.sizes, &mut self.system, y, s) {
             for near in [Near::Enough, Near::Solved] {
                 let steps = interior.approach(problem, &self.sizes, &mut self.system, near, y, s, clock);
-                (done.iterations, done.interior) = (done.iterations + steps, done.interior + steps);
+                done.count_interior(steps);
+                self.is_factorised = false;
                 interior.tell_statuses(problem, s, &mut self.statuses);
                 interior.keep(s, y);
                 let patience = if near == Near::Enough || interior.is_solved() { SHORT } else { LONG };
@@ -241,7 +249,7 @@ impl Projection {
                     break;
                 }
                 interior.give_back(s, y);
-                if done.indefinite {
+                if done.unsuited_metric {
                     break;
                 }
             }
@@ -280,6 +288,7 @@ impl Projection {
     }
 
     fn set_proximal(&mut self, problem: &Subproblem, relative: f64) {
+        self.is_factorised = false;
         for i in 0..self.sizes.len() {
             // The multiplier of a row of zeros changes nothing: any positive number keeps the matrix definite.
             self.proximal[i] = if self.sizes[i] > 0.0 { relative * self.sizes[i] } else { 1.0 };
@@ -298,7 +307,7 @@ impl Projection {
         problem: &Subproblem,
         y: &mut [f64],
         s: &mut [f64],
-        patience: Patience,
+        patience: u32,
         clock: &Clock,
         done: &mut Projected,
     ) -> Search {
@@ -306,18 +315,19 @@ impl Projection {
         self.set_proximal(problem, proximal);
         self.centre.copy_from_slice(y);
         let (mut fewest, mut tries, mut stale) = (usize::MAX, TRIES, true);
-        let (mut best, mut refined, first) = (f64::INFINITY, 0, done.iterations);
+        let (mut best, mut refined, mut settled, first) = (f64::INFINITY, 0, 0, done.systems);
         loop {
-            if stale && !self.factorise(problem, clock, done) {
-                if done.indefinite || proximal > MOST_PROXIMAL || done.iterations >= self.settings.iterations || clock.is_over()
-                {
+            if stale && !self.renew(problem, clock, done) {
+                if done.unsuited_metric || proximal > MOST_PROXIMAL || self.is_enough(done) || clock.is_over() {
                     return Search::Unsettled;
                 }
                 proximal *= 1e3;
                 self.set_proximal(problem, proximal);
                 continue;
             }
-            self.correct(problem, y, s);
+            if !self.correct(problem, y, s, clock, done) {
+                return Search::Unsettled;
+            }
             let wrong = self.count_wrong(problem, y, s);
             done.residual = norm(&self.residual);
             if !done.residual.is_finite() {
@@ -348,85 +358,36 @@ impl Projection {
             }
             stale = true;
             (best, refined) = (f64::INFINITY, 0);
-            let falls = wrong <= fewest.min(s.len()) / 2;
-            if wrong > MANY && !falls {
+            let bar = if fewest == usize::MAX { s.len() / 2 } else { fewest - fewest / 4 };
+            let falls = wrong <= bar;
+            if wrong > FEW && !falls {
                 return Search::Unsettled;
             }
+            let mut goes_on = done.systems - first < patience || wrong > FEW;
             if wrong < fewest {
                 (fewest, tries) = (wrong, TRIES);
                 self.best.copy_from_slice(&self.statuses);
             } else if tries > 0 {
                 tries -= 1;
-            } else if fewest > patience.few {
-                return Search::Unsettled;
             } else {
-                tries = u32::MAX;
+                goes_on = false;
             }
-            // What becomes half as much with every system soon comes to an end.
-            let goes_on = done.iterations - first < patience.systems || falls && wrong > MANY;
-            if tries == u32::MAX || !goes_on {
-                self.statuses.copy_from_slice(&self.best);
-                let most = done.iterations + SYSTEMS_EACH * fewest as u32 + 4;
-                if fewest > patience.few || !self.settle(problem, y, s, most, clock, done) {
-                    return Search::Unsettled;
-                }
-                (stale, fewest, tries) = (false, usize::MAX, TRIES);
-            } else {
+            if goes_on {
                 self.change_over(problem, s);
+                continue;
             }
-        }
-    }
-
-    /// Factorises for the statuses. False: no more systems may be formed, or this one is not regular.
-    pub(super) fn factorise(&mut self, problem: &Subproblem, clock: &Clock, done: &mut Projected) -> bool {
-        if done.iterations > 0 && clock.is_over() || done.iterations >= self.settings.iterations {
-            return false;
-        }
-        self.hold();
-        done.iterations += 1;
-        let factorised = self.system.factorise(problem, &self.extra, &self.softness);
-        done.dependent |= matches!(factorised, Ok(true));
-        done.indefinite |= factorised.is_err() && matches!(problem.block, Block::Sparse(_));
-        factorised.is_ok()
-    }
-
-    fn hold(&mut self) {
-        for (extra, status) in self.extra.iter_mut().zip(&self.statuses) {
-            *extra = if *status == BoundStatus::Free { 0.0 } else { f64::INFINITY };
-        }
-    }
-
-    /// Moves held columns to their bounds.
-    fn place_held(&self, problem: &Subproblem, s: &mut [f64]) {
-        for (i, s) in s.iter_mut().enumerate() {
-            match self.statuses[i] {
-                BoundStatus::Free => {}
-                BoundStatus::Lower => *s = problem.lower[i],
-                BoundStatus::Upper => *s = problem.upper[i],
+            self.statuses.copy_from_slice(&self.best);
+            let most = done.systems + SYSTEMS_PER_COLUMN * fewest as u32 + 4;
+            if settled == MOST_SETTLED || !self.settle(problem, y, s, most, clock, done) {
+                return Search::Unsettled;
             }
+            settled += 1;
+            (stale, fewest, tries) = (false, usize::MAX, TRIES);
         }
-    }
-
-    /// Solves the system for these statuses, as a correction of `s` and `y`.
-    pub(super) fn correct(&mut self, problem: &Subproblem, y: &mut [f64], s: &mut [f64]) {
-        self.place_held(problem, s);
-        problem.find_reduced_gradient(s, y, &mut self.q);
-        problem.find_residual(s, y, &mut self.residual);
-        for (i, ds) in self.ds.iter_mut().enumerate() {
-            *ds = if self.statuses[i] == BoundStatus::Free { -self.q[i] } else { 0.0 };
-        }
-        for i in 0..y.len() {
-            self.dy[i] = self.residual[i] + self.proximal[i] * (y[i] - self.centre[i]);
-        }
-        self.system.solve(problem, &mut self.ds, &mut self.dy);
-        add(1.0, &self.ds, s);
-        add(1.0, &self.dy, y);
-        problem.find_reduced_gradient(s, y, &mut self.q);
-        problem.find_residual(s, y, &mut self.residual);
     }
 
     /// How large the terms of `H s + g + J^T y` are.
-    fn size_of_terms(&self, problem: &Subproblem, y: &[f64]) -> f64 {
+    pub(super) fn size_of_terms(&self, problem: &Subproblem, y: &[f64]) -> f64 {
         let g = problem.gradient.map_or(0.0, largest);
         g + self.jacobian_norm * norm(y)
     }

@@ -9,6 +9,9 @@ use crate::kernel::subproblem::{BoundStatus, Subproblem};
 use crate::kernel::vector::add;
 use crate::run::clock::Clock;
 
+/// So many columns are pressed before the point is computed anew.
+const PRESSES: u32 = 8;
+
 impl Projection {
     /// Settles all columns, with at most so many systems in all. False: it did not come to an end.
     pub(super) fn settle(
@@ -20,11 +23,12 @@ impl Projection {
         clock: &Clock,
         done: &mut Projected,
     ) -> bool {
+        let mut pressed = 0u32;
         loop {
-            if done.iterations >= most || !self.factorise(problem, clock, done) {
+            let renewed = done.systems < most && self.renew(problem, clock, done);
+            if !renewed || !self.correct(problem, y, s, clock, done) {
                 return false;
             }
-            self.correct(problem, y, s);
             if !self.let_go(problem, y, s) {
                 break;
             }
@@ -33,7 +37,12 @@ impl Projection {
             if !self.press(problem, y, s, p, most, clock, done) {
                 return false;
             }
-            self.correct(problem, y, s);
+            // What was gone step by step is computed anew at the end, and where rounding may have gathered.
+            pressed += 1;
+            let is_due = pressed.is_multiple_of(PRESSES) || self.most_violated(problem, y, s).is_none();
+            if is_due && !self.correct(problem, y, s, clock, done) {
+                return false;
+            }
         }
         true
     }
@@ -98,7 +107,7 @@ impl Projection {
                 self.statuses[freed] = BoundStatus::Free;
                 self.q[freed] = 0.0;
             }
-            if done.iterations >= most || !self.factorise(problem, clock, done) {
+            if done.systems >= most || !self.renew(problem, clock, done) {
                 return false;
             }
             if holds {

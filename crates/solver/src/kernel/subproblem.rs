@@ -135,6 +135,23 @@ impl Subproblem<'_> {
         }
     }
 
+    /// Adds column `j` of `H` to `out`.
+    pub fn add_hessian_column(&self, j: usize, out: &mut [f64]) {
+        let n = self.jacobian.a.n;
+        match self.block {
+            Block::Dense(matrix) if j < n => add(1.0, &matrix[j * n..(j + 1) * n], &mut out[..n]),
+            Block::Sparse(matrix) if j < n => matrix.add_column(j, out),
+            Block::LowRank(low_rank) if j < n => {
+                out[j] += self.metric[j];
+                for (k, sign) in low_rank.signs().iter().enumerate() {
+                    let vector = low_rank.vector(k);
+                    add(sign * vector[j], vector, &mut out[..n]);
+                }
+            }
+            _ => out[j] += self.metric[j],
+        }
+    }
+
     /// `out = H s + g + J^T y`: the multipliers of the bounds.
     pub fn find_reduced_gradient(&self, s: &[f64], y: &[f64], out: &mut [f64]) {
         self.apply_hessian(s, out);
@@ -206,16 +223,16 @@ mod tests {
         let mut projection = Projection::with(&jacobian, &kernel, Beside::Sparse(&h));
         let mut unusual = Unusual::default();
         let done = projection.solve_or_hand_over(&problem, &mut [0.0], &mut [0.0; 2], &Clock::new(None, 0.0), &mut unusual);
-        (done.indefinite, unusual)
+        (done.unsuited_metric, unusual)
     }
 
     #[test]
     fn what_may_be_indefinite_is_not_handed_on() {
-        let (indefinite, unusual) = after_one_system(0.0);
-        assert!(indefinite && unusual.is_empty(), "{unusual}");
+        let (unsuited, unusual) = after_one_system(0.0);
+        assert!(unsuited && unusual.is_empty(), "{unusual}");
         // With 5 on the diagonal it cannot be indefinite; s1 = -2/6 would do, but one system does not tell.
-        let (indefinite, unusual) = after_one_system(4.5);
-        assert!(!indefinite && !unusual.contains(Event::Inexact), "{unusual}");
+        let (unsuited, unusual) = after_one_system(4.5);
+        assert!(!unsuited && !unusual.contains(Event::Inexact), "{unusual}");
     }
 
     #[test]

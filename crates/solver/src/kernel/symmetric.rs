@@ -38,6 +38,18 @@ impl SparseSymmetric {
         }
     }
 
+    /// Adds its column `j` to `out`.
+    pub fn add_column(&self, j: usize, out: &mut [f64]) {
+        out[j] += self.shift * self.weights[j] + self.damping;
+        for (&(row, column), value) in self.places.iter().zip(&self.values) {
+            if column == j {
+                out[row] += value;
+            } else if row == j {
+                out[column] += value;
+            }
+        }
+    }
+
     /// `s^T ... s`
     pub fn square(&self, s: &[f64]) -> f64 {
         let entries = self.places.iter().zip(&self.values);
@@ -107,6 +119,9 @@ mod tests {
         matrix.add_product(&[1.0, -1.0], &mut out);
         assert_eq!(out, [10.0, -3.0]);
         assert_eq!(matrix.square(&[1.0, -1.0]), 3.0 - 6.0 + 6.0);
+        out.fill(1.0);
+        matrix.add_column(1, &mut out);
+        assert_eq!(out, [4.0, 7.0]);
         matrix.write_diagonal(&mut out);
         assert_eq!((out, matrix.size()), ([3.0, 6.0], 5.0));
         assert_eq!(matrix.full(), [3.0, 3.0, 3.0, 6.0]);

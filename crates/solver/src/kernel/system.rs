@@ -10,12 +10,17 @@
 
 use crate::Factorisation;
 use crate::kernel::augmented::{Augmented, Hessian};
+use crate::kernel::border::Border;
 use crate::kernel::dense_system::DenseSystem;
 use crate::kernel::gram::{Gram, Indefinite};
 use crate::kernel::matrix::Jacobian;
 use crate::kernel::subproblem::{Block, Subproblem};
 use crate::kernel::symmetric::SparseSymmetric;
 use crate::kernel::woodbury::Woodbury;
+
+/// So many solutions take as long as a sparse factorisation, and for each so many rows and columns one as a part of a dense one.
+const SPARSE_SOLUTIONS: usize = 3;
+const SOLUTIONS_BY_SIZE: usize = 20;
 
 /// The system with its factorisation.
 pub struct System {
@@ -26,6 +31,7 @@ pub struct System {
     long: Vec<f64>,
     way: Way,
     low_rank: Option<Box<Woodbury>>,
+    border: Border,
 }
 
 /// How the part without slacks is solved.
@@ -66,12 +72,14 @@ impl System {
             Beside::LowRank(most) => Some(Box::new(Woodbury::new(m, columns, most))),
             _ => None,
         };
-        System { weights: vec![0.0; columns], rows: vec![0.0; m], long: vec![0.0; jacobian.a.n], way, low_rank }
+        let border = Border::new(m, columns);
+        System { weights: vec![0.0; columns], rows: vec![0.0; m], long: vec![0.0; jacobian.a.n], way, low_rank, border }
     }
 
     /// Factorises. True: there are dependent rows.
     pub fn factorise(&mut self, problem: &Subproblem, extra: &[f64], softness: &[f64]) -> Result<bool, Indefinite> {
         let n = problem.jacobian.a.n;
+        self.border.clear();
         for ((weight, h), e) in self.weights.iter_mut().zip(problem.metric).zip(extra) {
             *weight = 1.0 / (h + e);
         }
@@ -103,8 +111,43 @@ impl System {
         Ok(dependent)
     }
 
+    /// Holds a column that was free, or the other way round, by a border around what was factorised. False: it cannot be, and all is to be factorised anew.
+    pub fn change_over(&mut self, problem: &Subproblem, column: usize) -> bool {
+        let mut border = std::mem::take(&mut self.border);
+        let done =
+            border.change_over(problem, column, self.weights[column] == 0.0, |s, y| self.solve_factorised(problem, s, y));
+        self.border = border;
+        done
+    }
+
+    /// How many solutions take about as long as a factorisation.
+    pub fn solutions_in_a_factorisation(&self) -> usize {
+        let size = self.rows.len() + self.weights.len();
+        let sparse = match &self.way {
+            Way::Gram(gram) => matches!(**gram, Gram::Sparse(_)),
+            Way::Whole(_) => true,
+            Way::Dense(_) => false,
+        };
+        if sparse { SPARSE_SOLUTIONS } else { size / SOLUTIONS_BY_SIZE }
+    }
+
+    /// Whether columns changed over since the system was factorised.
+    pub fn is_bordered(&self) -> bool {
+        !self.border.is_empty()
+    }
+
     /// Solves in place: `s` holds `a` and `y` holds `b`.
     pub fn solve(&mut self, problem: &Subproblem, s: &mut [f64], y: &mut [f64]) {
+        if self.border.is_empty() {
+            return self.solve_factorised(problem, s, y);
+        }
+        self.border.take(s);
+        self.solve_factorised(problem, s, y);
+        self.border.correct(s, y);
+    }
+
+    /// Solves without the border.
+    fn solve_factorised(&mut self, problem: &Subproblem, s: &mut [f64], y: &mut [f64]) {
         self.solve_without(problem, s, y);
         if let (Some(woodbury), Block::LowRank(low_rank)) = (&mut self.low_rank, problem.block) {
             woodbury.correct(low_rank, s, y);
@@ -120,7 +163,11 @@ impl System {
         }
         match &mut self.way {
             Way::Dense(system) => system.solve(a, &mut s[..a.n], y),
-            Way::Whole(whole) => whole.solve(&mut s[..a.n], y),
+            Way::Whole(whole) => {
+                let held = s[..a.n].iter_mut().zip(&self.weights).filter(|(_, weight)| **weight == 0.0);
+                held.for_each(|(s, _)| *s = 0.0);
+                whole.solve(&mut s[..a.n], y);
+            }
             Way::Gram(gram) => {
                 // y = (A W A^T + K)^-1 (A W a - b), s = W (a - A^T y)
                 let weights = &self.weights[..a.n];
@@ -140,5 +187,122 @@ impl System {
         for (k, &row) in slack_rows.iter().enumerate() {
             s[a.n + k] = self.weights[a.n + k] * (s[a.n + k] + y[row]);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::matrix::Matrix;
+    use crate::kernel::subproblem::LowRank;
+
+    const N: usize = 6;
+    const COLUMNS: usize = 8;
+    const HELD: f64 = f64::INFINITY;
+
+    /// Three rows, of which the last two have slacks.
+    fn jacobian() -> Jacobian {
+        let values = (0..3 * N).map(|k| ((5 * k + 2) % 7) as f64 - 3.0).collect();
+        Jacobian { a: Matrix { values, ..Matrix::dense(3, N) }, slack_rows: [1, 2].into() }
+    }
+
+    fn sparse() -> SparseSymmetric {
+        let mut matrix = SparseSymmetric::new(N, (0..N).flat_map(|i| (i.saturating_sub(1)..=i).map(move |j| (i, j))).collect());
+        matrix.values = matrix.places.iter().map(|(i, j)| if i == j { 3.0 } else { 1.0 }).collect();
+        matrix.damping = 0.5;
+        matrix
+    }
+
+    fn low_rank() -> LowRank {
+        let mut low_rank = LowRank::new(N, 2);
+        low_rank.push(1.0, 0.5, &[1.0, -1.0, 2.0, 0.0, 1.0, 1.0]);
+        low_rank.push(-1.0, 0.1, &[1.0, 1.0, 0.0, 2.0, 0.0, -1.0]);
+        low_rank
+    }
+
+    fn solution(system: &mut System, problem: &Subproblem) -> Vec<f64> {
+        let mut all: Vec<f64> = (0..COLUMNS + 3).map(|i| (i as f64 + 1.0).sin()).collect();
+        let (s, y) = all.split_at_mut(COLUMNS);
+        // Nothing is asked of a column that is held before and after.
+        s[5] = 0.0;
+        system.solve(problem, s, y);
+        all
+    }
+
+    fn assert_same(case: usize, a: &[f64], b: &[f64]) {
+        assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12 * (1.0 + b.abs())), "case {case}:\n{a:?}\n{b:?}");
+    }
+
+    /// For every kind of `H`, what a border makes of a factorisation is what a new factorisation gives. The way by columns is not here: it softens rows by
+    /// a share of their free part, so that its system itself changes with the columns that are held.
+    #[test]
+    fn columns_that_change_over_need_no_factorisation() {
+        let (jacobian, matrix, low_rank) = (jacobian(), sparse(), low_rank());
+        let metric: Vec<f64> = (0..COLUMNS).map(|i| if i < N { 3.5 } else { 0.5 + i as f64 }).collect();
+        let full = matrix.full();
+        let make = |beside, factorisation| System::new(&jacobian, factorisation, beside);
+        let whole = |beside| System {
+            way: Way::Whole(Box::new(Augmented::new(&jacobian.a, None).expect("small"))),
+            ..make(beside, Factorisation::Dense)
+        };
+        let cases = [
+            (Block::Diagonal, make(Beside::Nothing, Factorisation::Dense)),
+            (Block::Diagonal, whole(Beside::Nothing)),
+            (Block::Dense(&full), make(Beside::Dense, Factorisation::Dense)),
+            (Block::Sparse(&matrix), make(Beside::Sparse(&matrix), Factorisation::Dense)),
+            (Block::LowRank(&low_rank), make(Beside::LowRank(2), Factorisation::Dense)),
+            (Block::LowRank(&low_rank), whole(Beside::LowRank(2))),
+        ];
+        let (nothing, free) = ([0.0; COLUMNS], [f64::INFINITY; COLUMNS]);
+        let softness = [1e-3, 2e-3, 0.5];
+        for (case, (block, mut system)) in cases.into_iter().enumerate() {
+            let problem = Subproblem {
+                jacobian: &jacobian,
+                metric: &metric,
+                block,
+                gradient: None,
+                target: &nothing[..3],
+                lower: &free,
+                upper: &free,
+                softness: &softness,
+            };
+            let mut extra = [0.0, HELD, 0.0, 0.0, 0.0, HELD, HELD, 0.0];
+            system.factorise(&problem, &extra, &softness).expect("regular");
+            let first = solution(&mut system, &problem);
+            // Variables and slacks change over, one after the other, and two of them back again.
+            for column in [0, 1, 6, 7, 0, 3, 6] {
+                assert!(system.change_over(&problem, column), "case {case}, column {column}");
+                extra[column] = if extra[column] == 0.0 { HELD } else { 0.0 };
+            }
+            let bordered = solution(&mut system, &problem);
+            system.factorise(&problem, &extra, &softness).expect("regular");
+            assert!(!system.is_bordered());
+            assert_same(case, &bordered, &solution(&mut system, &problem));
+            assert!(bordered.iter().zip(&first).any(|(a, b)| (a - b).abs() > 1e-3), "the columns matter");
+            assert!((0..COLUMNS).all(|i| extra[i] == 0.0 || bordered[i] == 0.0), "held columns do not move");
+        }
+    }
+
+    #[test]
+    fn a_column_that_makes_the_matrix_indefinite_is_refused() {
+        // H = [1 2; 2 1] over no rows but one that gives way: either column alone may be free, both may not.
+        let jacobian = Jacobian { a: Matrix::dense(1, 2), slack_rows: [].into() };
+        let mut matrix = SparseSymmetric::new(2, vec![(0, 0), (1, 0), (1, 1)]);
+        matrix.values = vec![1.0, 2.0, 1.0];
+        let problem = Subproblem {
+            jacobian: &jacobian,
+            metric: &[1.0; 2],
+            block: Block::Sparse(&matrix),
+            gradient: None,
+            target: &[0.0],
+            lower: &[0.0; 2],
+            upper: &[1.0; 2],
+            softness: &[1.0],
+        };
+        let mut system = System::new(&jacobian, Factorisation::Automatic, Beside::Sparse(&matrix));
+        system.factorise(&problem, &[0.0, HELD], &[1.0]).expect("positive");
+        assert!(!system.change_over(&problem, 1));
+        system.factorise(&problem, &[0.0, HELD], &[1.0]).expect("positive");
+        assert!(system.change_over(&problem, 0) && system.change_over(&problem, 1));
     }
 }

@@ -1,6 +1,7 @@
 //! Low rank joins the kernel's system: for `H = D + W C W^T` with `C = diag(+-1)` the solution of the system with `D` alone, `(s, y)`,
 //! becomes `(s, y) - (X, Y) G^-1 W^T s`, where `(X, Y)` solves the system with `D` for the columns `(W, 0)` and `G = C + W^T X`.
 
+use crate::kernel::elimination::Elimination;
 use crate::kernel::subproblem::LowRank;
 use crate::kernel::vector::{add, dot};
 
@@ -10,9 +11,8 @@ pub struct Woodbury {
     columns: usize,
     s: Vec<f64>,
     y: Vec<f64>,
-    /// `G = P^-1 L U`, column after column, with its row exchanges.
-    g: Vec<f64>,
-    exchanges: Vec<usize>,
+    /// `G` is symmetric, but indefinite and small.
+    g: Elimination,
     c: Vec<f64>,
 }
 
@@ -23,8 +23,7 @@ impl Woodbury {
             columns,
             s: vec![0.0; columns * most],
             y: vec![0.0; m * most],
-            g: vec![0.0; most * most],
-            exchanges: vec![0; most],
+            g: Elimination::new(most),
             c: vec![0.0; most],
         }
     }
@@ -39,38 +38,13 @@ impl Woodbury {
             s[vector.len()..].fill(0.0);
             y.fill(0.0);
             solve(s, y);
-            for i in 0..count {
-                self.g[k * count + i] = dot(low_rank.vector(i), &s[..vector.len()]);
+            let g = &mut self.g.matrix(count)[k * count..(k + 1) * count];
+            for (i, g) in g.iter_mut().enumerate() {
+                *g = dot(low_rank.vector(i), &s[..vector.len()]);
             }
-            self.g[k * count + k] += low_rank.signs()[k];
+            g[k] += low_rank.signs()[k];
         }
-        self.factorise(count)
-    }
-
-    /// Gauss with exchanges of rows: `G` is symmetric, but indefinite and small.
-    fn factorise(&mut self, count: usize) -> bool {
-        let g = &mut self.g;
-        for k in 0..count {
-            let best = (k..count).max_by(|&a, &b| g[k * count + a].abs().total_cmp(&g[k * count + b].abs())).unwrap_or(k);
-            self.exchanges[k] = best;
-            let pivot = g[k * count + best];
-            if pivot == 0.0 || !pivot.is_finite() {
-                return false;
-            }
-            for column in 0..count {
-                g.swap(column * count + k, column * count + best);
-            }
-            for i in k + 1..count {
-                g[k * count + i] /= pivot;
-            }
-            for column in k + 1..count {
-                let top = g[column * count + k];
-                for i in k + 1..count {
-                    g[column * count + i] -= top * g[k * count + i];
-                }
-            }
-        }
-        true
+        self.g.factorise(count).is_some()
     }
 
     /// From the solution with the diagonal to that with low rank.
@@ -80,21 +54,7 @@ impl Woodbury {
             let vector = low_rank.vector(k);
             self.c[k] = dot(vector, &s[..vector.len()]);
         }
-        // The rows of the factor were exchanged as a whole: so is the right-hand side, before anything else.
-        for k in 0..count {
-            self.c.swap(k, self.exchanges[k]);
-        }
-        for k in 0..count {
-            for i in k + 1..count {
-                self.c[i] -= self.g[k * count + i] * self.c[k];
-            }
-        }
-        for k in (0..count).rev() {
-            self.c[k] /= self.g[k * count + k];
-            for i in 0..k {
-                self.c[i] -= self.g[k * count + i] * self.c[k];
-            }
-        }
+        self.g.solve(&mut self.c[..count]);
         for k in 0..count {
             add(-self.c[k], &self.s[k * columns..(k + 1) * columns], s);
             add(-self.c[k], &self.y[k * m..(k + 1) * m], y);
@@ -125,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn many_vectors_with_exchanges_of_rows() {
+    fn many_vectors_with_both_signs() {
         // H = diag(1 .. 8) + sum of +-v v^T: what comes out, multiplied by H, is what went in.
         let entry = |k: usize, i: usize| ((7 * k + 3 * i * i + 5) % 11) as f64 / 5.0 - 1.0;
         let mut low_rank = LowRank::new(8, 6);
@@ -136,7 +96,6 @@ mod tests {
         let solve = |s: &mut [f64], _: &mut [f64]| s.iter_mut().enumerate().for_each(|(i, s)| *s /= (i + 1) as f64);
         let mut woodbury = Woodbury::new(0, 8, 6);
         assert!(woodbury.form(&low_rank, solve));
-        assert!((0..6).any(|k| woodbury.exchanges[k] != k), "rows are exchanged");
         let wanted: Vec<f64> = (0..8).map(|i| (i as f64 - 3.0).sin()).collect();
         let mut s = wanted.clone();
         solve(&mut s, &mut []);

@@ -15,7 +15,7 @@ use crate::metric::diagonal::AdaptiveDiagonal;
 use crate::metric::exact::{ExactHessian, Shifts};
 use crate::metric::limited_memory::{LimitedMemory, Pairs};
 use crate::metric::quasi_newton::{Learnt, QuasiNewton};
-use crate::{Metric, MetricKind};
+use crate::{Event, Metric, MetricKind, Unusual};
 
 /// What is left of the metric after a step without curvature: as much as damping leaves of a quasi-Newton matrix along it.
 const FALL: f64 = 0.2;
@@ -178,14 +178,18 @@ impl CurrentMetric {
         }
     }
 
-    /// Makes the Hessian more positive. False: that does not help, or there is none.
-    pub fn raise(&mut self) -> bool {
-        self.exact.as_mut().is_some_and(ExactHessian::raise)
-    }
-
-    /// Forgets the older half of the steps that a limited memory holds. False: there are none.
-    pub fn forget_half(&mut self) -> bool {
-        self.limited.as_mut().is_some_and(LimitedMemory::forget_half)
+    /// Makes it simpler, where no subproblem is solved with it: a Hessian that is indefinite along the constraints is shifted by more. The steps that
+    /// a limited memory holds may make it too ill conditioned for any system: the older half is forgotten, on record. False: nothing is left
+    /// to do.
+    pub fn simplify(&mut self, unusual: &mut Unusual) -> bool {
+        if let Some(hessian) = &mut self.exact {
+            return hessian.raise();
+        }
+        let forgot = self.limited.as_mut().is_some_and(LimitedMemory::forget_half);
+        if forgot {
+            unusual.insert(Event::Forgotten);
+        }
+        forgot
     }
 
     /// Whether curvature is weighed by multipliers without the repair. A dense matrix outlives a step with huge multipliers, unless steps are short

@@ -136,8 +136,7 @@ impl<S: SampledProblem> Solver<S> {
         }
     }
 
-    /// The tangent step; a Hessian that is indefinite along the constraints is shifted by more until it is not. Steps that a limited memory holds
-    /// may make it so ill conditioned that no system with it is solved: the older ones go first.
+    /// The tangent step; a metric with which no subproblem is solved is made simpler until one is.
     fn find_tangent_step(&mut self, unusual: &mut Unusual) -> u32 {
         let mut iterations = 0;
         loop {
@@ -152,12 +151,8 @@ impl<S: SampledProblem> Solver<S> {
             // Where there is next to no curvature, a step is as long as it likes, and nobody would believe it.
             let far = norm(&self.steps.tangent.s) > FAR * (1.0 + norm(&self.state.current.z));
             let metric = &mut self.state.metric;
-            let raised = (self.steps.tangent.indefinite || far) && !self.clock.is_over() && metric.raise();
-            let forgot = !raised && self.steps.tangent.indefinite && !self.clock.is_over() && metric.forget_half();
-            if forgot {
-                unusual.insert(Event::Forgotten);
-            }
-            if !(raised || forgot) {
+            let is_believed = !self.steps.tangent.unsuited_metric && !(far && metric.exact.is_some());
+            if is_believed || self.clock.is_over() || !metric.simplify(unusual) {
                 return iterations;
             }
             self.state.metric.fill(&self.state.current);

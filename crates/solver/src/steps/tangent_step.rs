@@ -27,8 +27,8 @@ pub struct TangentStep {
     own: Option<Projection>,
     /// How far each row gives way, relative to its multiplier; 0 for a row that holds.
     pub softness: Vec<f64>,
-    /// Whether the metric was indefinite along the constraints, and there is no step.
-    pub indefinite: bool,
+    /// Whether no subproblem is solved with this metric, and there is no step.
+    pub unsuited_metric: bool,
 }
 
 impl TangentStep {
@@ -42,7 +42,7 @@ impl TangentStep {
             hs: vec![0.0; columns],
             own: (!matches!(metric.beside(), Beside::Nothing)).then(|| Projection::with(jacobian, kernel, metric.beside())),
             softness: vec![0.0; m],
-            indefinite: false,
+            unsuited_metric: false,
         }
     }
 
@@ -72,7 +72,7 @@ impl TangentStep {
         };
         let projection = self.own.as_mut().unwrap_or(projection);
         let projected = projection.solve_or_hand_over(&subproblem, &mut self.lambda, &mut self.s, clock, unusual);
-        self.indefinite = projected.indefinite;
+        self.unsuited_metric = projected.unsuited_metric;
         let wanted = projected.converged && metric.is_weighed_at_rest();
         if wanted {
             projection.find_multipliers_at_rest(&subproblem, &self.lambda, &mut self.lambda_at_rest);
