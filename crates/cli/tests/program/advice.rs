@@ -113,7 +113,7 @@ fn what_the_noise_allows_is_said_and_certified_to() {
         let noisy = ["solve", name, "--quiet", "--noise", "1e-4", "--max-iterations", "1000"];
         let text = told(&noisy);
         assert!(text.contains("It is the noise that is in the way"), "{name}: {text}");
-        let allowed = word_after(&text, "within --tolerance ");
+        let allowed = word_after(&text, "--tolerance ");
         let bound: f64 = allowed.parse().unwrap_or_else(|_| panic!("{name}: {allowed} is no number"));
         assert!(bound > 1e-6 && bound < 0.3, "{name}: {bound}");
         let certified = run(&["solve", name, "--quiet", "--noise", "1e-4", "--tolerance", allowed]);
