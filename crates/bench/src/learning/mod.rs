@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use tangor_learn::tasks::{Measure, Task};
-use tangor_solver::{Batch, Row, Settings, Solver, Stop};
+use tangor_solver::{Batch, Event, Row, Settings, Solver, Stop};
 
 pub use outcome::{Outcome, PEERS, Peer};
 
@@ -58,10 +58,36 @@ pub struct Run {
     pub iterations: u64,
     /// Samples of the gradient.
     pub samples: u64,
+    /// What they were taken for.
+    pub spent: Spent,
     /// Wall time without measuring.
     pub seconds: f64,
     /// The iterates on the way: those after equal shares of the samples.
     pub course: Vec<Measure>,
+}
+
+/// What the samples of a run beyond those of its steps were taken for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Whole populations that recursive momentum started again from.
+    pub passes: u64,
+    /// Other judgements, that at the end included.
+    pub judgements: u64,
+    /// Attempts at a step that the merit test refused.
+    pub repeated: u64,
+}
+
+impl Spent {
+    /// Takes in an iteration that took so many samples.
+    fn add(&mut self, row: &Row, samples: u64) {
+        let step = if row.eta > 0.0 { samples.min(2 * BATCH as u64) } else { 0 };
+        let purpose = match row.judged {
+            Some(_) if row.unusual.contains(Event::ExactPass) => &mut self.passes,
+            Some(_) => &mut self.judgements,
+            None => &mut self.repeated,
+        };
+        *purpose += samples - step;
+    }
 }
 
 impl Study {
@@ -97,17 +123,20 @@ impl Study {
         let mut solver = Solver::sampled(build()?, settings).map_err(|error| refused(&error))?;
         solver.interrupt(Arc::clone(&self.interrupt));
         let (mut course, mut seconds) = (Vec::new(), 0.0);
+        // The first batch is there before the first iteration.
+        let (mut spent, mut so_far) = (Spent::default(), solver.report().samples.gradient);
         let mut observe = |row: &Row, x: &[f64]| {
             while row.samples.gradient * MARKS >= course.len() as u64 * most && course.len() as u64 <= MARKS {
                 course.push(referee.measure(x));
             }
             seconds = row.seconds;
+            spent.add(row, row.samples.gradient - std::mem::replace(&mut so_far, row.samples.gradient));
             ControlFlow::Continue(())
         };
         let report = solver.run(&mut observe);
         let end = referee.measure(&report.x);
         course.resize(MARKS as usize + 1, end);
         let samples = report.samples.gradient;
-        Ok(Run { task, seed, stop: report.stop, end, iterations: report.iterations, samples, seconds, course })
+        Ok(Run { task, seed, stop: report.stop, end, iterations: report.iterations, samples, spent, seconds, course })
     }
 }

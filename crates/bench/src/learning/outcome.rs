@@ -4,7 +4,7 @@ use tangor_figure::{Line, LineFigure, LinePanel, Scale, median};
 use tangor_learn::tasks::{Measure, Task};
 use tangor_problem::count_of;
 
-use super::{MARKS, Run};
+use super::{MARKS, Run, Spent};
 use crate::report::{Cell, Column, Table};
 
 /// What a method reached whose settings were tuned for the task, with the same number of samples.
@@ -67,22 +67,31 @@ impl Outcome {
     pub fn table(&self) -> Table {
         let mut columns = vec![Column::words("task"), Column::words("method")];
         columns.extend(FIGURES.map(|(name, _)| Column::numbers(name)));
-        columns.extend([Column::numbers("iterations"), Column::numbers("samples"), Column::numbers("seconds")]);
+        let effort = ["iterations", "samples", "passes", "judgements", "repeated", "seconds"];
+        columns.extend(effort.map(Column::numbers));
         let mut rows = Vec::new();
         for &task in &self.tasks {
-            let figures = |name: &str, values: [f64; 3], effort: [Cell; 3]| {
+            let figures = |name: &str, values: [f64; 3], effort: [Cell; 6]| {
                 let loss = Cell { text: format!("{:.5}", values[0]), sort: Some(values[0]), ..Cell::default() };
                 let mut row = vec![Cell::words(task.name()), Cell::words(name), loss];
                 row.extend([Cell::number(Some(values[1])), Cell::number(Some(values[2]))]);
                 row.extend(effort);
                 row
             };
-            let blank = || [(); 3].map(|()| Cell::words(""));
+            let blank = || [(); 6].map(|()| Cell::words(""));
             if let Some(found) = self.figures(task) {
                 let median = |of: fn(&Run) -> f64| middle_and_most(self.of(task).map(of).collect()).map_or(0.0, |both| both.0);
+                let share = |of: fn(&Run) -> u64| {
+                    let shares = self.of(task).map(|run| of(run) as f64 / run.samples.max(1) as f64).collect();
+                    let share = middle_and_most(shares).map_or(0.0, |both| both.0);
+                    Cell { text: format!("{:.1} %", 100.0 * share), sort: Some(share), ..Cell::default() }
+                };
                 let effort = [
                     Cell::count(median(|run| run.iterations as f64) as u64),
                     Cell::count(median(|run| run.samples as f64) as u64),
+                    share(|run| run.spent.passes),
+                    share(|run| run.spent.judgements),
+                    share(|run| run.spent.repeated),
                     Cell::seconds(median(|run| run.seconds)),
                 ];
                 let seeds = self.of(task).count();
@@ -100,13 +109,15 @@ impl Outcome {
     /// Every run, and a picture for each task: file names and contents.
     pub fn files(&self) -> Vec<(String, String)> {
         let mut csv =
-            String::from("task,seed,stop,loss,violation,stationarity,complementarity,kkt,iterations,samples,seconds\n");
+            String::from("task,seed,stop,loss,violation,stationarity,complementarity,kkt,iterations,samples,seconds,");
+        csv += "passes,judgements,repeated\n";
         for run in &self.runs {
-            let Run { task, seed, stop, end, iterations, samples, seconds, .. } = run;
+            let Run { task, seed, stop, end, iterations, samples, spent, seconds, .. } = run;
+            let Spent { passes, judgements, repeated } = spent;
             let Measure { loss, violation, stationarity, complementarity } = end;
             let stop = serde_json::to_value(stop).unwrap_or_default();
             csv += &format!(
-                "{},{seed},{},{loss},{violation:e},{stationarity:e},{complementarity:e},{:e},{iterations},{samples},{seconds:.3}\n",
+                "{},{seed},{},{loss},{violation:e},{stationarity:e},{complementarity:e},{:e},{iterations},{samples},{seconds:.3},{passes},{judgements},{repeated}\n",
                 task.name(),
                 stop.as_str().unwrap_or("?"),
                 end.kkt(),

@@ -106,6 +106,21 @@ fn a_headline_claims_no_more_than_the_residuals() {
     assert!(text.contains("Not solved: its feasibility and its complementarity are above their tolerances."), "{text}");
 }
 
+#[test]
+fn what_the_noise_allows_is_said_and_certified_to() {
+    // Rows that depend on each other, a cusp without multipliers, and multipliers from 100 to 2,000: noise of 1e-4 hides 1e-6 in all of them.
+    for name in ["REDUNDANT", "TWICE", "HS13", "HS15", "HS37", "HS83"] {
+        let noisy = ["solve", name, "--quiet", "--noise", "1e-4", "--max-iterations", "1000"];
+        let text = told(&noisy);
+        assert!(text.contains("It is the noise that is in the way"), "{name}: {text}");
+        let allowed = word_after(&text, "--tolerance ");
+        let bound: f64 = allowed.parse().unwrap_or_else(|_| panic!("{name}: {allowed} is no number"));
+        assert!(bound > 1e-6 && bound < 0.3, "{name}: {bound}");
+        let certified = run(&["solve", name, "--quiet", "--noise", "1e-4", "--tolerance", allowed]);
+        assert_eq!(code(&certified), 0, "{name} to {allowed}: {}", stdout(&certified));
+    }
+}
+
 /// The example HS71 with another line in place of one of its own.
 fn with_line(folder: &Path, right: &str, wrong: &str) -> Option<String> {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/python");

@@ -190,7 +190,9 @@ fn learning_tasks_are_run_beside_tuned_methods() {
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let text = stdout(&output);
     assert!(text.contains("adult is left out: it needs the census data"), "{text}");
-    for part in ["Tangor, median of 2", "Tangor, worst", "stochastic SQP, tuned", "0.02 of the samples"] {
+    for part in
+        ["Tangor, median of 2", "Tangor, worst", "stochastic SQP, tuned", "0.02 of the samples", "judgements", "repeated"]
+    {
         assert!(text.contains(part), "{text}");
     }
     let rows = fs::read_to_string(folder.path().join("learning/learning.csv")).unwrap();
@@ -198,7 +200,12 @@ fn learning_tasks_are_run_beside_tuned_methods() {
     for row in rows.lines().skip(1) {
         let fields: Vec<&str> = row.split(',').collect();
         let most = if fields[0] == "logistic" { 5120 } else { 10240 };
-        assert!(fields[9].parse::<u64>().unwrap() <= most, "the limit on samples holds: {row}");
+        let [iterations, samples] = [8, 9].map(|k| fields[k].parse::<u64>().unwrap());
+        assert!(samples <= most, "the limit on samples holds: {row}");
+        let beside: u64 = fields[11..14].iter().map(|count| count.parse::<u64>().unwrap()).sum();
+        // The first batch is 16 times the others, and every step has one of 128 at both of its ends.
+        let steps = samples - beside - 16 * 128;
+        assert!(steps.is_multiple_of(256) && steps <= 256 * iterations, "what samples were taken for adds up: {row}");
     }
     let picture = fs::read_to_string(folder.path().join("learning/learning-heat-network.svg")).unwrap();
     assert!(picture.contains("samples</text>") && picture.contains("KKT residual"));
