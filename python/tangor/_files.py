@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _tangor
+from ._numbers import real_number
 from ._problem import Problem
 
 
@@ -55,7 +56,7 @@ def read(path: str | Path, **parameters: float) -> FileProblem:
             raise TypeError(f"{path}: a .nl file has no parameter {next(iter(parameters))!r}")
         return _from_file(_tangor.read_nl(path, relax), path, {"relax_integers": relax})
     if path.suffix.lower() == ".sif":
-        replaced = {name: float(value) for name, value in parameters.items()}
+        replaced = {name: real_number(value, f"the parameter {name}") for name, value in parameters.items()}
         return _from_file(_tangor.read_sif(path, replaced), path, replaced)
     raise ValueError(f"{path}: the extension {path.suffix!r} is unknown; files are .SIF or .nl")
 

@@ -75,11 +75,23 @@ def read(settings: Any, options: dict[str, Any] | None, keywords: dict[str, Any]
             tol = value if tol is None else tol
         else:
             raise TypeError(f"there is no option {name!r}{_nearest(name)}")
+    _check_groups(tree, DEFAULTS)
     if tol is not None:
         tol = real_number(tol, "tol")
         for residual in ("stationarity", "feasibility", "complementarity"):
             merge(tree, deepened(f"tolerance.{residual}", tol))
     return tree, others
+
+
+def _check_groups(tree: dict[str, Any], defaults: dict[str, Any], path: str = "") -> None:
+    """A group of settings is a dictionary: the extension would take a list as its fields in their order, which nobody means."""
+    for name, value in tree.items():
+        default = defaults.get(name)
+        if name not in SECTIONS or not isinstance(default, dict) or isinstance(value, Section):
+            continue
+        if not isinstance(value, dict):
+            raise TypeError(f"the settings are wrong: {path}{name} is a group of settings and must be a dictionary, not {value!r}")
+        _check_groups(value, default, f"{path}{name}.")
 
 
 def _nearest(name: str) -> str:

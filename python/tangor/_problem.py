@@ -129,7 +129,8 @@ class Problem(Described):
     def hess(self, x: Any, y: Any = None, sigma: float = 1.0) -> csr_array:
         """`sigma` times the Hessian of the objective plus the sum of `y[i]` times that of constraint `i`, both triangles.
 
-        Problems of files know it; for others it is estimated by differences of the gradient and the Jacobian.
+        Problems of files know it; for others it is estimated by differences of the gradient and the Jacobian,
+        at points on both sides of `x` that may lie beyond a bound.
         """
         point = self._point(x)
         weights = np.zeros(self.m) if y is None else broadcast(y, self.m, "y")

@@ -137,6 +137,9 @@ def test_files_that_are_none(tmp_path):
     (tmp_path / "bad.SIF").write_text("NAME BAD\nVARIABLES\n X\nNONSENSE\n")
     with pytest.raises(ValueError, match="bad.SIF"):
         tangor.read(tmp_path / "bad.SIF")
+    for value in ("many", None):
+        with pytest.raises(TypeError, match="the parameter N must be a number"):
+            tangor.read(tmp_path / "bad.SIF", N=value)
     (tmp_path / "bad.txt").write_text("")
     with pytest.raises(ValueError, match="extension"):
         tangor.read(tmp_path / "bad.txt")
