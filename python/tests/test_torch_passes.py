@@ -254,6 +254,18 @@ def test_a_repair_ends_where_the_constraints_of_all_members_hold(seed, bounds):
     assert abs(float(after[1][0].detach())) <= max(1e-14, 0.1 * missed)
 
 
+def test_a_repair_in_single_precision_reckons_with_rounding():
+    x, rows = torch.nn.Parameter(torch.tensor([0.3, -0.2, 0.5])), members().float()
+    optimizer = make(x)
+    train(x, optimizer, rows, 60, passes=False)
+    # Far enough off both rows that rounding is not all there is.
+    with torch.no_grad():
+        x.mul_(1.05)
+    optimizer.repair(lambda part: fitting(x, part), rows.split(25))
+    c = fitting(x, rows)[1].detach().double()
+    assert float(c[1]) <= float(np.float32(0.2)) and abs(float(c[0])) < 2e-2
+
+
 def test_a_repair_goes_no_further_than_needed():
     """One linear row: from `x1 + x2 = 3` straight to the bound 1, and where it holds nothing moves."""
     x, inside = parameter(2.0, 1.0), parameter(0.25, 0.5)

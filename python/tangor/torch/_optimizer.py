@@ -22,10 +22,10 @@ from ._limited_memory import LimitedMemory
 from ._limits import read_limits, read_names
 from ._metric import Diagonal
 from ._moves import longest
-from ._products import dots, pieces, row_maxima, row_sums
+from ._products import dots, row_maxima, row_sums
 from ._progress import DESCENT_TAU, Progress
 from ._random import RandomState
-from ._repairs import correct, repair
+from ._repairs import correct, repair, swayed
 from ._report import Report
 
 __all__ = ["Tangor"]
@@ -392,17 +392,10 @@ class Tangor(torch.optim.Optimizer):
         # Products are rounded beside the norms, which short numbers of the closure show.
         sizes, values = eta * direction.gradient * direction.length, rho * (float(np.linalg.norm(left.estimate)) + h)
         rounding = 1e4 * torch.finfo(self._flat.dtype).eps * (eta * abs(direction.slope) + values)
-        rounding += COARSE * self._evaluator.eps * (sizes + values + rho * self._swayed())
+        # A closure with shorter numbers than the parameters rounds these, too, and a short step is then none or a leap.
+        coarse = self._evaluator.eps > torch.finfo(self._flat.dtype).eps
+        rounding += COARSE * self._evaluator.eps * (sizes + values + (rho * swayed(self) if coarse else 0.0))
         return bool(change <= -0.5 * eta * (1.0 - DESCENT_TAU) * direction.square + 2.0 * noise + rounding)
-
-    def _swayed(self) -> float:
-        """By how much constraints change where all parameters do by a share of themselves, `|J x|` entry by entry: a closure with shorter numbers
-        than the parameters rounds these, too, and a short step is then none or a leap."""
-        if self._evaluator.eps <= torch.finfo(self._flat.dtype).eps or not len(self._multipliers):
-            return 0.0
-        rows = self._estimates.derivatives[1:]
-        squares = sum((rows[:, piece] * self._base[piece]).square().sum() for piece in pieces(self._flat.d))
-        return math.sqrt(float(self._flat.engine.host(squares)))
 
     def _accept(self, here: Batch, left: Left, bends: Bends, direction: Direction, residual: float) -> None:
         progress, estimates = self._progress, self._estimates

@@ -12,8 +12,6 @@ __all__ = ["LONG", "dots", "gram", "pieces", "product", "products", "row_maxima"
 LONG = 262_144
 # Products of so many columns are summed in the dtype of the rows, or in single precision if that is shorter.
 SHORT = 256
-# A dot product has many sums of its own, and adds so many columns well.
-DOT = 65_536
 
 
 def wide(tensor: torch.Tensor) -> torch.dtype:
@@ -46,13 +44,11 @@ def products(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
 def dots(pairs: Sequence[tuple[Sequence[torch.Tensor], Sequence[torch.Tensor]]]) -> torch.Tensor:
     """The dot product of each pair of vectors; both are given in the same parts."""
     first = pairs[0][0][0]
-    kind, sums = torch.promote_types(first.dtype, torch.float32), []
+    kind, zero = torch.promote_types(first.dtype, torch.float32), first.new_zeros((), dtype=wide(first))
+    sums = []
     for left, right in pairs:
-        total = torch.zeros((), dtype=wide(first), device=first.device)
-        for one, other in zip(left, right):
-            for piece in pieces(one.numel(), DOT):
-                total += torch.dot(one[piece].to(kind), other[piece].to(kind))
-        sums.append(total)
+        both = [(one[piece], other[piece]) for one, other in zip(left, right) for piece in pieces(one.numel())]
+        sums.append(sum((torch.dot(one.to(kind), other.to(kind)) for one, other in both), zero))
     return torch.stack(sums)
 
 

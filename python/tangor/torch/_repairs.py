@@ -13,13 +13,13 @@ from ._columns import Columns, rounding_of
 from ._directions import Direction, correction_of, repair_of
 from ._limits import Limits
 from ._metric import Uniform
-from ._products import dots
+from ._products import dots, pieces
 
-__all__ = ["correct", "repair"]
+__all__ = ["correct", "repair", "swayed"]
 
 # How long a correction may be, relative to the step: beyond that two terms of a series say nothing.
 LONGEST_CORRECTION = 0.75
-# Rounding of the averages of a population, relative to their size, in units of the closure's own precision.
+# Rounding of averages and of the parameters themselves, relative to what they make of the constraints, in units of the closure's own precision.
 ROUNDED = 16.0
 
 
@@ -45,16 +45,18 @@ def correct(
 
 
 def repair(optimizer: Any) -> float:
-    """From estimates without noise, the shortest step `u` that removes the residual to first order. Beyond that, constraints change by `1/2 L |u|^2` at
-    most, `L` being the Lipschitz constant of the Jacobian that the run has measured: inequalities are repaired to the inside by as much, and their rounding. Where this
-    is no less than the residual itself, such a step promises nothing, and is not taken. Gives `|u|`."""
+    """From estimates without noise, the shortest step `u` that removes the residual to first order. Beyond that, constraints change by
+    `1/2 L |u|^2` at most, `L` being the Lipschitz constant of the Jacobian that the run has measured: inequalities are repaired to the inside
+    by as much, and by their rounding. Where this is no less than the residual itself, such a step promises nothing, and is not taken.
+    Gives `|u|`."""
     flat, estimates, limits = optimizer._flat, optimizer._estimates, optimizer._scaled
     size = float(np.linalg.norm(limits.violation(estimates.c)))
     if size == 0.0:
         return 0.0
-    columns = Columns(flat, estimates.derivatives, Uniform(flat, 1.0), flat.read(optimizer._base), optimizer._lagrangian)
+    flat.read(optimizer._base)
+    columns = Columns(flat, estimates.derivatives, Uniform(flat, 1.0), optimizer._base, optimizer._lagrangian)
     plain, _ = columns.products()
-    rounding = ROUNDED * optimizer._evaluator.eps * float(np.abs(estimates.c).max())
+    rounding = ROUNDED * optimizer._evaluator.eps * (float(np.abs(estimates.c).max()) + swayed(optimizer))
     u, length, margin = optimizer._s, 0.0, rounding
     # The margin makes the step longer, and that the margin wider: twice is enough, since it is small beside the residual.
     for _ in range(3):
@@ -70,6 +72,15 @@ def repair(optimizer: Any) -> float:
     flat.move(optimizer._base, u, 1.0)
     estimates.c, estimates.seen = estimates.c + reaction, None
     return length
+
+
+def swayed(optimizer: Any) -> float:
+    """By how much constraints change where all parameters do by a share of themselves, `|J x|` entry by entry."""
+    rows = optimizer._estimates.derivatives[1:]
+    if not len(rows):
+        return 0.0
+    squares = sum((rows[:, piece] * optimizer._base[piece]).square().sum() for piece in pieces(optimizer._flat.d))
+    return math.sqrt(float(optimizer._flat.engine.host(squares)))
 
 
 def _within(limits: Limits, margin: float) -> Limits:
