@@ -160,9 +160,9 @@ def test_no_vector_of_the_parameters_goes_to_the_host(monkeypatch):
         monkeypatch.setattr(torch.Tensor, name, counted)
     train(model, optimizer, 40, torch.Generator().manual_seed(0))
     monkeypatch.undo()
-    # Two Gram matrices of gradient and Jacobian at once are the most: 2 (1 + m)^2 numbers. Of two steps in memory it is 2 * 2 (1 + m).
+    # Products of gradient and Jacobian with the metric, and of the gradient without it, are the most: (1 + m) (2 + m) numbers. Of two steps in memory it is 2 * 2 (1 + m).
     assert optimizer.report().iterations == 24 and sizes
-    assert max(sizes) == 2 * (1 + 2) ** 2 < d == 41
+    assert max(sizes) == (1 + 2) * (2 + 2) < d == 41
 
 
 def test_bad_batches_are_skipped_and_counted():

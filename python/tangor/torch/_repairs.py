@@ -60,12 +60,15 @@ def repair(optimizer: Any) -> float:
     u, length, margin = optimizer._s, 0.0, rounding
     # The margin makes the step longer, and that the margin wider: twice is enough, since it is small beside the residual.
     for _ in range(3):
-        y, reaction = repair_of(columns, plain, estimates.c, _within(limits, margin))
+        narrow = _within(limits, margin)
+        y, reaction = repair_of(columns, plain, estimates.c, narrow)
         torch.mv(estimates.derivatives[1:].T, flat.tensor(-y), out=u)
         if flat.low is not None and flat.high is not None:
             u.clamp_(flat.low - optimizer._base, flat.high - optimizer._base)
         length = _length(optimizer, u)
-        margin = 0.5 * optimizer._progress.constraints * length**2 + rounding
+        # What the softness of the normal problem leaves of it counts as well.
+        missed = float(np.abs(narrow.violation(estimates.c + reaction)[limits.inequalities]).max(initial=0.0))
+        margin = 0.5 * optimizer._progress.constraints * length**2 + rounding + missed
     promised = float(np.linalg.norm(limits.violation(estimates.c + reaction)))
     if not promised + margin < size:
         return 0.0
