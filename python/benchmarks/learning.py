@@ -36,11 +36,15 @@ class Ours:
         pass
 
     def step(self, batch):
-        before = self.optimizer.report().samples
+        before, members = self.optimizer.report().samples, self.task.members()
+        left = self.task.samples - before
+        if members and left < members + 2 * BATCH:
+            # The last samples are for this; what is left of them counts as spent.
+            self.optimizer.repair(lambda whole: self.task.evaluate(self.x, whole), [self.task.whole])
+            return max(left, members)
         exact = None if self.task.exact_constraints is None else lambda: self.task.exact_constraints(self.x)
         self.optimizer.step(lambda: self.task.evaluate(self.x, batch), samples=BATCH, exact_constraints=exact)
-        members = self.task.members()
-        if members and self.optimizer.exact_pass_pays(members, self.task.samples):
+        if members and self.optimizer.exact_pass_pays(members, self.task.samples - members):
             self.optimizer.exact_pass(lambda whole: self.task.evaluate(self.x, whole), [self.task.whole])
         return self.optimizer.report().samples - before
 

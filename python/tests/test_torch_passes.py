@@ -235,3 +235,52 @@ def test_a_wrong_number_of_exact_constraints_is_refused():
         optimizer.step(lambda: ((x - 1.0).square().mean(), (x @ x - 1.0).reshape(1)))
     with pytest.raises(ValueError, match="as many constraints as the closure does: 1, not 2"):
         optimizer.step(lambda: ((x - 1.0).square().mean(), (x @ x - 1.0).reshape(1)), exact_constraints=lambda: x[:2])
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("bounds", [{}, {"minimum": -1.0, "maximum": 0.9}])
+def test_a_repair_ends_where_the_constraints_of_all_members_hold(seed, bounds):
+    x, rows = parameter(0.3, -0.2, 0.5), members(seed=seed)
+    optimizer = make(x, **bounds)
+    train(x, optimizer, rows, 60, passes=False, seed=seed)
+    before = fitting(x, rows)
+    loss, c = optimizer.repair(lambda part: fitting(x, part), rows.split(25))
+    after = fitting(x, rows)
+    assert loss == pytest.approx(float(before[0].detach()), rel=1e-12)
+    np.testing.assert_allclose(c, before[1].detach().numpy(), rtol=0.0, atol=1e-12)
+    # An inequality is inside, an equality off by what the curvature of the step makes, which is short beside all that was missed.
+    assert float(after[1][1].detach()) <= 0.2
+    missed = math.hypot(float(before[1][0].detach()), max(float(before[1][1].detach()) - 0.2, 0.0))
+    assert abs(float(after[1][0].detach())) <= max(1e-14, 0.5 * missed), (before[1], after[1])
+
+
+def test_a_repair_in_single_precision_reckons_with_rounding():
+    x, rows = torch.nn.Parameter(torch.tensor([0.3, -0.2, 0.5])), members().float()
+    optimizer = make(x)
+    train(x, optimizer, rows, 60, passes=False)
+    # Far enough off both rows that rounding is not all there is.
+    with torch.no_grad():
+        x.mul_(1.05)
+    optimizer.repair(lambda part: fitting(x, part), rows.split(25))
+    c = fitting(x, rows)[1].detach().double()
+    assert float(c[1]) <= float(np.float32(0.2)) and abs(float(c[0])) < 2e-2
+
+
+def test_a_repair_goes_no_further_than_needed():
+    """One linear row: from `x1 + x2 = 3` straight to the bound 1, and where it holds nothing moves."""
+    x, inside = parameter(2.0, 1.0), parameter(0.25, 0.5)
+    for point, wanted in ((x, [1.0, 0.0]), (inside, [0.25, 0.5])):
+        optimizer = Tangor([point], constraints=1, upper=1.0)
+        # As steps along a linear row would have found.
+        optimizer._progress.constraints = 0.0
+        optimizer.repair(lambda rows: ((rows * point).sum(), point.sum().reshape(1)), [torch.ones(4, 2, dtype=torch.float64)])
+        np.testing.assert_allclose(point.detach().numpy(), wanted, rtol=0.0, atol=1e-6 if point is x else 0.0)
+        assert float(point.detach().sum()) <= 1.0
+
+
+def test_a_repair_that_promises_nothing_is_not_taken():
+    """At the top of `x1^2 - 1 <= -2`, which has no solution, the first derivative leads far away."""
+    x = parameter(1e-3, 0.0)
+    optimizer = Tangor([x], constraints=1, upper=-2.0)
+    optimizer.repair(lambda rows: (rows.mean() + x[1], (x[0] ** 2 - 1.0).reshape(1)), [torch.ones(4)])
+    assert x.tolist() == [1e-3, 0.0]

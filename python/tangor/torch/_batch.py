@@ -83,7 +83,9 @@ class Evaluator:
             return [self.flat.zeros(1)]
         take = self._accumulated if self.flat.engine.by_backward else self._differentiated
         made = zip(take(total, False), self.flat.sizes)
-        return [self._zeros(size)[:1] if one is None else one.detach().reshape(1, size) for one, size in made]
+        parts = [self._zeros(size)[0] if one is None else one.detach().reshape(size) for one, size in made]
+        # As one: what is done with it is done once, however many parameters there are, and in memory that stays where there is such.
+        return [torch.cat(parts, out=None if self._rows is None else self._rows[0])[None]]
 
     def _first_call(self, closure: Callable[[], Any]) -> Any:
         with Precision() as precision:

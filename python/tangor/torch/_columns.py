@@ -75,19 +75,23 @@ class Columns:
         """`(g, A)^T (g, A)` and `(g, A)^T H^-1 (g, A)`; with bounds `H` is the diagonal."""
         count, inverse = len(self.derivatives), self.metric.inverse(self.scratch)
         self.inverse = inverse
-        total = torch.zeros(2, count, count, dtype=wide(self.derivatives), device=self.flat.device)
-        buffer = self.derivatives.new_empty(count, min(LONG, self.flat.d))
+        total = torch.zeros(count, count + 1, dtype=wide(self.derivatives), device=self.flat.device)
+        across = torch.zeros(count - 1, count - 1, dtype=total.dtype, device=self.flat.device)
+        buffer = self.derivatives.new_empty(count + 1, min(LONG, self.flat.d))
         for piece in pieces(self.flat.d):
             rows = self.derivatives[:, piece]
-            scaled = buffer[:, : rows.shape[1]]
-            torch.mul(rows, inverse[piece], out=scaled)
-            total[0, :1] += products(rows[:1], rows)
+            # The rows with the metric, and the gradient without it. The Jacobian is apart, so that what is kept of it changes no bit of the others.
+            both = buffer[:, : rows.shape[1]]
+            torch.mul(rows, inverse[piece], out=both[:count])
+            both[count].copy_(rows[0])
+            total += products(rows, both)
             if self.gram is None and count > 1:
-                total[0, 1:, 1:] += products(rows[1:], rows[1:])
-            total[1] += products(rows, scaled)
-        plain, weighted = self.flat.engine.host(total)
-        self.gram = plain[1:, 1:].copy() if self.gram is None else self.gram
-        plain[1:, 0], plain[1:, 1:] = plain[0, 1:], self.gram
+                across += products(rows[1:], rows[1:])
+        numbers = self.flat.engine.host(total)
+        self.gram = self.flat.engine.host(across) if self.gram is None else self.gram
+        weighted, plain = numbers[:, :count], np.empty((count, count))
+        plain[0] = plain[:, 0] = numbers[:, count]
+        plain[1:, 1:] = self.gram
         self.part = None if self.memory is None else self.memory.part(inverse)
         if self.part is not None:
             weighted = weighted + self.part.products(self.derivatives)

@@ -12,7 +12,7 @@ from . import _kernel
 from ._columns import Columns
 from ._limits import Limits, signed_multipliers
 
-__all__ = ["Direction", "Warm", "correction_of", "find", "solve"]
+__all__ = ["Direction", "Warm", "correction_of", "find", "repair_of", "solve"]
 
 # The softness that keeps the normal problem well posed, relative to the size of `J J^T`.
 SOFTEST = 1e-10
@@ -104,16 +104,13 @@ def _normal_target(
     columns: Columns, plain: np.ndarray, c: np.ndarray, h: np.ndarray, lipschitz: float, limits: Limits, warm: Warm
 ) -> tuple[np.ndarray, float, bool]:
     """`r = J u` with `u = argmin 1/2 |h + J u|^2 + 1/2 L_c |h| |u|^2`, the share of `h` that it removes, and whether that was solved."""
-    size, squares = float(np.linalg.norm(h)), np.diag(plain)[1:]
+    size = float(np.linalg.norm(h))
     if size == 0.0:
         return np.zeros_like(h), 1.0, True
-    softness = max(lipschitz * size, SOFTEST * float(squares.sum()) / len(h), 1e-300)
-    rows = limits.rows(c, squares, 1.0)
-    products = plain.copy()
-    products[0] = products[:, 0] = 0.0
-    found, target = solve(columns, products, -h, softness, rows, warm.normal, normal=True)
+    problem = _normal_problem(plain, c, lipschitz, limits)
+    found, target = solve(columns, *problem, warm.normal, normal=True)
     warm.normal = found.y
-    target[rows.inequalities] -= found.slacks
+    target[limits.inequalities] -= found.slacks
     theta = 1.0 - float(np.linalg.norm(h + target)) / size
     if theta < 0.0:
         # Only a subproblem that was not solved can do harm: repairing nothing is better.
@@ -121,13 +118,23 @@ def _normal_target(
     return target, theta, found.converged
 
 
-def correction_of(plain: np.ndarray, c: np.ndarray, lipschitz: float, limits: Limits, rounding: float) -> np.ndarray:
-    """The multipliers `y` of the normal problem at constraint values `c` with rows from elsewhere: its step is `-J^T y`."""
+def _normal_problem(plain: np.ndarray, c: np.ndarray, lipschitz: float, limits: Limits) -> tuple[np.ndarray, np.ndarray, float, _kernel.Rows]:
+    """Products, target, softness and rows of the normal problem at constraint values `c`."""
     h, squares = limits.violation(c), np.diag(plain)[1:].copy()
-    size = float(np.linalg.norm(h))
-    if size == 0.0:
-        return np.zeros_like(h)
-    softness = max(lipschitz * size, SOFTEST * float(squares.sum()) / len(h), 1e-300)
+    softness = max(lipschitz * float(np.linalg.norm(h)), SOFTEST * float(squares.sum()) / len(h), 1e-300)
     products = plain.copy()
     products[0] = products[:, 0] = 0.0
-    return _kernel.solve(products, -h, softness, limits.rows(c, squares, 1.0), np.zeros_like(h), rounding).y
+    return products, -h, softness, limits.rows(c, squares, 1.0)
+
+
+def correction_of(plain: np.ndarray, c: np.ndarray, lipschitz: float, limits: Limits, rounding: float) -> np.ndarray:
+    """The multipliers `y` of the normal problem at constraint values `c` with rows from elsewhere: its step is `-J^T y`."""
+    if not np.any(limits.violation(c)):
+        return np.zeros_like(c)
+    return _kernel.solve(*_normal_problem(plain, c, lipschitz, limits), np.zeros_like(c), rounding).y
+
+
+def repair_of(columns: Columns, plain: np.ndarray, c: np.ndarray, limits: Limits) -> tuple[np.ndarray, np.ndarray]:
+    """The multipliers `y` of the shortest step `clip(-J^T y)` that removes the residual at `c` to first order, and `J` times it."""
+    found, reaction = solve(columns, *_normal_problem(plain, c, 0.0, limits), np.zeros_like(c), normal=True)
+    return found.y, reaction

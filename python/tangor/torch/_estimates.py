@@ -172,7 +172,7 @@ class Estimates:
             if len(part) == 1 < len(coefficients):
                 combined.copy_(part[0])
                 continue
-            # Some columns at a time, which stay in the cache meanwhile.
+            # Some columns at a time, so that nothing of all their length is made.
             for piece in pieces(part.shape[1]):
                 rows = part[:, piece]
                 torch.mv(rows.T, coefficients, out=combined[piece])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ import torch
 from . import _checkpoint
 from ._batch import Batch, Evaluator
 from ._bends import COARSE, Bends, bends_of
-from ._columns import Columns, rounding_of
-from ._directions import Direction, Warm, correction_of, find
+from ._columns import Columns
+from ._directions import Direction, Warm, find
 from ._estimates import Estimates, Left
 from ._exact_pass import evaluate_all, pays, size_of
 from ._flat import Flat
@@ -21,9 +22,10 @@ from ._limited_memory import LimitedMemory
 from ._limits import read_limits, read_names
 from ._metric import Diagonal
 from ._moves import longest
-from ._products import dots, pieces, row_maxima, row_sums
+from ._products import dots, row_maxima, row_sums
 from ._progress import DESCENT_TAU, Progress
 from ._random import RandomState
+from ._repairs import correct, repair, swayed
 from ._report import Report
 
 __all__ = ["Tangor"]
@@ -32,8 +34,6 @@ __all__ = ["Tangor"]
 MOST_ATTEMPTS = 12
 # Once in so many steps, later in twice as many, and in each of the first ones, a batch is taken at both ends of the step before, to learn noise and drift.
 PROBE, EARLY = 10, 100
-# How long a correction may be, relative to the step: beyond that two terms of a series say nothing.
-LONGEST_CORRECTION = 0.75
 RECURSIONS = ("rows", "lagrangian")
 
 
@@ -164,6 +164,25 @@ class Tangor(torch.optim.Optimizer):
             self._gather(there) if self._evaluator.is_finite(there) else self._skip()
             return there.told
         self._flat.read(self._base)
+        begun = self._progress, self._warm, self._multipliers
+        self._progress, self._warm = replace(self._progress), replace(self._warm)
+        try:
+            return self._iterate(evaluate, random, past, share, exact_constraints)
+        except BaseException:
+            # Ctrl-C, or whatever the closure raises: who catches it goes on from where the step began. What it cost stays counted.
+            spent = {name: getattr(self._progress, name) for name in ("batches", "evaluations", "samples")}
+            self._progress, self._warm, self._multipliers = replace(begun[0], **spent), *begun[1:]
+            raise
+
+    def _iterate(
+        self,
+        evaluate: Callable[..., Batch],
+        random: RandomState,
+        past: tuple[torch.Tensor, np.ndarray] | None,
+        share: float,
+        exact_constraints: Callable[[], Any] | None,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The step from the point that was read, and from what `past` tells of the batch at the last one."""
         direction = self._find_direction()
         # All rows where two batches are compared, now or in the next step.
         rows = not self._estimates.one_row or past is not None or self._is_probe(self._progress.iteration + 1)
@@ -196,6 +215,16 @@ class Tangor(torch.optim.Optimizer):
         if not population > 0:
             raise ValueError(f"population must be the number of its members, not {population!r}")
         return pays(self, population, limit)
+
+    @torch.no_grad()
+    def repair(
+        self, loss_and_constraints: Callable[[Any], Any], loader: Iterable[Any], size: Callable[[Any], float] = size_of
+    ) -> tuple[float, np.ndarray]:
+        """Ends a run over a finite population: an exact pass, as in `exact_pass`, and then the shortest step that brings the constraints of all of it
+        where they should be, inequalities to the inside by what their curvature may take away again. Gives loss and constraints from before that step."""
+        averages = self.exact_pass(loss_and_constraints, loader, size)
+        repair(self)
+        return averages
 
     def _skip(self) -> None:
         """The batch is not taken in."""
@@ -289,7 +318,7 @@ class Tangor(torch.optim.Optimizer):
         h = float(np.linalg.norm(direction.h))
         far = longest(self._estimates.effective_samples_of_step(), self._estimates.lagrangian, direction.stationarity, h)
         eta = min(progress.stepsize(), far / max(direction.length, 1e-300)) * share
-        correction, pushed = (None, None) if exact_constraints is None else self._correct(exact_constraints, direction, eta)
+        correction, pushed = (None, None) if exact_constraints is None else correct(self, exact_constraints, direction, eta)
         compared = self._is_probe(progress.iteration + 1)
         rows = compared or self._is_jacobian_due(direction, eta)
         left = self._estimates.leave(there, y, along, self._lagrangian, compared)
@@ -308,7 +337,6 @@ class Tangor(torch.optim.Optimizer):
             try:
                 here = evaluate(None if rows else np.concatenate([[1.0], y]))
             except BaseException:
-                # Ctrl-C, or whatever the closure raises: who catches it goes on from where the step began.
                 self._flat.write(self._base)
                 self._estimates.take_back(left)
                 raise
@@ -333,24 +361,6 @@ class Tangor(torch.optim.Optimizer):
             direction.s.add_(correction, alpha=1.0 / eta)
             direction.length = math.sqrt(float(self._flat.engine.host(dots([([direction.s], [direction.s])]))[0]))
         self._accept(here, left, bends, direction, residual)
-
-    def _correct(self, exact_constraints: Callable[[], Any], direction: Direction, eta: float) -> tuple[torch.Tensor | None, np.ndarray]:
-        """The second-order correction `u`: what is left of the residual of exact constraints at the end of a step is removed by another short one, as the
-        solver does it (`steps/correction.rs`); also `J u`. None where it is not short, or where parameters have bounds."""
-        none = None, np.zeros(len(self._multipliers))
-        if eta == 0.0 or not len(self._multipliers) or self._flat.low is not None:
-            return none
-        self._flat.move(self._base, direction.s, eta)
-        try:
-            c = self._evaluator.constraints_alone(exact_constraints) * self._row_scale
-        finally:
-            self._flat.write(self._base)
-        if not np.isfinite(c).all():
-            return none
-        y = correction_of(direction.plain, c, self._progress.cautious(), self._scaled, rounding_of(self._flat.dtype))
-        moved = torch.mv(self._estimates.derivatives[1:].T, self._flat.tensor(-y))
-        length = math.sqrt(float(self._flat.engine.host(dots([([moved], [moved])]))[0]))
-        return (moved, -direction.plain[1:, 1:] @ y) if length <= LONGEST_CORRECTION * eta * direction.length else none
 
     def _is_jacobian_due(self, direction: Direction, eta: float) -> bool:
         """Whether the batch's own Jacobian is taken at the end of a step."""
@@ -382,17 +392,10 @@ class Tangor(torch.optim.Optimizer):
         # Products are rounded beside the norms, which short numbers of the closure show.
         sizes, values = eta * direction.gradient * direction.length, rho * (float(np.linalg.norm(left.estimate)) + h)
         rounding = 1e4 * torch.finfo(self._flat.dtype).eps * (eta * abs(direction.slope) + values)
-        rounding += COARSE * self._evaluator.eps * (sizes + values + rho * self._swayed())
+        # A closure with shorter numbers than the parameters rounds these, too, and a short step is then none or a leap.
+        coarse = self._evaluator.eps > torch.finfo(self._flat.dtype).eps
+        rounding += COARSE * self._evaluator.eps * (sizes + values + (rho * swayed(self) if coarse else 0.0))
         return bool(change <= -0.5 * eta * (1.0 - DESCENT_TAU) * direction.square + 2.0 * noise + rounding)
-
-    def _swayed(self) -> float:
-        """By how much constraints change where all parameters do by a share of themselves, `|J x|` entry by entry: a closure with shorter numbers
-        than the parameters rounds these, too, and a short step is then none or a leap."""
-        if self._evaluator.eps <= torch.finfo(self._flat.dtype).eps or not len(self._multipliers):
-            return 0.0
-        rows = self._estimates.derivatives[1:]
-        squares = sum((rows[:, piece] * self._base[piece]).square().sum() for piece in pieces(self._flat.d))
-        return math.sqrt(float(self._flat.engine.host(squares)))
 
     def _accept(self, here: Batch, left: Left, bends: Bends, direction: Direction, residual: float) -> None:
         progress, estimates = self._progress, self._estimates

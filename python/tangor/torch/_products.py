@@ -8,12 +8,10 @@ import torch
 
 __all__ = ["LONG", "dots", "gram", "pieces", "product", "products", "row_maxima", "row_sums", "rows_times", "wide"]
 
-# So many columns at a time, which stay in the cache meanwhile.
-LONG = 65_536
+# So many columns at a time: enough that the calls themselves take no time, and few beside all of them, so that what is made of them takes little memory.
+LONG = 262_144
 # Products of so many columns are summed in the dtype of the rows, or in single precision if that is shorter.
 SHORT = 256
-# So many columns at once, so that the short sums take little memory.
-MOST = 4 * LONG
 
 
 def wide(tensor: torch.Tensor) -> torch.dtype:
@@ -31,8 +29,8 @@ def products(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     """`left right^T` for matrices with long rows. Sums of a few columns lose half a digit of single precision each, in all directions: over a
     million columns this is 1e-9 of the product of the norms, where one long sum in single precision would lose 1e-6."""
     kind = wide(left)
-    if left.shape[1] > MOST:
-        return sum(products(left[:, piece], right[:, piece]) for piece in pieces(left.shape[1], MOST))
+    if left.shape[1] > LONG:
+        return sum(products(left[:, piece], right[:, piece]) for piece in pieces(left.shape[1]))
     if left.dtype not in (torch.float32, torch.float64):
         left, right = left.to(torch.float32), right.to(torch.float32)
     even = left.shape[1] // SHORT * SHORT
@@ -46,13 +44,12 @@ def products(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
 def dots(pairs: Sequence[tuple[Sequence[torch.Tensor], Sequence[torch.Tensor]]]) -> torch.Tensor:
     """The dot product of each pair of vectors; both are given in the same parts."""
     first = pairs[0][0][0]
-    kind, zero = torch.promote_types(first.dtype, torch.float32), first.new_zeros((), dtype=torch.promote_types(first.dtype, torch.float32))
-    totals = []
+    kind, zero = torch.promote_types(first.dtype, torch.float32), first.new_zeros((), dtype=wide(first))
+    sums = []
     for left, right in pairs:
         both = [(one[piece], other[piece]) for one, other in zip(left, right) for piece in pieces(one.numel())]
-        sums = [torch.dot(one.to(kind), other.to(kind)) for one, other in both]
-        totals.append(torch.stack([*sums, zero]).sum(dtype=wide(first)))
-    return torch.stack(totals)
+        sums.append(sum((torch.dot(one.to(kind), other.to(kind)) for one, other in both), zero))
+    return torch.stack(sums)
 
 
 def product(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
@@ -62,7 +59,9 @@ def product(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     for piece in pieces(left.numel()):
         terms = left[piece].to(short) * right[piece].to(short)
         even = terms.numel() // SHORT * SHORT
-        total += terms[:even].view(-1, SHORT).sum(dim=1).sum(dtype=kind) + terms[even:].sum(dtype=kind)
+        total += terms[:even].view(-1, SHORT).sum(dim=1).sum(dtype=kind)
+        if even < terms.numel():
+            total += terms[even:].sum(dtype=kind)
     return total
 
 

@@ -1,0 +1,96 @@
+"""Steps that only remove a residual: the second-order correction after a step, and the repair that ends a run over a finite population."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from ._columns import Columns, rounding_of
+from ._directions import Direction, correction_of, repair_of
+from ._limits import Limits
+from ._metric import Uniform
+from ._products import dots, pieces
+
+__all__ = ["correct", "repair", "swayed"]
+
+# How long a correction may be, relative to the step: beyond that two terms of a series say nothing.
+LONGEST_CORRECTION = 0.75
+# Rounding of averages and of the parameters themselves, relative to what they make of the constraints, in units of the closure's own precision.
+ROUNDED = 16.0
+
+
+def correct(
+    optimizer: Any, exact_constraints: Callable[[], Any], direction: Direction, eta: float
+) -> tuple[torch.Tensor | None, np.ndarray]:
+    """The second-order correction `u`: what is left of the residual of exact constraints at the end of a step is removed by another short one, as the
+    solver does it (`steps/correction.rs`); also `J u`. None where it is not short, or where parameters have bounds."""
+    flat, m = optimizer._flat, len(optimizer._multipliers)
+    none = None, np.zeros(m)
+    if eta == 0.0 or not m or flat.low is not None:
+        return none
+    flat.move(optimizer._base, direction.s, eta)
+    try:
+        c = optimizer._evaluator.constraints_alone(exact_constraints) * optimizer._row_scale
+    finally:
+        flat.write(optimizer._base)
+    if not np.isfinite(c).all():
+        return none
+    y = correction_of(direction.plain, c, optimizer._progress.cautious(), optimizer._scaled, rounding_of(flat.dtype))
+    moved = torch.mv(optimizer._estimates.derivatives[1:].T, flat.tensor(-y))
+    return (moved, -direction.plain[1:, 1:] @ y) if _length(optimizer, moved) <= LONGEST_CORRECTION * eta * direction.length else none
+
+
+def repair(optimizer: Any) -> float:
+    """From estimates without noise, the shortest step `u` that removes the residual to first order. Beyond that, constraints change by
+    `1/2 L |u|^2` at most, `L` being the Lipschitz constant of the Jacobian that the run has measured: inequalities are repaired to the inside
+    by as much, and by their rounding. Where this is no less than the residual itself, such a step promises nothing, and is not taken.
+    Gives `|u|`."""
+    flat, estimates, limits = optimizer._flat, optimizer._estimates, optimizer._scaled
+    size = float(np.linalg.norm(limits.violation(estimates.c)))
+    if size == 0.0:
+        return 0.0
+    flat.read(optimizer._base)
+    columns = Columns(flat, estimates.derivatives, Uniform(flat, 1.0), optimizer._base, optimizer._lagrangian)
+    plain, _ = columns.products()
+    rounding = ROUNDED * optimizer._evaluator.eps * (float(np.abs(estimates.c).max()) + swayed(optimizer))
+    u, length, margin = optimizer._s, 0.0, rounding
+    # The margin makes the step longer, and that the margin wider: twice is enough, since it is small beside the residual.
+    for _ in range(3):
+        narrow = _within(limits, margin)
+        y, reaction = repair_of(columns, plain, estimates.c, narrow)
+        torch.mv(estimates.derivatives[1:].T, flat.tensor(-y), out=u)
+        if flat.low is not None and flat.high is not None:
+            u.clamp_(flat.low - optimizer._base, flat.high - optimizer._base)
+        length = _length(optimizer, u)
+        # What the softness of the normal problem leaves of it counts as well.
+        missed = float(np.abs(narrow.violation(estimates.c + reaction)[limits.inequalities]).max(initial=0.0))
+        margin = 0.5 * optimizer._progress.constraints * length**2 + rounding + missed
+    promised = float(np.linalg.norm(limits.violation(estimates.c + reaction)))
+    if not promised + margin < size:
+        return 0.0
+    flat.move(optimizer._base, u, 1.0)
+    estimates.c, estimates.seen = estimates.c + reaction, None
+    return length
+
+
+def swayed(optimizer: Any) -> float:
+    """By how much constraints change where all parameters do by a share of themselves, `|J x|` entry by entry."""
+    rows = optimizer._estimates.derivatives[1:]
+    if not len(rows):
+        return 0.0
+    squares = sum((rows[:, piece] * optimizer._base[piece]).square().sum() for piece in pieces(optimizer._flat.d))
+    return math.sqrt(float(optimizer._flat.engine.host(squares)))
+
+
+def _within(limits: Limits, margin: float) -> Limits:
+    """The inequalities narrowed from each side, to their middle at most."""
+    room = np.where(limits.lower < limits.upper, np.minimum(margin, 0.5 * (limits.upper - limits.lower)), 0.0)
+    return Limits(limits.lower + room, limits.upper - room)
+
+
+def _length(optimizer: Any, vector: torch.Tensor) -> float:
+    return math.sqrt(float(optimizer._flat.engine.host(dots([([vector], [vector])]))[0]))
