@@ -29,9 +29,9 @@ const CAUTION: [f64; 4] = [0.0, 0.1, 0.01, 1.0];
 /// How slowly the violation falls.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slowness {
-    /// Iterations since the violation last halved, and what it was then.
+    /// Iterations since the violation last halved, and what it was then, if it is known yet.
     iterations: u32,
-    violation: f64,
+    violation: Option<f64>,
     patience: u32,
     /// Excursions that led nowhere since then.
     in_vain: u32,
@@ -39,15 +39,15 @@ pub struct Slowness {
 
 impl Default for Slowness {
     fn default() -> Self {
-        Slowness { iterations: 0, violation: f64::INFINITY, patience: PATIENCE, in_vain: 0 }
+        Slowness { iterations: 0, violation: None, patience: PATIENCE, in_vain: 0 }
     }
 }
 
 impl Slowness {
     /// An iteration at a point with this violation; true: it has fallen too slowly for too long.
     fn count(&mut self, violation: f64) -> bool {
-        if violation <= HALF * self.violation {
-            *self = Slowness { violation, ..Slowness::default() };
+        if self.violation.is_none_or(|before| violation <= HALF * before) {
+            *self = Slowness { violation: Some(violation), ..Slowness::default() };
         }
         self.iterations += 1;
         self.iterations > self.patience

@@ -151,8 +151,8 @@ impl<S: SampledProblem> Solver<S> {
             // Where there is next to no curvature, a step is as long as it likes, and nobody would believe it.
             let far = norm(&self.steps.tangent.s) > FAR * (1.0 + norm(&self.state.current.z));
             let metric = &mut self.state.metric;
-            let is_believed = !self.steps.tangent.unsuited_metric && !(far && metric.exact.is_some());
-            if is_believed || self.clock.is_over() || !metric.simplify(unusual) {
+            let is_doubted = self.steps.tangent.unsuited_metric || far && metric.exact.is_some();
+            if !is_doubted || self.clock.is_over() || !metric.simplify(unusual) {
                 return iterations;
             }
             self.state.metric.fill(&self.state.current);
