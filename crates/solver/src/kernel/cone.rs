@@ -15,6 +15,9 @@ use crate::{Normal, NormalVariant};
 /// More variables than this, and a metric of low rank is not written out.
 const LARGEST_FULL: usize = 1000;
 
+/// What Clarabel may miss: finer than its own defaults, as fine as the kernel's tolerance.
+const TOLERANCE: f64 = 1e-11;
+
 /// A cone program `min 1/2 v^T P v + q^T v, A v + slack = b, slack in K`, under construction.
 struct Program {
     diagonal: Vec<f64>,
@@ -103,9 +106,9 @@ impl Program {
         let a = CscMatrix::new_from_triplets(self.right.len(), variables, self.rows, self.columns, self.values);
         let settings: DefaultSettings<f64> = DefaultSettingsBuilder::default()
             .verbose(false)
-            .tol_gap_abs(1e-11)
-            .tol_gap_rel(1e-11)
-            .tol_feas(1e-11)
+            .tol_gap_abs(TOLERANCE)
+            .tol_gap_rel(TOLERANCE)
+            .tol_feas(TOLERANCE)
             .max_threads(1)
             .build()
             .ok()?;

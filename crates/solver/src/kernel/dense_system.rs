@@ -3,7 +3,7 @@
 //! A row that gives way much (that of a slack between its bounds) joins `H` instead: `1 / k_i J_i^T J_i` is all it adds.
 
 use crate::kernel::cholesky;
-use crate::kernel::gram::{DEPENDENT, Indefinite};
+use crate::kernel::gram::{COMPROMISE, DEPENDENT, Indefinite};
 use crate::kernel::matrix::Matrix;
 use crate::kernel::vector::{add, dot};
 
@@ -101,7 +101,7 @@ impl DenseSystem {
             // More rows hold than there can be independent ones: all join, those that hold as nearly as numbers allow.
             for k in 0..self.holding.len() {
                 let i = self.holding[k];
-                self.softness[i] = self.softness[i].max(1e-9 * self.own_size(a, h, i)).max(f64::MIN_POSITIVE.sqrt());
+                self.softness[i] = self.softness[i].max(COMPROMISE * self.own_size(a, h, i)).max(f64::MIN_POSITIVE.sqrt());
                 self.joined.push(i);
             }
             self.holding.clear();

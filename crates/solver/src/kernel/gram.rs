@@ -13,6 +13,9 @@ use crate::kernel::vector::dot;
 /// Columns that are multiplied together at a time, in the dense case.
 const BLOCK: usize = 256;
 
+/// How much of its own size a row that holds gives way by, where many more rows than columns are summed up: less would cancel.
+pub(super) const COMPROMISE: f64 = 1e-9;
+
 /// Up to so many rows, plain products are faster than a matrix product.
 const SMALL: usize = 16;
 
@@ -198,10 +201,10 @@ impl PrimalGram {
         for (free, w) in self.free.iter_mut().zip(w) {
             *free = *w > 0.0;
         }
-        // Equalities have D = 0: the difference in the formula above would cancel. 1e-9 of the row's own size is the compromise.
+        // Equalities have D = 0: the difference in the formula above would cancel. A share of the row's own size is the compromise.
         for i in 0..a.m {
             let own: f64 = a.row_values(i).iter().enumerate().map(|(k, value)| w[a.column(i, k)] * value * value).sum();
-            self.inverse[i] = 1.0 / (d[i] + 1e-9 * own).max(f64::MIN_POSITIVE.sqrt());
+            self.inverse[i] = 1.0 / (d[i] + COMPROMISE * own).max(f64::MIN_POSITIVE.sqrt());
         }
         let matrix = &mut self.cholesky.matrix;
         matrix.fill(0.0);

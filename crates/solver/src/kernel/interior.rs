@@ -26,6 +26,25 @@ const CORRECTORS: u32 = 2;
 const SMALLEST: f64 = 0.1;
 const LARGEST: f64 = 10.0;
 
+/// Columns whose bounds agree to so many digits are held: a gap between them would be rounding.
+const NARROW: f64 = 1e-14;
+/// Room and multipliers where all is zero and no size is known.
+const UNKNOWN: f64 = 1e-8;
+/// Nothing is left to gain: the duality measure relative to the first, where it ends whatever is near, and where it counts as near.
+const NOTHING: f64 = 1e-18;
+const NEXT_TO_NOTHING: f64 = 1e-16;
+/// Rows hold to rounding, relative to their terms: what is left then says nothing of the proximal term.
+const ROUNDED: f64 = 1e-12;
+/// By how much the proximal term falls where it hides rows.
+const SMALLER: f64 = 1e-2;
+/// Steps shorter than this lead nowhere.
+const NOWHERE: f64 = 1e-10;
+/// What rows and gradients may miss at the solution, relative to their terms.
+const ROWS_HOLD: f64 = 1e-11;
+const GRADIENT_VANISHES: f64 = 1e-10;
+/// How far ahead a step aims at most.
+const FURTHEST_AIM: f64 = 1e-6;
+
 /// How near to come: the duality measure at which the active set is told, relative to where it began and to the size of its factors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Near {
@@ -95,7 +114,7 @@ pub struct Interior {
 
 /// Columns with hardly any room are held.
 fn is_narrow(lower: f64, upper: f64) -> bool {
-    (upper - lower).is_finite() && upper - lower <= 1e-14 * (1.0 + lower.abs().min(upper.abs()))
+    (upper - lower).is_finite() && upper - lower <= NARROW * (1.0 + lower.abs().min(upper.abs()))
 }
 
 impl Interior {
@@ -149,7 +168,7 @@ impl Interior {
         self.make_room(problem, s);
         problem.find_reduced_gradient(s, y, &mut self.q);
         let size = MULTIPLIERS * self.q.iter().map(|q| q.abs()).sum::<f64>() / self.q.len().max(1) as f64;
-        let size = if size > 0.0 { size } else { 1e-8 };
+        let size = if size > 0.0 { size } else { UNKNOWN };
         for i in 0..s.len() {
             let at = |bound: f64| if self.extra[i] == 0.0 && bound.is_finite() { size } else { 0.0 };
             (self.lower[i], self.upper[i]) = (at(problem.lower[i]), at(problem.upper[i]));
@@ -170,7 +189,7 @@ impl Interior {
     fn make_room(&self, problem: &Subproblem, s: &mut [f64]) {
         let inside = |i: usize, s: &[f64]| s[i].max(problem.lower[i]).min(problem.upper[i]);
         let size = (0..s.len()).map(|i| inside(i, s).abs()).fold(0.0, f64::max);
-        let room = if size > 0.0 { ROOM * size } else { 1e-8 };
+        let room = if size > 0.0 { ROOM * size } else { UNKNOWN };
         for i in 0..s.len() {
             let (lower, upper) = (problem.lower[i], problem.upper[i]);
             if self.extra[i] == 0.0 {
@@ -198,13 +217,13 @@ impl Interior {
             let measure = self.measure(problem, s);
             problem.find_reduced_gradient(s, y, &mut self.q);
             problem.find_residual(s, y, &mut self.residual);
-            if !measure.is_finite() || measure <= 1e-18 * self.first || self.is_near(problem, near, measure, y, s) {
+            if !measure.is_finite() || measure <= NOTHING * self.first || self.is_near(problem, near, measure, y, s) {
                 break;
             }
             // Rows that nearly depend on each other are lost in the proximal term: it must be smaller.
             let left = norm(&self.residual);
-            if left > expected.max(1e-12 * self.scale) && self.proximal > LEAST_PROXIMAL {
-                self.set_proximal(problem, sizes, 1e-2 * self.proximal);
+            if left > expected.max(ROUNDED * self.scale) && self.proximal > LEAST_PROXIMAL {
+                self.set_proximal(problem, sizes, SMALLER * self.proximal);
             }
             self.find_inverse_gaps(problem, s);
             self.steps += 1;
@@ -212,7 +231,7 @@ impl Interior {
                 break;
             }
             let t = self.find_direction(problem, system, s, measure);
-            if t < 1e-10 {
+            if t < NOWHERE {
                 break;
             }
             add(t, &self.direction.s, s);
@@ -226,13 +245,13 @@ impl Interior {
     }
 
     fn is_near(&mut self, problem: &Subproblem, near: Near, measure: f64, y: &[f64], s: &[f64]) -> bool {
-        let enough = (near.measure() * self.first.min(largest(&self.q) * largest(s))).max(1e-16 * self.first);
+        let enough = (near.measure() * self.first.min(largest(&self.q) * largest(s))).max(NEXT_TO_NOTHING * self.first);
         if near == Near::Enough || measure > enough {
             return measure <= enough;
         }
         let size = self.scale.max(norm(problem.target) + problem.jacobian.norm() * norm(s) + problem.softened(y));
-        self.solved =
-            norm(&self.residual) <= 1e-11 * size && self.dual_residual() <= 1e-10 * (largest(&self.q) + largest(&self.lower));
+        self.solved = norm(&self.residual) <= ROWS_HOLD * size
+            && self.dual_residual() <= GRADIENT_VANISHES * (largest(&self.q) + largest(&self.lower));
         self.solved
     }
 
@@ -244,7 +263,7 @@ impl Interior {
         self.solve(problem, system);
         let t = self.first_zero(problem, s).step(1.0);
         let ahead = self.measure_ahead(problem, s, t);
-        let aim = (ahead / measure).powi(3).clamp(1e-6, 1.0) * measure;
+        let aim = (ahead / measure).powi(3).clamp(FURTHEST_AIM, 1.0) * measure;
         for i in 0..s.len() {
             self.aims.0[i] = aim - self.direction.s[i] * self.direction.lower[i];
             self.aims.1[i] = aim + self.direction.s[i] * self.direction.upper[i];

@@ -35,6 +35,20 @@ const FEW: usize = 25;
 const SYSTEMS_PER_COLUMN: u32 = 6;
 const MOST_SETTLED: u32 = 2;
 
+/// By how much the proximal term falls where rows do not hold, and rises where a system is not regular.
+const SMALLER: f64 = 1e-2;
+const LARGER: f64 = 1e3;
+
+/// Rows that miss the tolerance by so much hold nevertheless, where nothing better can be had.
+const AS_GOOD_AS_IT_GETS: f64 = 1e3;
+
+/// A column this near a bound is on it where the point came from the inside, relative to the largest column.
+const ON_A_BOUND: f64 = 1e-9;
+
+/// Rounding of columns and multipliers, relative to the largest of their terms, and of one column, relative to itself.
+const ROUNDING: f64 = 1e-13;
+const OWN_ROUNDING: f64 = 1e-12;
+
 /// What rows make of multipliers is the same, but for rounding and the proximal term.
 const SAME: f64 = 1e-6;
 
@@ -256,14 +270,14 @@ impl Projection {
         }
         if found != Search::Done {
             // The point inside is near enough, or nothing is; columns that are next to a bound are on it.
-            let near = 1e-9 * largest(s);
+            let near = ON_A_BOUND * largest(s);
             for (i, s) in s.iter_mut().enumerate() {
                 let nearest = if *s - problem.lower[i] <= problem.upper[i] - *s { problem.lower[i] } else { problem.upper[i] };
                 *s = if (*s - nearest).abs() <= near { nearest } else { *s };
             }
             problem.find_residual(s, y, &mut self.residual);
             done.residual = norm(&self.residual);
-            done.converged = interior.is_solved() && done.residual <= 1e3 * self.allowed(problem, y, s);
+            done.converged = interior.is_solved() && done.residual <= AS_GOOD_AS_IT_GETS * self.allowed(problem, y, s);
         }
         self.interior = Some(interior);
     }
@@ -321,7 +335,7 @@ impl Projection {
                 if done.unsuited_metric || proximal > MOST_PROXIMAL || self.is_enough(done) || clock.is_over() {
                     return Search::Unsettled;
                 }
-                proximal *= 1e3;
+                proximal *= LARGER;
                 self.set_proximal(problem, proximal);
                 continue;
             }
@@ -336,7 +350,7 @@ impl Projection {
             if wrong == 0 {
                 let allowed = self.allowed(problem, y, s);
                 let refines = done.residual <= 0.5 * best && refined < REFINEMENTS;
-                if done.residual <= allowed || !refines && best <= 1e3 * allowed {
+                if done.residual <= allowed || !refines && best <= AS_GOOD_AS_IT_GETS * allowed {
                     done.converged = true;
                     return Search::Done;
                 }
@@ -348,7 +362,7 @@ impl Projection {
                 }
                 if stale {
                     refined = 0;
-                    proximal *= 1e-2;
+                    proximal *= SMALLER;
                     self.set_proximal(problem, proximal);
                 }
                 best = done.residual;
@@ -394,13 +408,13 @@ impl Projection {
 
     /// How far `s` may be beyond a bound, and a multiplier beyond zero, by rounding.
     pub(super) fn rounding(&self, problem: &Subproblem, y: &[f64], s: &[f64]) -> (f64, f64) {
-        (1e-13 * largest(s), 1e-13 * self.size_of_terms(problem, y))
+        (ROUNDING * largest(s), ROUNDING * self.size_of_terms(problem, y))
     }
 
     /// Whether the guess is wrong in a column.
     pub(super) fn is_wrong(&self, problem: &Subproblem, s: &[f64], (beyond, sign): (f64, f64), i: usize) -> bool {
         let (lower, upper) = (problem.lower[i], problem.upper[i]);
-        let allowed = beyond + 1e-12 * s[i].abs();
+        let allowed = beyond + OWN_ROUNDING * s[i].abs();
         match self.statuses[i] {
             BoundStatus::Free => s[i] < lower - allowed || s[i] > upper + allowed,
             BoundStatus::Lower => self.q[i] < -sign && lower < upper,

@@ -26,6 +26,9 @@ const SMALLEST: f64 = 1e-8;
 /// The least curvature along a step that is demanded of a Hessian, relative to its largest entry: what rounding leaves of none.
 const FLATTEST: f64 = 1e-15;
 
+/// A row whose gradient is shorter than the root of this weighs its slack as one of that length does.
+const LEAST_SQUARE: f64 = 1e-8;
+
 /// The metric with its memory.
 pub struct CurrentMetric {
     settings: Metric,
@@ -234,7 +237,7 @@ impl CurrentMetric {
             let values = at.jacobian.a.row_values(row);
             let weight = match self.settings.kind {
                 MetricKind::Identity => 1.0,
-                _ => self.settings.slack_weight / dot(values, values).max(1e-8),
+                _ => self.settings.slack_weight / dot(values, values).max(LEAST_SQUARE),
             };
             self.normal[n + k] = weight;
             self.diagonal[n + k] = self.scalar * weight;

@@ -31,6 +31,11 @@ const EXACT: f64 = 1e-8;
 /// So many prices are tried.
 const TRIES: u32 = 60;
 
+/// A price that was too low is raised so many times, to at least this share of the matrix; and a secant comes no nearer to either end than this.
+const RAISED: f64 = 100.0;
+const FIRST_PRICE: f64 = 1e-4;
+const OFF_THE_ENDS: f64 = 1e-3;
+
 /// The box problem with its memory.
 pub struct NullSpaceStep {
     eigen: Eigen,
@@ -167,13 +172,13 @@ impl NullSpaceStep {
 
 /// The inverse of the length is nearly linear in the price, so that its secant tells the next one; now and then the middle, in case it is not.
 fn next_price(low: Offer, high: Option<Offer>, limit: f64, size: f64, middle: bool) -> f64 {
-    let Some(high) = high else { return (100.0 * low.price).max(1e-4 * size) };
+    let Some(high) = high else { return (RAISED * low.price).max(FIRST_PRICE * size) };
     if middle {
         return (low.price * high.price).sqrt();
     }
     let inverse = |offer: Offer| 1.0 / offer.length.max(f64::MIN_POSITIVE);
     let share = (1.0 / limit - inverse(low)) / (inverse(high) - inverse(low));
-    low.price + share.clamp(1e-3, 1.0 - 1e-3) * (high.price - low.price)
+    low.price + share.clamp(OFF_THE_ENDS, 1.0 - OFF_THE_ENDS) * (high.price - low.price)
 }
 
 #[cfg(test)]
