@@ -4,7 +4,9 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::{Counts, Exact, MemoryLimit, Problem, SampledProblem, Samples};
+#[cfg(feature = "checkpoint")]
+use tangor_problem::MemoryLimit;
+use tangor_problem::{Counts, Exact, Problem, SampledProblem, Samples};
 
 use crate::form::quantity::Quantity;
 use crate::judging::row_sizes::RowSizes;
