@@ -98,7 +98,7 @@ def values_of_all(
     optimizer: Any, loss_and_constraints: Callable[[Any], Any], loader: Iterable[Any], size: Callable[[Any], float]
 ) -> np.ndarray:
     """The averages of the constraints over all batches, in units of the run, without derivatives. A batch that is not finite makes them such."""
-    total, mean = 0.0, np.zeros_like(optimizer._row_scale)
+    total, mean = 0.0, np.zeros(len(optimizer._row_scale))
     for batch in loader:
         c, members = optimizer._evaluator.values(lambda batch=batch: loss_and_constraints(batch), float(size(batch)))
         optimizer._progress.evaluations += 1
