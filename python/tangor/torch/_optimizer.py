@@ -430,8 +430,9 @@ class Tangor(torch.optim.Optimizer):
         ratio = max(bend - rounding, 0.0) / before if before > 0.0 else math.inf
         # How the constraints of the batch curve along the step, `|dJ s|`: twice what their linearisation misses.
         curved = float(np.linalg.norm(np.maximum(np.abs(bends.rows) - self._evaluator.eps * sizes[1:] * direction.length, 0.0)))
-        # Guessed ones hold noise and lag of the Jacobian, which over the length of a short step would be any constant: they tell nothing of it.
-        self._progress.follow(math.nan if bends.guessed else curved / (moved * direction.length), ratio)
+        # Guessed ones hold the noise of the Jacobian, which over the length of a short step would be any constant: where there is noise they tell nothing.
+        told = not (bends.guessed and jacobian.variance > 0.0)
+        self._progress.follow(curved / (moved * direction.length) if told else math.nan, ratio)
         if self._memory.most:
             inverse = self._metric.inverse(self._flat.zeros())
             self._memory.learn(direction.s, self._progress.eta, left.lagrangian, inverse, noise)

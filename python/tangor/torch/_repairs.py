@@ -105,7 +105,8 @@ def swayed(optimizer: Any) -> float:
     rows = optimizer._estimates.derivatives[1:]
     if not len(rows):
         return 0.0
-    squares = sum((rows[:, piece] * optimizer._base[piece]).square().sum() for piece in pieces(optimizer._flat.d))
+    # A rank may have no part of any parameter.
+    squares = sum(((rows[:, piece] * optimizer._base[piece]).square().sum() for piece in pieces(optimizer._flat.d)), rows.new_zeros(()))
     return math.sqrt(float(optimizer._flat.engine.host(squares)))
 
 
