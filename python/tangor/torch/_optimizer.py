@@ -351,8 +351,8 @@ class Tangor(torch.optim.Optimizer):
                 if attempt >= MOST_ATTEMPTS or self._descends(bends, left, direction, eta, residual):
                     break
                 progress.shorten(0.25 * eta / share)
-                # A guess that speaks against a step is not believed twice.
-                rows = True
+                # A guess from noisy slopes that speaks against a step is not believed twice.
+                rows = rows or self._estimates.jacobian.is_noisy()
             here.parts.clear()
             eta *= 0.25
         if ahead is None:
@@ -378,8 +378,8 @@ class Tangor(torch.optim.Optimizer):
     def _residual(self, here: Batch, left: Left, off: np.ndarray) -> float:
         """`|h|` at the end of a step: constraints change by `J s` of the estimates and by what the linearisation of the batch misses. A batch whose own
         slopes are `off` would fail at any length. Without noise only lag makes them so, and the values are right."""
-        noisy = self._estimates.jacobian.variance > 0.0
-        return float(np.linalg.norm(self._scaled.violation(left.estimate + here.c - left.c + (off if noisy else 0.0))))
+        change = here.c - left.c + (off if self._estimates.jacobian.is_noisy() else 0.0)
+        return float(np.linalg.norm(self._scaled.violation(left.estimate + change)))
 
     def _descends(self, bends: Bends, left: Left, direction: Direction, eta: float, residual: float) -> bool:
         """Whether the merit function descends as the proof asks, for the very batch that was taken at both ends: its noise cancels.
@@ -431,7 +431,7 @@ class Tangor(torch.optim.Optimizer):
         # How the constraints of the batch curve along the step, `|dJ s|`: twice what their linearisation misses.
         curved = float(np.linalg.norm(np.maximum(np.abs(bends.rows) - self._evaluator.eps * sizes[1:] * direction.length, 0.0)))
         # Guessed ones hold the noise of the Jacobian, which over the length of a short step would be any constant: where there is noise they tell nothing.
-        told = not (bends.guessed and jacobian.variance > 0.0)
+        told = not (bends.guessed and jacobian.is_noisy())
         self._progress.follow(curved / (moved * direction.length) if told else math.nan, ratio)
         if self._memory.most:
             inverse = self._metric.inverse(self._flat.zeros())
