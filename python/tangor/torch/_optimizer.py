@@ -431,7 +431,7 @@ class Tangor(torch.optim.Optimizer):
         # How the constraints of the batch curve along the step, `|dJ s|`: twice what their linearisation misses.
         curved = float(np.linalg.norm(np.maximum(np.abs(bends.rows) - self._evaluator.eps * sizes[1:] * direction.length, 0.0)))
         # Guessed ones hold the noise of the Jacobian, which over the length of a short step would be any constant: where there is noise they tell nothing.
-        told = not (bends.guessed and jacobian.is_noisy())
+        told = not bends.guessed or (curved > 0.0 and not jacobian.is_noisy())
         self._progress.follow(curved / (moved * direction.length) if told else math.nan, ratio)
         if self._memory.most:
             inverse = self._metric.inverse(self._flat.zeros())
