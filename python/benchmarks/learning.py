@@ -38,13 +38,14 @@ class Ours:
     def step(self, batch):
         before, members = self.optimizer.report().samples, self.task.members()
         left = self.task.samples - before
-        if members and left < members + 2 * BATCH:
-            # The last samples are for this; what is left of them counts as spent.
+        # An exact pass and the values at two points: a repair takes no more. What it leaves of them counts as spent.
+        last = 3 * members
+        if members and left < last + 2 * BATCH:
             self.optimizer.repair(lambda whole: self.task.evaluate(self.x, whole), [self.task.whole])
-            return max(left, members)
+            return max(left, last)
         exact = None if self.task.exact_constraints is None else lambda: self.task.exact_constraints(self.x)
         self.optimizer.step(lambda: self.task.evaluate(self.x, batch), samples=BATCH, exact_constraints=exact)
-        if members and self.optimizer.exact_pass_pays(members, self.task.samples - members):
+        if members and self.optimizer.exact_pass_pays(members, self.task.samples - last):
             self.optimizer.exact_pass(lambda whole: self.task.evaluate(self.x, whole), [self.task.whole])
         return self.optimizer.report().samples - before
 

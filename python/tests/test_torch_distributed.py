@@ -49,10 +49,18 @@ def train(rank, world, kind):
         batch = draw(step == 10)
         optimizer.step(lambda: regression(model, batch), samples=len(batch[0]))
     judged = certify(model, regression, [draw(False) for _ in range(8)], optimizer=optimizer)
+    # Two outputs far off; the values at the end of a repair must be those of the parameters there.
+    with torch.no_grad():
+        list(model.parameters())[-1].fill_(0.4)
+    whole = [draw(False) for _ in range(4)]
+    optimizer.repair(lambda batch: regression(model, batch), whole)
+    told = list(optimizer.report().constraints.values())
+    _, c = optimizer.exact_pass(lambda batch: regression(model, batch), whole)
+    repaired = {"told": told, "found": c.tolist()}
     d = sum(p.numel() for p in model.parameters())
     own = optimizer.state_dict()["tangor"]["squares"].numel()
     report = vars(optimizer.report())
-    return {"x": numbers(model).tolist(), "report": report, "judged": judged.stationarity.value, "d": d, "own": own}
+    return {"x": numbers(model).tolist(), "report": report, "judged": judged.stationarity.value, "repaired": repaired, "d": d, "own": own}
 
 
 def work(rank, world, folder):
@@ -92,6 +100,14 @@ def test_the_result_does_not_depend_on_the_number_of_processes(results, kind):
         assert abs(many["judged"] - alone["judged"]) < 1e-9
         for name in ("iterations", "skipped", "samples", "evaluations", "shortened"):
             assert many["report"][name] == alone["report"][name], name
+
+
+@pytest.mark.parametrize("kind", ["batches", "shards"])
+def test_a_repair_evaluates_the_members_of_all_ranks(results, kind):
+    for ranks in results.values():
+        for repaired in (one[kind]["repaired"] for one in ranks):
+            assert max(map(abs, repaired["found"])) <= 0.05, repaired
+            assert all(abs(told - found) < 1e-12 for told, found in zip(repaired["told"], repaired["found"])), repaired
 
 
 def test_each_rank_keeps_its_shard_only(results):

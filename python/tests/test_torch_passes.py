@@ -238,20 +238,24 @@ def test_a_wrong_number_of_exact_constraints_is_refused():
 
 
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("passes", [False, True])
 @pytest.mark.parametrize("bounds", [{}, {"minimum": -1.0, "maximum": 0.9}])
-def test_a_repair_ends_where_the_constraints_of_all_members_hold(seed, bounds):
+def test_a_repair_ends_where_the_constraints_of_all_members_hold(seed, passes, bounds):
     x, rows = parameter(0.3, -0.2, 0.5), members(seed=seed)
     optimizer = make(x, **bounds)
-    train(x, optimizer, rows, 60, passes=False, seed=seed)
-    before = fitting(x, rows)
+    train(x, optimizer, rows, 60, passes, seed=seed)
+    before, begin = fitting(x, rows), x.detach().clone()
     loss, c = optimizer.repair(lambda part: fitting(x, part), rows.split(25))
-    after = fitting(x, rows)
+    after, u = fitting(x, rows)[1].detach(), x.detach() - begin
     assert loss == pytest.approx(float(before[0].detach()), rel=1e-12)
     np.testing.assert_allclose(c, before[1].detach().numpy(), rtol=0.0, atol=1e-12)
-    # An inequality is inside, an equality off by what the curvature of the step makes, which is short beside all that was missed.
-    assert float(after[1][1].detach()) <= 0.2
+    # The inequality is inside. The sphere is left by what is beyond first order, and that is `u.u`, since its Hessian is twice the identity.
+    assert float(after[1]) <= 0.2
+    assert abs(float(after[0] - u @ u)) < 1e-11 and float(u.norm()) > 0.0
     missed = math.hypot(float(before[1][0].detach()), max(float(before[1][1].detach()) - 0.2, 0.0))
-    assert abs(float(after[1][0].detach())) <= max(1e-14, 0.5 * missed), (before[1], after[1])
+    assert abs(float(after[0])) <= max(1e-14, 0.1 * missed), (before[1], after)
+    # The sphere alone has 2, and the other row adds little: no noise of slopes is in it, however short steps were.
+    assert 1.9 < optimizer.report().lipschitz_constraints < 4.0
 
 
 def test_a_repair_in_single_precision_reckons_with_rounding():
@@ -274,8 +278,41 @@ def test_a_repair_goes_no_further_than_needed():
         # As steps along a linear row would have found.
         optimizer._progress.constraints = 0.0
         optimizer.repair(lambda rows: ((rows * point).sum(), point.sum().reshape(1)), [torch.ones(4, 2, dtype=torch.float64)])
+        # An exact pass, and where something moved the values at its end.
+        assert optimizer.report().samples == (8 if point is x else 4)
         np.testing.assert_allclose(point.detach().numpy(), wanted, rtol=0.0, atol=1e-6 if point is x else 0.0)
         assert float(point.detach().sum()) <= 1.0
+
+
+@pytest.mark.parametrize("start, end, samples", [(1.2, 0.97938, 12), (2.0, 1.25, 8)])
+def test_a_repair_reckons_with_the_curvature_that_it_finds(start, end, samples):
+    """`x^2 <= 1`, with nothing known of curvature. From 1.2 the first step ends outside by `u^2`, so that `L = 2`; the margins of the second one with
+    twice that are `2 u^2` for the steps 0.18333, 0.21134 and 0.22056 that `(0.44 + margin) / 2.4` makes of them. From 2 they would outgrow
+    the residual 3, and the first step is kept, to 2 - 3/4."""
+    x, rows = parameter(start), [torch.ones(4)]
+    optimizer = Tangor([x], constraints=1, upper=1.0)
+    optimizer._progress.constraints = 0.0
+    with pytest.raises(TypeError, match="not an iterator"):
+        optimizer.repair(lambda part: (part.mean() * x[0], x.square()), iter(rows))
+    optimizer.repair(lambda part: (part.mean() * x[0], x.square()), rows)
+    assert abs(float(x.detach()[0]) - end) < 1e-3 and optimizer.report().samples == samples
+    (value,) = optimizer.report().constraints.values()
+    assert value == pytest.approx(float(x.detach()[0]) ** 2)
+
+
+def test_a_repair_that_is_broken_off_leaves_the_parameters():
+    x, calls = parameter(1.2), []
+
+    def broken(part):
+        calls.append(part)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return part.mean() * x[0], x.square()
+
+    optimizer = Tangor([x], constraints=1, upper=1.0)
+    with pytest.raises(KeyboardInterrupt):
+        optimizer.repair(broken, [torch.ones(4)])
+    assert x.tolist() == [1.2] and len(calls) == 2
 
 
 def test_a_repair_that_promises_nothing_is_not_taken():

@@ -102,6 +102,13 @@ class Evaluator:
             whole = (c.full_tensor() if hasattr(c, "full_tensor") else c).reshape(-1)
             return self.flat.engine.same(whole.to(wide(whole)))
 
+    def values(self, closure: Callable[[], Any], size: float) -> tuple[np.ndarray, float]:
+        """The constraints of the closure's batch without derivatives, averaged over all ranks, and how large it is."""
+        with torch.no_grad():
+            _, c = self._call(closure)
+            values, _, size = self.flat.engine.average(c.to(wide(c)), [self.flat.zeros(1)[:, :0]], size)
+        return to_host(values), size
+
     def along(self, batch: Batch, s: torch.Tensor) -> np.ndarray | None:
         """The products of its rows with a vector; none if something in the batch is not finite, since NaN and infinity stay such in products."""
         products = self.flat.engine.host(rows_times(batch.parts, self.flat.cut(s, batch.parts)))

@@ -16,11 +16,12 @@ COARSE = 4.0
 
 @dataclass
 class Bends:
-    """`dg^T s` of the loss and `dJ s` of the constraints. They are guessed where the Jacobian of the estimates stood for that of the batch, whose noise
-    is then in them."""
+    """`dg^T s` of the loss and `dJ s` of the constraints, and `J s` of the batch at the old end. They are guessed where the Jacobian of the estimates
+    stood for that of the batch, whose noise is then in them."""
 
     loss: float
     rows: np.ndarray
+    slopes: np.ndarray
     guessed: bool = False
 
 
@@ -31,12 +32,12 @@ def bends_of(left: Left, ahead: np.ndarray, moved: np.ndarray, y: np.ndarray, et
     known = 1 + len(moved)
     if len(left.along) == len(ahead) == known:
         both = ahead - left.along
-        return Bends(float(both[0]), both[1:])
+        return Bends(float(both[0]), both[1:], left.along[1:])
     if eta == 0.0:
-        return Bends(0.0, np.zeros_like(moved))
+        return Bends(0.0, np.zeros_like(moved), reaction)
     guessed = len(ahead) < known
     missed = 2.0 * (moved / eta - reaction if guessed else ahead[1:] - moved / eta)
     rounding = COARSE * eps * (2.0 * np.abs(left.c) + np.abs(moved)) / eta
     rows = np.sign(missed) * np.maximum(np.abs(missed) - rounding, 0.0)
     of_lagrangian = float(ahead[0] - left.along[0] + (0.0 if guessed else y @ ahead[1:]))
-    return Bends(of_lagrangian - float(y @ rows), rows, guessed)
+    return Bends(of_lagrangian - float(y @ rows), rows, reaction if guessed else ahead[1:] - rows, guessed)

@@ -54,6 +54,10 @@ class EffectiveSamples:
             self.drift = (1.0 - FORGET) * self.drift + per_draw * drift / moved**2
             self.weight = (1.0 - FORGET) * self.weight + 1.0
 
+    def is_noisy(self) -> bool:
+        """Whether batches were seen to differ."""
+        return self.variance > 0.0
+
     def noise_of_difference(self, moved: float) -> float:
         """The mean square error of the last batch's difference."""
         return self.drift / self.weight / max(self.batch, 1.0) * moved**2 if self.weight > 0.0 else 0.0

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-__all__ = ["evaluate_all", "pays", "size_of"]
+__all__ = ["evaluate_all", "pays", "size_of", "values_of_all"]
 
 # The share of all samples that exact passes may take.
 SHARE = 0.1
@@ -92,3 +92,17 @@ def evaluate_all(
     if progress.iteration == 0:
         optimizer._limit_unknown()
     return loss / optimizer._objective_scale, estimates.c / optimizer._row_scale
+
+
+def values_of_all(
+    optimizer: Any, loss_and_constraints: Callable[[Any], Any], loader: Iterable[Any], size: Callable[[Any], float]
+) -> np.ndarray:
+    """The averages of the constraints over all batches, in units of the run, without derivatives. A batch that is not finite makes them such."""
+    total, mean = 0.0, np.zeros(len(optimizer._row_scale))
+    for batch in loader:
+        c, members = optimizer._evaluator.values(lambda batch=batch: loss_and_constraints(batch), float(size(batch)))
+        optimizer._progress.evaluations += 1
+        optimizer._progress.samples += round(members)
+        total += members
+        mean = mean + (c * optimizer._row_scale - mean) * (members / total)
+    return mean

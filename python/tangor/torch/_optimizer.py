@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from ._bends import COARSE, Bends, bends_of
 from ._columns import Columns
 from ._directions import Direction, Warm, find
 from ._estimates import Estimates, Left
-from ._exact_pass import evaluate_all, pays, size_of
+from ._exact_pass import evaluate_all, pays, size_of, values_of_all
 from ._flat import Flat
 from ._limited_memory import LimitedMemory
 from ._limits import read_limits, read_names
@@ -221,9 +221,12 @@ class Tangor(torch.optim.Optimizer):
         self, loss_and_constraints: Callable[[Any], Any], loader: Iterable[Any], size: Callable[[Any], float] = size_of
     ) -> tuple[float, np.ndarray]:
         """Ends a run over a finite population: an exact pass, as in `exact_pass`, and then the shortest step that brings the constraints of all of it
-        where they should be, inequalities to the inside by what their curvature may take away again. Gives loss and constraints from before that step."""
+        where they should be, inequalities to the inside by what their curvature may take away again. The end of it is evaluated, which takes the
+        loader once or twice more: a step that does not lessen the violation is taken back. Gives loss and constraints from before the step."""
+        if isinstance(loader, Iterator):
+            raise TypeError("a repair passes over all members up to three times: give a loader or a list of batches, not an iterator")
         averages = self.exact_pass(loss_and_constraints, loader, size)
-        repair(self)
+        repair(self, lambda: values_of_all(self, loss_and_constraints, loader, size))
         return averages
 
     def _skip(self) -> None:
@@ -343,11 +346,13 @@ class Tangor(torch.optim.Optimizer):
             ahead = self._evaluator.along(here, direction.s)
             if ahead is not None:
                 moved = here.c - left.c - (pushed if corrected else 0.0)
-                residual = self._residual(here, left)
                 bends = bends_of(left, ahead, moved, y, eta, direction.reaction, self._evaluator.eps)
+                residual = self._residual(here, left, eta * (direction.reaction - bends.slopes))
                 if attempt >= MOST_ATTEMPTS or self._descends(bends, left, direction, eta, residual):
                     break
                 progress.shorten(0.25 * eta / share)
+                # A guess from noisy slopes that speaks against a step is not believed twice.
+                rows = rows or self._estimates.jacobian.is_noisy()
             here.parts.clear()
             eta *= 0.25
         if ahead is None:
@@ -370,9 +375,11 @@ class Tangor(torch.optim.Optimizer):
         jacobian = self._estimates.jacobian
         return self._estimates.lag.is_due(jacobian, smallest, jacobian.batch, eta * direction.length)
 
-    def _residual(self, here: Batch, left: Left) -> float:
-        """`|h|` at the end of a step, as its batch has it."""
-        return float(np.linalg.norm(self._scaled.violation(left.estimate + here.c - left.c)))
+    def _residual(self, here: Batch, left: Left, off: np.ndarray) -> float:
+        """`|h|` at the end of a step: constraints change by `J s` of the estimates and by what the linearisation of the batch misses. A batch whose own
+        slopes are `off` would fail at any length. Without noise only lag makes them so, and the values are right."""
+        change = here.c - left.c + (off if self._estimates.jacobian.is_noisy() else 0.0)
+        return float(np.linalg.norm(self._scaled.violation(left.estimate + change)))
 
     def _descends(self, bends: Bends, left: Left, direction: Direction, eta: float, residual: float) -> bool:
         """Whether the merit function descends as the proof asks, for the very batch that was taken at both ends: its noise cancels.
@@ -423,11 +430,9 @@ class Tangor(torch.optim.Optimizer):
         ratio = max(bend - rounding, 0.0) / before if before > 0.0 else math.inf
         # How the constraints of the batch curve along the step, `|dJ s|`: twice what their linearisation misses.
         curved = float(np.linalg.norm(np.maximum(np.abs(bends.rows) - self._evaluator.eps * sizes[1:] * direction.length, 0.0)))
-        if bends.guessed:
-            # What noise of the constraints explains tells nothing.
-            beyond = curved - 4.0 * math.sqrt(self._estimates.constraints.noise_of_difference(moved)) / self._progress.eta
-            curved = beyond if beyond > 0.0 else math.nan
-        self._progress.follow(curved / (moved * direction.length), ratio)
+        # Guessed ones hold the noise of the Jacobian, which over the length of a short step would be any constant: where there is noise they tell nothing.
+        told = not bends.guessed or (curved > 0.0 and not jacobian.is_noisy())
+        self._progress.follow(curved / (moved * direction.length) if told else math.nan, ratio)
         if self._memory.most:
             inverse = self._metric.inverse(self._flat.zeros())
             self._memory.learn(direction.s, self._progress.eta, left.lagrangian, inverse, noise)

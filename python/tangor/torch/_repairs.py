@@ -21,6 +21,8 @@ __all__ = ["correct", "repair", "swayed"]
 LONGEST_CORRECTION = 0.75
 # Rounding of averages and of the parameters themselves, relative to what they make of the constraints, in units of the closure's own precision.
 ROUNDED = 16.0
+# Steps of a repair that are tried, and how much of the curvature that one has found the next reckons with, which goes a little another way.
+TRIES, DOUBLED = 2, 2.0
 
 
 def correct(
@@ -44,20 +46,46 @@ def correct(
     return (moved, -direction.plain[1:, 1:] @ y) if _length(optimizer, moved) <= LONGEST_CORRECTION * eta * direction.length else none
 
 
-def repair(optimizer: Any) -> float:
-    """From estimates without noise, the shortest step `u` that removes the residual to first order. Beyond that, constraints change by
-    `1/2 L |u|^2` at most, `L` being the Lipschitz constant of the Jacobian that the run has measured: inequalities are repaired to the inside
-    by as much, and by their rounding. Where this is no less than the residual itself, such a step promises nothing, and is not taken.
-    Gives `|u|`."""
+def repair(optimizer: Any, values: Callable[[], np.ndarray]) -> float:
+    """From estimates without noise, the shortest step `u` that removes the residual to first order. Beyond that, constraints change by about
+    `1/2 L |u|^2`, `L` being the Lipschitz constant of the Jacobian that the run has measured along its steps: inequalities are repaired to the inside by
+    as much, and by their rounding. Where this is no less than the residual itself, such a step promises nothing, and is not tried. `values` gives
+    all constraints at the end of it: where an inequality does not hold there, a second step reckons with the curvature that was found. Of the
+    points so far the one that violates least is kept. Gives its violation."""
     flat, estimates, limits = optimizer._flat, optimizer._estimates, optimizer._scaled
-    size = float(np.linalg.norm(limits.violation(estimates.c)))
+    size = least = float(np.linalg.norm(limits.violation(estimates.c)))
     if size == 0.0:
         return 0.0
     flat.read(optimizer._base)
     columns = Columns(flat, estimates.derivatives, Uniform(flat, 1.0), optimizer._base, optimizer._lagrangian)
     plain, _ = columns.products()
+    lipschitz, kept, c_kept = optimizer._progress.constraints, optimizer._base.clone(), estimates.c
+    try:
+        for _ in range(TRIES):
+            reaction, margin, length = _shortest(optimizer, columns, plain, lipschitz)
+            promised = float(np.linalg.norm(limits.violation(estimates.c + reaction)))
+            if not promised + margin < size:
+                break
+            flat.move(optimizer._base, optimizer._s, 1.0)
+            c = values()
+            violated = limits.violation(c)
+            if np.linalg.norm(violated) < least:
+                least, c_kept = float(np.linalg.norm(violated)), c
+                flat.read(kept)
+            if not np.any(violated[limits.inequalities]):
+                break
+            lipschitz = DOUBLED * 2.0 * float(np.abs(c - estimates.c - reaction)[limits.inequalities].max()) / length**2
+    finally:
+        flat.write(kept)
+    estimates.c, estimates.seen = c_kept, None
+    return least
+
+
+def _shortest(optimizer: Any, columns: Columns, plain: np.ndarray, lipschitz: float) -> tuple[np.ndarray, float, float]:
+    """The step `u` of a repair, in the memory of steps: `J u`, the margin of the inequalities, and `|u|`."""
+    flat, estimates, limits, u = optimizer._flat, optimizer._estimates, optimizer._scaled, optimizer._s
     rounding = ROUNDED * optimizer._evaluator.eps * (float(np.abs(estimates.c).max()) + swayed(optimizer))
-    u, length, margin = optimizer._s, 0.0, rounding
+    reaction, margin, length = np.zeros_like(estimates.c), rounding, 0.0
     # The margin makes the step longer, and that the margin wider: twice is enough, since it is small beside the residual.
     for _ in range(3):
         narrow = _within(limits, margin)
@@ -68,13 +96,8 @@ def repair(optimizer: Any) -> float:
         length = _length(optimizer, u)
         # What the softness of the normal problem leaves of it counts as well.
         missed = float(np.abs(narrow.violation(estimates.c + reaction)[limits.inequalities]).max(initial=0.0))
-        margin = 0.5 * optimizer._progress.constraints * length**2 + rounding + missed
-    promised = float(np.linalg.norm(limits.violation(estimates.c + reaction)))
-    if not promised + margin < size:
-        return 0.0
-    flat.move(optimizer._base, u, 1.0)
-    estimates.c, estimates.seen = estimates.c + reaction, None
-    return length
+        margin = 0.5 * lipschitz * length**2 + rounding + missed
+    return reaction, margin, length
 
 
 def swayed(optimizer: Any) -> float:
@@ -82,7 +105,8 @@ def swayed(optimizer: Any) -> float:
     rows = optimizer._estimates.derivatives[1:]
     if not len(rows):
         return 0.0
-    squares = sum((rows[:, piece] * optimizer._base[piece]).square().sum() for piece in pieces(optimizer._flat.d))
+    # A rank may have no part of any parameter.
+    squares = sum(((rows[:, piece] * optimizer._base[piece]).square().sum() for piece in pieces(optimizer._flat.d)), rows.new_zeros(()))
     return math.sqrt(float(optimizer._flat.engine.host(squares)))
 
 
