@@ -253,7 +253,7 @@ class Estimation(Section):
     """
 
     first_batch: int | None
-    """Samples at the start; none: 16 times the usual batch. A larger one pays for itself with momentum."""
+    """Samples at the start, >= 1; none: 16 times the usual batch. A larger one pays for itself with momentum."""
 
     momentum: Literal['adaptive'] | dict[str, dict[str, Any]] | Literal['paper']
     """The momentum `a`. Default: adaptive.
@@ -399,7 +399,7 @@ class Sampling(Section):
 
     probe: int
     """Once in so many iterations a batch is evaluated in two halves, at two points, to learn noise and curvature; with the
-    merit test, at two points also whenever a step is twice as long as the last one seen so. Default: 10.
+    merit test, at two points also whenever a step is twice as long as the last one seen so. 0: never. Default: 10.
     """
 
     schedule: Schedule

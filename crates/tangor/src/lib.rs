@@ -84,10 +84,10 @@ pub use tangor_solver::{Error, Observer, Point, Report, Row, Settings, Silent, S
 pub mod problem {
     pub use tangor_problem::{
         Access, Accesses, ClosureBuilder, ClosureError, ClosureProblem, Collective, Comparison, Counted, Counts,
-        DerivativeCheck, Distribution, Draw, Evaluation, Exact, Failure, FiniteSum, Function, FunctionFailure, FunctionValues,
-        INFINITE, IntoEvaluation, Members, Meta, MetaError, Noise, NoiseError, NoiseForm, Noisy, Outputs, Pattern, Problem,
-        Reduction, SampledProblem, SampledSum, Samples, SecondOrder, Stream, Threads, Unsteady, Wanted, check_derivatives,
-        evaluate_draws_separately, evaluate_separately,
+        DerivativeCheck, Distribution, Draw, EndWanted, Evaluation, Exact, Failure, FiniteSum, Function, FunctionFailure,
+        FunctionValues, INFINITE, IntoEvaluation, Members, Meta, MetaError, Noise, NoiseError, NoiseForm, Noisy, Outputs,
+        Pattern, Problem, Reduction, SampledProblem, SampledSum, Samples, SecondOrder, Stream, Threads, TooLarge, Unsteady,
+        Wanted, check_derivatives, evaluate_draws_separately, evaluate_separately,
     };
     #[cfg(feature = "autodiff")]
     pub use tangor_problem::{Differentiated, Formulas, Mode, Number};
@@ -104,8 +104,8 @@ pub mod settings {
 /// A run step by step: who watches it, what it keeps, why it ends.
 pub mod run {
     pub use tangor_solver::{
-        Checkpoint, EvaluationFailure, Event, Observer, OwnMapping, Point, Presolved, REPORT_VERSION, Report, Row, Silent,
-        Solver, Stop, TrueResiduals, Unusual, WorstRow,
+        Agreement, Checkpoint, EndedBy, Ending, EvaluationFailure, Event, Names, Observer, OwnMapping, Point, Presolved,
+        REPORT_VERSION, Report, Row, Silent, Solver, Stop, TrueResiduals, Unusual, WorstRow,
     };
 }
 

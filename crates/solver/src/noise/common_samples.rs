@@ -11,6 +11,9 @@ use crate::noise::estimator::Estimates;
 use crate::solver::Solver;
 use crate::steps::tangent_step::TangentStep;
 
+/// A rise of the merit function within so many standard errors of its difference is no rise.
+const STANDARD_ERRORS: f64 = 2.0;
+
 /// The relative rounding error of a difference.
 const ROUNDING: f64 = 1e-12;
 
@@ -106,7 +109,7 @@ impl<S: SampledProblem> Solver<S> {
             + rho * row_scale * estimates.constraints.noise_of_difference(moved).sqrt();
         let rounding = ROUNDING * (slope.abs() + rho * (norm(&self.state.current.c) + norm(&self.state.current.h)));
         let tau = self.settings.sampling.tau;
-        change <= -0.5 * eta * (1.0 - tau) * size + 2.0 * noise + rounding
+        change <= -0.5 * eta * (1.0 - tau) * size + STANDARD_ERRORS * noise + rounding
     }
 
     /// The longest move that makes sense. Where the residuals stand out from the noise of the estimates it adds little to that noise; where

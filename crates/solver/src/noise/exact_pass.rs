@@ -67,6 +67,8 @@ impl<S: SampledProblem> Solver<S> {
                 continue;
             }
             match drawn {
+                // Who wants no exact passes has none by way of a judgement either.
+                0 if self.settings.sampling.exact_passes == 0.0 => continue,
                 0 => estimate.take_exact(average),
                 _ if !estimate.weighs_draws() => continue,
                 drawn => {

@@ -1,5 +1,5 @@
-//! The step of the stochastic method: the same directions from estimates, a stepsize without a merit test, and estimates at the new
-//! point. Values of the objective are never needed.
+//! The step of the stochastic method: the same directions from estimates, a stepsize that the merit function of the step's own samples may shorten,
+//! and estimates at the new point. Values of the objective are never needed.
 
 use tangor_problem::{SampledProblem, Samples};
 

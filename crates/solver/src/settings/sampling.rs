@@ -40,7 +40,7 @@ pub struct Sampling {
     /// Nothing is tested where Lipschitz constants are given. Default: true.
     pub merit_test: bool,
     /// Once in so many iterations a batch is evaluated in two halves, at two points, to learn noise and curvature; with the merit test,
-    /// at two points also whenever a step is twice as long as the last one seen so. Default: 10.
+    /// at two points also whenever a step is twice as long as the last one seen so. 0: never. Default: 10.
     pub probe: u64,
     /// Constants of the paper's schedules.
     pub schedule: Schedule,
@@ -118,6 +118,8 @@ impl Estimation {
             Batch::Paper { largest } => (1, 1.0, largest),
         };
         in_range(batch, size as f64, size >= 1, "of at least 1 sample")?;
+        let first = self.first_batch.unwrap_or(size);
+        in_range(batch, first as f64, first >= 1, "of at least 1 sample, the first one included")?;
         in_range(batch, largest as f64, largest >= 1, "of at least 1 sample")?;
         in_range(batch, growth, growth >= 1.0 && growth.is_finite(), "growing by a finite factor of at least 1")?;
         match self.momentum {
@@ -136,7 +138,7 @@ pub struct Estimation {
     pub estimator: Estimator,
     /// Samples per iteration. Default: constant.
     pub batch: Batch,
-    /// Samples at the start; none: 16 times the usual batch. A larger one pays for itself with momentum.
+    /// Samples at the start, >= 1; none: 16 times the usual batch. A larger one pays for itself with momentum.
     pub first_batch: Option<usize>,
     /// The momentum `a`. Default: adaptive.
     pub momentum: Momentum,
