@@ -162,7 +162,7 @@ fn bad_checkpoints_are_refused_in_a_sentence() {
     let folder = tempdir().unwrap();
     let good = checkpoint_text(folder.path());
     assert_eq!(refusal(folder.path(), &good), "it was accepted");
-    let future = good.replacen("\"version\":8", "\"version\":99", 1);
+    let future = good.replacen("\"version\":9", "\"version\":99", 1);
     let missing = good.replacen("\"rho\":", "\"roh\":", 1);
     let short = good.replacen("\"z\":[", "\"z\":[0.0,", 1);
     for (text, expected) in [
