@@ -102,7 +102,7 @@ def test_small_budgets_are_kept(samples):
         (dict(confidence=2), ValueError, "confidence"),
         (dict(seconds="long"), TypeError, "seconds must be a number"),
         (dict(tol=np.nan), ValueError, "tol must be a number, not NaN"),
-        (dict(limits=3), ValueError, "settings are wrong"),
+        (dict(limits=3), TypeError, "settings are wrong"),
     ],
 )
 def test_bad_arguments_are_named(arguments, kind, message):
