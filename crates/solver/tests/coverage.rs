@@ -106,8 +106,7 @@ fn complementarity_under_repeated_looks_is_true_as_often_as_it_says() {
         });
         let coverage = 100.0 * (1.0 - claims.count() as f64 / RUNS as f64);
         println!("complementarity, {iterations} iterations: {coverage:.2} % of {RUNS} runs claim nothing false");
-        // The multipliers are fitted to a part of the values, so that an error to either side counts: half of the risk is never used.
-        assert!((93.0..=99.0).contains(&coverage), "{iterations} iterations: {coverage} %");
+        assert!((93.0..=97.0).contains(&coverage), "{iterations} iterations: {coverage} %");
     }
 }
 

@@ -174,6 +174,9 @@ impl<S: SampledProblem> Solver<S> {
         let residuals = self.judging.kkt.residuals;
         let inequalities =
             self.oracle.standard.slack_rows.iter().map(|&row| self.judging.kkt.y[row].powi(2)).sum::<f64>().sqrt();
+        // The multipliers were fitted to a part of these values. They may thus have found the rows whose errors flatter them, so that errors in
+        // whatever direction count; with a single row there is nothing to find.
+        let towards = if self.oracle.standard.slack_rows.len() == 1 { above } else { around };
         let error = work.errors.standard_error() / scale;
         // Where their range is known, the bound on the constraints holds whatever is rare.
         let relied_on = |source: Quantity| source == Quantity::Constraints && rare.is_some();
@@ -190,8 +193,7 @@ impl<S: SampledProblem> Solver<S> {
         let verdict = Verdict {
             stationarity: Bounded::new(stationarity, factor.above * error, factor.around * error),
             feasibility: Bounded::new(residuals.feasibility, above, around),
-            // The multipliers were fitted to a part of these values: an error in whatever direction counts.
-            complementarity: Bounded::new(residuals.complementarity, inequalities * around, inequalities * around),
+            complementarity: Bounded::new(residuals.complementarity, inequalities * towards, inequalities * around),
             infeasible: Bounded::new(residuals.infeasible, infeasible, infeasible),
             relative_infeasible: residuals.relative_infeasible,
             objective: work.can_tell.then(|| Averaged { value: work.objective.mean[0], error: error_of_objective }),

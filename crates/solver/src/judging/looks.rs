@@ -13,7 +13,7 @@ use crate::{Settings, Stop, Unusual, Verdict};
 const MOST_BY_SHARE: f64 = 1e6;
 
 /// Samples are laid by to tell of events in the last judgement where they are no more than this share of all that there may be: without them
-/// nothing can be claimed, but a run that has nothing left to step with has nothing to claim either.
+/// nothing can be claimed, but a run that has little left to step with has nothing to claim either.
 const LAID_BY: f64 = 0.5;
 
 /// How many iterations after one judgement the next one is due.
@@ -103,7 +103,7 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     /// Judges the point, and once more on as many samples as tell of rare events, where nothing else is missing and the limits allow so many.
-    /// Where they do not, nothing is claimed, and samples are laid by for the last judgement.
+    /// Where they do not, nothing is claimed.
     fn judge_until_events_tell(
         &mut self,
         sizes: [usize; 3],
@@ -119,24 +119,17 @@ impl<S: SampledProblem> Solver<S> {
         if lacks_only_events && larger != sizes && affords {
             return Ok(self.judge(larger, last, unusual)?.or(Some(verdict)));
         }
-        if lacks_only_events || verdict.few_events {
-            self.lay_by();
-        }
         Ok(Some(verdict))
     }
 
-    /// From now on the last judgement takes as many samples as tell of events, if that leaves enough for the run.
-    fn lay_by(&mut self) {
+    /// Whether samples are limited, and the limits leave enough for the run beside as many in the last judgement as tell of events. That they are
+    /// laid by from the start on is no loss: without them nothing can be claimed of any point.
+    fn lays_by(&self) -> bool {
         let needed = Quantity::ALL.map(|source| self.size_that_tells(source, true) as f64);
         let limits = &self.settings.limits;
         let each = [limits.gradient_samples, limits.constraint_samples, limits.jacobian_samples];
         let leaves = |needed: f64, limit: Option<u64>| limit.is_none_or(|most| needed <= LAID_BY * most as f64);
-        if leaves(needed.iter().sum(), limits.samples)
-            && needed.into_iter().zip(each).all(|(needed, most)| leaves(needed, most))
-        {
-            self.state.progress.judged.laid_by = true;
-            self.state.progress.judged.laid_by = self.affords([0; 3]);
-        }
+        leaves(needed.iter().sum(), limits.samples) && needed.into_iter().zip(each).all(|(needed, most)| leaves(needed, most))
     }
 
     /// The samples of a function in which no event that matters is missing, for the look that comes next; none of one without noise.
@@ -202,9 +195,11 @@ impl<S: SampledProblem> Solver<S> {
         let share = if last { 1.0 } else { since as f64 / self.state.progress.iteration.max(1) as f64 };
         let (limits, judge) = (&self.settings.limits, &self.settings.sampling.judge);
         let limited = [limits.samples, limits.gradient_samples, limits.constraint_samples, limits.jacobian_samples];
-        let least = if limited.iter().any(Option::is_some) { judge.batches.min(judge.samples) } else { judge.samples };
-        let laid_by = last && self.state.progress.judged.laid_by;
-        let least = if laid_by { least.max(self.size_that_tells(source, true)) } else { least };
+        let least = match limited.iter().any(Option::is_some) {
+            true if last && self.lays_by() => self.size_that_tells(source, true),
+            true => judge.batches.min(judge.samples),
+            false => judge.samples,
+        };
         let wanted = least.max((0.1 * share * so_far as f64).min(MOST_BY_SHARE) as usize).next_multiple_of(judge.batches);
         self.of_population(source, wanted)
     }

@@ -71,9 +71,6 @@ pub struct Judgements {
     /// How many samples the estimates were worth at the latest one.
     #[serde(rename = "worth")]
     pub effective: f64,
-    /// Whether samples are laid by for the last one, since events were missing in an earlier one.
-    #[serde(default)]
-    pub laid_by: bool,
     /// Where its samples come from: one stream for each of gradient, constraints and Jacobian.
     pub streams: [Stream; 3],
 }
@@ -104,7 +101,6 @@ impl Progress {
                 exact: 0,
                 stale: 0,
                 effective: 0.0,
-                laid_by: false,
                 streams: [3, 4, 5].map(|k| Stream::new(seed, k, replacement)),
             },
         }
