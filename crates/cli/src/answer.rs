@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use tangor_problem::count_of;
-use tangor_solver::{JudgedResidual, Point, Report, Verdict};
+use tangor_solver::{JudgedResidual, Point, Report, Standing, Verdict};
 
 use crate::error::Error;
 use crate::exit;
@@ -68,7 +68,8 @@ impl Answer {
 
     /// The answer in words, and the exit code.
     pub fn tell(mut self, out: &mut Screen, report: &Report) -> Result<u8, Error> {
-        if report.point != Point::EpsKkt {
+        let told_nothing = could_not_tell(report);
+        if report.point != Point::EpsKkt && !told_nothing {
             self.wrong.insert(0, format!("the result itself says that its point is {}", report.point));
         }
         let list = |out: &mut Screen, findings: &[String]| findings.iter().try_for_each(|one| writeln!(out, "  - {one}."));
@@ -78,7 +79,8 @@ impl Answer {
             return Ok(exit::INFEASIBLE);
         }
         if self.hidden.is_empty() {
-            writeln!(out, "\n{GOOD}Holds{GOOD:#}: the point is a KKT point within the tolerances.")?;
+            let more = if told_nothing { " The run could not tell: noise hid it." } else { "" };
+            writeln!(out, "\n{GOOD}Holds{GOOD:#}: the point is a KKT point within the tolerances.{more}")?;
             return Ok(exit::SOLVED);
         }
         let samples = count_of(self.samples, "sample");
@@ -86,6 +88,16 @@ impl Answer {
         list(out, &self.hidden)?;
         Ok(exit::LIMIT)
     }
+}
+
+/// Whether the run claimed nothing of its point since noise hid on which side of the tolerances it is, so that fresh samples may tell.
+fn could_not_tell(report: &Report) -> bool {
+    let (tolerance, rarest) = (&report.settings.tolerance, report.settings.sampling.judge.rarest);
+    report.point == Point::Nothing
+        && report.verdict.as_ref().is_some_and(|verdict| {
+            let above = |judged: &JudgedResidual| judged.standing() == Standing::Above;
+            !verdict.holds(tolerance, rarest) && !verdict.residuals(tolerance).iter().any(above)
+        })
 }
 
 /// How many samples would be enough, with one digit: more is not known.

@@ -17,7 +17,7 @@ use crate::progress::Crew;
 
 /// Seeds, unless told otherwise.
 pub const SEEDS: u64 = 5;
-/// The batch of every task.
+/// The batch of every task, unless told otherwise: that of the tuned methods.
 pub const BATCH: usize = 128;
 /// How often a run is measured on all the data for the picture.
 const MARKS: u64 = 40;
@@ -31,6 +31,8 @@ pub struct Study {
     pub seeds: u64,
     /// The share of the usual number of samples; above 0.
     pub share: f64,
+    /// Samples of each function in a batch; at least 1.
+    pub batch: usize,
     /// Settings; batches and limits on samples are those of the tasks.
     pub settings: Settings,
     /// The folder of the census data.
@@ -71,19 +73,23 @@ pub struct Run {
 pub struct Spent {
     /// Whole populations that recursive momentum started again from.
     pub passes: u64,
-    /// Other judgements, that at the end included.
-    pub judgements: u64,
+    /// Other judgements on the way: their samples join the estimates.
+    pub joined: u64,
+    /// The judgement at the end.
+    pub last: u64,
     /// Attempts at a step that the merit test refused.
     pub repeated: u64,
 }
 
 impl Spent {
     /// Takes in an iteration that took so many samples.
-    fn add(&mut self, row: &Row, samples: u64) {
-        let step = if row.eta > 0.0 { samples.min(2 * BATCH as u64) } else { 0 };
+    fn add(&mut self, row: &Row, samples: u64, batch: usize) {
+        // What was judged before was not the end.
+        self.joined += std::mem::take(&mut self.last);
+        let step = if row.eta > 0.0 { samples.min(2 * batch as u64) } else { 0 };
         let purpose = match row.judged {
             Some(_) if row.unusual.contains(Event::ExactPass) => &mut self.passes,
-            Some(_) => &mut self.judgements,
+            Some(_) => &mut self.last,
             None => &mut self.repeated,
         };
         *purpose += samples - step;
@@ -101,7 +107,7 @@ impl Study {
         let crew = Crew { jobs: self.jobs, shown: self.progress, interrupt: &self.interrupt };
         let runs = crew.make(&jobs, |(task, _)| task.name(), |&(task, seed)| self.carry_out(task, seed))?;
         let runs: Vec<Run> = runs.into_iter().flatten().filter(|run| run.stop != Stop::User).collect();
-        Ok(Outcome { missing: jobs.len() - runs.len(), tasks: self.tasks.clone(), runs, share: self.share })
+        Ok(Outcome { missing: jobs.len() - runs.len(), tasks: self.tasks.clone(), runs, share: self.share, batch: self.batch })
     }
 
     fn carry_out(&self, task: Task, seed: u64) -> Result<Run, Error> {
@@ -112,7 +118,7 @@ impl Study {
         settings.sampling.seed = seed;
         let sampling = &mut settings.sampling;
         for estimation in [&mut sampling.gradient, &mut sampling.constraints, &mut sampling.jacobian] {
-            estimation.batch = Batch::Constant { size: BATCH };
+            estimation.batch = Batch::Constant { size: self.batch };
         }
         let limits = &mut settings.limits;
         limits.iterations = u64::MAX;
@@ -130,13 +136,15 @@ impl Study {
                 course.push(referee.measure(x));
             }
             seconds = row.seconds;
-            spent.add(row, row.samples.gradient - std::mem::replace(&mut so_far, row.samples.gradient));
+            let samples = row.samples.gradient - std::mem::replace(&mut so_far, row.samples.gradient);
+            spent.add(row, samples, self.batch);
             ControlFlow::Continue(())
         };
         let report = solver.run(&mut observe);
         let end = referee.measure(&report.x);
         course.resize(MARKS as usize + 1, end);
         let samples = report.samples.gradient;
+        spent.last += samples - so_far;
         Ok(Run { task, seed, stop: report.stop, end, iterations: report.iterations, samples, spent, seconds, course })
     }
 }

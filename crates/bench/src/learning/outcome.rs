@@ -43,6 +43,7 @@ pub struct Outcome {
     /// Runs that are missing because of an interrupt.
     pub missing: usize,
     pub(super) share: f64,
+    pub(super) batch: usize,
 }
 
 /// The middle one of some values and the largest; NaN counts as the largest.
@@ -67,18 +68,18 @@ impl Outcome {
     pub fn table(&self) -> Table {
         let mut columns = vec![Column::words("task"), Column::words("method")];
         columns.extend(FIGURES.map(|(name, _)| Column::numbers(name)));
-        let effort = ["iterations", "samples", "passes", "judgements", "repeated", "seconds"];
+        let effort = ["iterations", "samples", "passes", "joined", "last", "repeated", "seconds"];
         columns.extend(effort.map(Column::numbers));
         let mut rows = Vec::new();
         for &task in &self.tasks {
-            let figures = |name: &str, values: [f64; 3], effort: [Cell; 6]| {
+            let figures = |name: &str, values: [f64; 3], effort: [Cell; 7]| {
                 let loss = Cell { text: format!("{:.5}", values[0]), sort: Some(values[0]), ..Cell::default() };
                 let mut row = vec![Cell::words(task.name()), Cell::words(name), loss];
                 row.extend([Cell::number(Some(values[1])), Cell::number(Some(values[2]))]);
                 row.extend(effort);
                 row
             };
-            let blank = || [(); 6].map(|()| Cell::words(""));
+            let blank = || [(); 7].map(|()| Cell::words(""));
             if let Some(found) = self.figures(task) {
                 let median = |of: fn(&Run) -> f64| middle_and_most(self.of(task).map(of).collect()).map_or(0.0, |both| both.0);
                 let share = |of: fn(&Run) -> u64| {
@@ -90,7 +91,8 @@ impl Outcome {
                     Cell::count(median(|run| run.iterations as f64) as u64),
                     Cell::count(median(|run| run.samples as f64) as u64),
                     share(|run| run.spent.passes),
-                    share(|run| run.spent.judgements),
+                    share(|run| run.spent.joined),
+                    share(|run| run.spent.last),
                     share(|run| run.spent.repeated),
                     Cell::seconds(median(|run| run.seconds)),
                 ];
@@ -102,7 +104,7 @@ impl Outcome {
             rows.extend(peers.map(|peer| figures(peer.name, peer.figures, blank())));
         }
         let share = if self.share == 1.0 { String::new() } else { format!(", {} of the samples", self.share) };
-        let caption = format!("Learning tasks, default settings, batches of {}{share}", super::BATCH);
+        let caption = format!("Learning tasks, default settings, batches of {}{share}", self.batch);
         Table { caption, columns, rows, filter: false }
     }
 
@@ -110,14 +112,14 @@ impl Outcome {
     pub fn files(&self) -> Vec<(String, String)> {
         let mut csv =
             String::from("task,seed,stop,loss,violation,stationarity,complementarity,kkt,iterations,samples,seconds,");
-        csv += "passes,judgements,repeated\n";
+        csv += "passes,joined,last,repeated\n";
         for run in &self.runs {
             let Run { task, seed, stop, end, iterations, samples, spent, seconds, .. } = run;
-            let Spent { passes, judgements, repeated } = spent;
+            let Spent { passes, joined, last, repeated } = spent;
             let Measure { loss, violation, stationarity, complementarity } = end;
             let stop = serde_json::to_value(stop).unwrap_or_default();
             csv += &format!(
-                "{},{seed},{},{loss},{violation:e},{stationarity:e},{complementarity:e},{:e},{iterations},{samples},{seconds:.3},{passes},{judgements},{repeated}\n",
+                "{},{seed},{},{loss},{violation:e},{stationarity:e},{complementarity:e},{:e},{iterations},{samples},{seconds:.3},{passes},{joined},{last},{repeated}\n",
                 task.name(),
                 stop.as_str().unwrap_or("?"),
                 end.kkt(),

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use tangor_bench::Error as BenchError;
-use tangor_bench::learning::{SEEDS, Study};
+use tangor_bench::learning::{BATCH, SEEDS, Study};
 use tangor_learn::tasks::Task;
 
 use crate::error::Error;
@@ -19,7 +19,7 @@ Examples:
 /// Run four learning tasks under constraints, beside methods that others tuned
 ///
 /// Logistic regression with eleven equalities, census data under four noisy inequalities with a linear model and with a network, and a
-/// physics-informed network with 14 exact equalities; default settings, batches of 128, a limit on samples. Prints medians and worst seeds,
+/// physics-informed network with 14 exact equalities; default settings, batches of 128 unless told otherwise, a limit on samples. Prints medians and worst seeds,
 /// measured on all the data; learning.csv and a picture for each task go into a folder.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -43,6 +43,10 @@ pub struct Learning {
     /// How much of the usual number of samples to take
     #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
     share: f64,
+
+    /// Samples in a batch
+    #[arg(long, value_name = "N", default_value_t = BATCH as u64, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    batch: u64,
 
     /// Set one setting by its path, as in metric.kind=diagonal; may be repeated
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = crate::settings_source::assignment)]
@@ -78,6 +82,7 @@ impl Learning {
             tasks,
             seeds: self.seeds,
             share: self.share,
+            batch: self.batch as usize,
             settings: super::bench::settings(&self.assignments)?,
             adult: self.adult.unwrap_or_default(),
             jobs: self.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),

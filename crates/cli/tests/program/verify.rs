@@ -264,3 +264,18 @@ fn what_cannot_be_told_names_how_many_samples_would_tell() {
     let output = run(&["verify", &file, "--samples", &more]);
     assert_eq!(code(&output), 0, "{}", stdout(&output));
 }
+
+#[test]
+fn what_a_run_could_not_tell_fresh_samples_may() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (result, exit) = run_json(&["solve", "HS39", "--json", "--noise", "1e-1", "--tolerance", "5e-3", "--seed", "1"]);
+    assert_eq!((exit, &result["point"]), (3, &json!("nothing")));
+    let output = run(&["verify", &written(folder.path(), &result), "--samples", "40000"]);
+    let text = stdout(&output);
+    assert_eq!(code(&output), 0, "{text}");
+    assert!(text.contains("Holds: the point is a KKT point within the tolerances. The run could not tell"), "{text}");
+    // On few samples neither can it be told now, nor was it said then.
+    let output = run(&["verify", &written(folder.path(), &result), "--samples", "400"]);
+    assert_eq!(code(&output), 3, "{}", stdout(&output));
+    assert!(!stdout(&output).contains("Does not hold"), "{}", stdout(&output));
+}
