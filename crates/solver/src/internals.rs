@@ -96,8 +96,6 @@ impl StoredSubproblem {
     /// The normal and the tangent subproblem of the next iteration, with the multipliers that they start from. There is no normal one
     /// where nothing is violated, or where a mapping takes its place. The run is not changed.
     pub fn next_two<S: SampledProblem>(solver: &mut Solver<S>) -> (Option<Self>, Self) {
-        let tangent = &solver.steps.tangent;
-        let kept = (solver.steps.normal.y.clone(), tangent.lambda.clone(), tangent.lambda_at_rest.clone());
         solver.find_steps(&mut Unusual::default());
         let is_there = solver.settings.normal.variant != NormalVariant::Mapping && norm(&solver.state.current.h) > 0.0;
         let normal = is_there.then(|| {
@@ -108,7 +106,7 @@ impl StoredSubproblem {
                 lower: solver.steps.bounds.lower.clone(),
                 upper: solver.steps.bounds.upper.clone(),
                 softness: softness.to_vec(),
-                warm: kept.0.clone(),
+                warm: solver.state.multipliers.normal().to_vec(),
                 ..StoredSubproblem::of(solver.state.current.jacobian.clone())
             }
         });
@@ -128,11 +126,9 @@ impl StoredSubproblem {
             lower: solver.steps.bounds.lower.clone(),
             upper: solver.steps.bounds.upper.clone(),
             softness: solver.steps.tangent.softness.clone(),
-            warm: kept.1.clone(),
+            warm: solver.state.multipliers.tangent().to_vec(),
             ..StoredSubproblem::of(solver.state.current.jacobian.clone())
         };
-        let steps = &mut solver.steps;
-        (steps.normal.y, steps.tangent.lambda, steps.tangent.lambda_at_rest) = kept;
         (normal, tangent)
     }
 

@@ -113,7 +113,7 @@ impl<S: SampledProblem> Solver<S> {
 
         if self.outcome.stop.is_none() && self.take_judged_values(&mut unusual) {
             // The next iteration steps from what is known now.
-            self.state.progress.iteration += 1;
+            self.state.begin_next_iteration(&self.steps);
         } else if self.outcome.stop.is_none() {
             self.update_merit_parameter(&mut unusual);
             let step = if self.looks_for_a_way_out() {
@@ -129,9 +129,9 @@ impl<S: SampledProblem> Solver<S> {
                 Next::Moved(eta) => {
                     (row.eta, moved) = (eta, true);
                     std::mem::swap(&mut self.state.current, &mut self.trial);
-                    self.state.progress.iteration += 1;
+                    self.state.begin_next_iteration(&self.steps);
                 }
-                Next::Again => self.state.progress.iteration += 1,
+                Next::Again => self.state.begin_next_iteration(&self.steps),
                 Next::Ended(stop) => {
                     self.outcome.stop = Some(stop);
                     if stop == Stop::Samples {

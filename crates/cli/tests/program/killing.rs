@@ -32,7 +32,7 @@ fn comparable(mut outcome: Value) -> Value {
 fn iteration(state: &Path) -> u64 {
     let text = std::fs::read(state).expect("there is a state");
     let state: Value = serde_json::from_slice(&text).unwrap_or_else(|error| panic!("the state is not whole: {error}"));
-    state["progress"]["iteration"].as_u64().expect("a state has an iteration")
+    state["state"]["progress"]["iteration"].as_u64().expect("a state has an iteration")
 }
 
 /// Starts the program, kills it after a while, and says whether it was still at work.

@@ -2,31 +2,40 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::form::standard::Standard;
 use crate::kernel::matrix::Jacobian;
 
-/// `z` with `f`, `h`, `g` and `J`, in the internal scale.
-#[derive(Clone)]
+/// `z` with `f`, `h`, `g` and `J`, in the internal scale. Serialised is `z` alone: the rest is what the functions are there.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Iterate {
     /// Variables and slacks.
     pub z: Vec<f64>,
     /// The objective.
+    #[serde(skip)]
     pub f: f64,
     /// The constraints that are kept, scaled, before slack or right-hand side is subtracted.
+    #[serde(skip)]
     pub c: Vec<f64>,
     /// The residual.
+    #[serde(skip)]
     pub h: Vec<f64>,
     /// The gradient; zero in the slack part.
+    #[serde(skip)]
     pub g: Vec<f64>,
     /// The Jacobian of the residual.
+    #[serde(skip)]
     pub jacobian: Jacobian,
     /// The same point as the user knows it.
+    #[serde(skip)]
     pub user: UserPoint,
 }
 
 /// A point in the user's variables, rows and scale, with the values that were evaluated there: they travel together, so that nothing
 /// can be reported of one point that was computed at another.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct UserPoint {
     /// Functions may hand it on: [`tangor_problem::Problem::place`] writes it.
     pub x: Arc<Vec<f64>>,

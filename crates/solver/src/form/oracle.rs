@@ -196,8 +196,8 @@ impl<S: SampledProblem> Oracle<S> {
         iterate.user.c.copy_from_slice(c);
         let standard = &self.standard;
         for (row, &i) in standard.rows.iter().enumerate() {
-            iterate.c[row] = standard.row_scale[row] * c[i];
-            iterate.h[row] = standard.row_scale[row] * (c[i] - standard.shift[row]);
+            iterate.c[row] = standard.scales.rows[row] * c[i];
+            iterate.h[row] = standard.scales.rows[row] * (c[i] - standard.shift[row]);
         }
         let n = standard.n();
         for (k, &row) in standard.slack_rows.iter().enumerate() {
@@ -243,8 +243,8 @@ impl<S: SampledProblem> Oracle<S> {
     /// Scales by the derivatives at the start and the units of the variables, and puts what was evaluated there into the new scale.
     pub fn scale(&mut self, iterate: &mut Iterate, units: &[f64]) {
         self.standard.scale(&iterate.g[..iterate.n()], &iterate.jacobian.a, units);
-        iterate.f *= self.standard.objective_scale;
-        iterate.z.iter_mut().zip(&self.standard.units).for_each(|(z, unit)| *z /= unit);
+        iterate.f *= self.standard.scales.objective;
+        iterate.z.iter_mut().zip(&self.standard.scales.units).for_each(|(z, unit)| *z /= unit);
         self.residual(iterate, true);
         self.put_derivatives(iterate);
     }

@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use tangor_problem::{INFINITE, Meta, Pattern};
 
 use crate::form::iterate::UserPoint;
@@ -39,12 +40,32 @@ pub struct Standard {
     pub fixed_columns: Vec<usize>,
     /// The user's point with fixed variables in place and the others projected into their bounds.
     pub start: Vec<f64>,
-    pub row_scale: Vec<f64>,
+    pub scales: Scales,
+    /// 1, or -1 when the user maximises: the method minimises `sense * scales.objective * f`.
+    sense: f64,
+}
+
+/// What functions and variables are multiplied by, found at the start of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scales {
+    pub objective: f64,
+    pub rows: Vec<f64>,
     /// The units of the internal variables: `x_i = d_i z_i`.
     pub units: Vec<f64>,
-    pub objective_scale: f64,
-    /// 1, or -1 when the user maximises: the method minimises `sense * objective_scale * f`.
-    sense: f64,
+}
+
+impl Scales {
+    /// Whether they are for as many rows and variables.
+    pub fn fit(&self, other: &Scales) -> bool {
+        (self.rows.len(), self.units.len()) == (other.rows.len(), other.units.len())
+    }
+
+    /// Whether something can be multiplied and divided by all of them.
+    pub fn are_valid(&self) -> bool {
+        let mut all = self.rows.iter().chain(&self.units).chain([&self.objective]);
+        all.all(|scale| *scale > 0.0 && scale.is_finite())
+    }
 }
 
 impl Standard {
@@ -69,7 +90,7 @@ impl Standard {
         let fixed_columns = (0..meta.n()).filter(|&i| meta.x_lower[i] >= meta.x_upper[i]).collect();
         let slack_rows: Arc<[usize]> = slack_rows.into();
         let jacobian = Jacobian { a: matrix, slack_rows: slack_rows.clone() };
-        let (row_scale, units) = (vec![1.0; rows.len()], vec![1.0; columns.len()]);
+        let scales = Scales { objective: 1.0, rows: vec![1.0; rows.len()], units: vec![1.0; columns.len()] };
         let standard = Standard {
             columns,
             rows,
@@ -82,9 +103,7 @@ impl Standard {
             fixed,
             fixed_columns,
             start,
-            row_scale,
-            units,
-            objective_scale: 1.0,
+            scales,
             sense: meta.sense(),
         };
         (standard, jacobian)
@@ -92,7 +111,7 @@ impl Standard {
 
     /// What the method minimises is this multiple of the user's objective; it is negative where the user maximises.
     pub fn objective_factor(&self) -> f64 {
-        self.sense * self.objective_scale
+        self.sense * self.scales.objective
     }
 
     /// Variables, without slacks.
@@ -113,7 +132,7 @@ impl Standard {
         let in_row = |row: usize| jacobian.row_values(row).iter().enumerate().map(move |(k, a)| (jacobian.column(row, k), *a));
         let rows: Vec<f64> = (0..jacobian.m).map(|row| factor(largest(&mut in_row(row)))).collect();
         let objective = factor(largest(&mut g.iter().copied().enumerate()));
-        self.rescale(objective, &rows, units);
+        self.rescale(&Scales { objective, rows, units: units.to_vec() });
     }
 
     /// Scales rows anew, given their derivatives in the present scale: none is larger than 100 then in the user's.
@@ -134,20 +153,20 @@ impl Standard {
 
     /// Bounds of slacks come from the user's each time: a run that is resumed, whose scale is set once, has the same bits.
     fn set_row_scale(&mut self, of: impl Fn(usize, f64) -> f64) {
-        self.row_scale.iter_mut().enumerate().for_each(|(row, scale)| *scale = of(row, *scale));
+        self.scales.rows.iter_mut().enumerate().for_each(|(row, scale)| *scale = of(row, *scale));
         for (k, (&row, [lower, upper])) in self.slack_rows.iter().zip(&self.slack_bounds).enumerate() {
             let slack = self.columns.len() + k;
-            self.lower[slack] = self.row_scale[row] * lower;
-            self.upper[slack] = self.row_scale[row] * upper;
+            self.lower[slack] = self.scales.rows[row] * lower;
+            self.upper[slack] = self.scales.rows[row] * upper;
         }
     }
 
     /// Sets the scale; only once, before the run, for units do not change after it.
-    pub fn rescale(&mut self, objective: f64, rows: &[f64], units: &[f64]) {
-        self.objective_scale = objective;
-        self.set_row_scale(|row, _| rows[row]);
-        self.units.copy_from_slice(units);
-        for (i, unit) in units.iter().enumerate() {
+    pub fn rescale(&mut self, scales: &Scales) {
+        self.scales.objective = scales.objective;
+        self.set_row_scale(|row, _| scales.rows[row]);
+        self.scales.units.copy_from_slice(&scales.units);
+        for (i, unit) in scales.units.iter().enumerate() {
             self.lower[i] /= unit;
             self.upper[i] /= unit;
         }
@@ -155,7 +174,7 @@ impl Standard {
 
     /// Puts internal variables into the user's point.
     pub fn to_user(&self, z: &[f64], x: &mut [f64]) {
-        for ((&i, z), unit) in self.columns.iter().zip(z).zip(&self.units) {
+        for ((&i, z), unit) in self.columns.iter().zip(z).zip(&self.scales.units) {
             x[i] = unit * z;
         }
     }
@@ -183,7 +202,7 @@ impl Standard {
 
     /// Puts the user's gradient into the internal one, whose slack part is zero.
     pub fn gradient(&self, user: &[f64], g: &mut [f64]) {
-        for ((g, &i), unit) in g.iter_mut().zip(&self.columns).zip(&self.units) {
+        for ((g, &i), unit) in g.iter_mut().zip(&self.columns).zip(&self.scales.units) {
             *g = self.objective_factor() * unit * user[i];
         }
     }
@@ -197,17 +216,17 @@ impl Standard {
             }
         }
         let structure = matrix.structure.clone();
-        let has_units = self.units.iter().any(|unit| *unit != 1.0);
-        for (i, &scale) in self.row_scale.iter().enumerate().filter(|(_, scale)| has_units || **scale != 1.0) {
+        let has_units = self.scales.units.iter().any(|unit| *unit != 1.0);
+        for (i, &scale) in self.scales.rows.iter().enumerate().filter(|(_, scale)| has_units || **scale != 1.0) {
             match &structure {
                 None => {
                     let row = &mut matrix.values[i * matrix.n..(i + 1) * matrix.n];
-                    row.iter_mut().zip(&self.units).for_each(|(value, unit)| *value *= scale * unit);
+                    row.iter_mut().zip(&self.scales.units).for_each(|(value, unit)| *value *= scale * unit);
                 }
                 Some(structure) => {
                     let range = structure.row_start[i]..structure.row_start[i + 1];
                     let columns = &structure.column[range.clone()];
-                    matrix.values[range].iter_mut().zip(columns).for_each(|(value, &j)| *value *= scale * self.units[j]);
+                    matrix.values[range].iter_mut().zip(columns).for_each(|(value, &j)| *value *= scale * self.scales.units[j]);
                 }
             }
         }
@@ -300,9 +319,9 @@ mod tests {
         let meta = Meta::new("range", vec![0.0]).rows(&[-0.7], &[0.1]);
         let (mut standard, _) = Standard::new(&meta);
         for scale in (1..1000).map(|k| 1.0 / f64::from(k)) {
-            standard.rescale(1.0, &[scale], &[1.0]);
+            standard.rescale(&Scales { objective: 1.0, rows: vec![scale], units: vec![1.0] });
             standard.unscale_rows();
-            assert_eq!((standard.lower[1], standard.upper[1], standard.row_scale[0]), (-0.7, 0.1, 1.0), "scaled by {scale}");
+            assert_eq!((standard.lower[1], standard.upper[1], standard.scales.rows[0]), (-0.7, 0.1, 1.0), "scaled by {scale}");
         }
     }
 
@@ -313,7 +332,7 @@ mod tests {
         let sparse = [4.0, 8.0, 1.0, 2.0, 3.0, 7.0, 5.0];
         for (meta, values) in [(meta(), &dense[..]), (meta().sparse(places), &sparse)] {
             let (mut standard, mut jacobian) = Standard::new(&meta);
-            standard.rescale(2.0, &[1.0, 10.0], &[1.0, 1.0]);
+            standard.rescale(&Scales { objective: 2.0, rows: vec![1.0, 10.0], units: vec![1.0; 2] });
             standard.jacobian(values, &mut jacobian.a);
             assert_eq!(jacobian.a.values, [1.0, 3.0, 70.0, 90.0]);
             assert_eq!((standard.lower[2], standard.upper[2]), (-10.0, 10.0), "a slack has the scale of its row");
@@ -332,6 +351,6 @@ mod tests {
         let (mut standard, mut jacobian) = Standard::new(&meta());
         standard.jacobian(&[1000.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0], &mut jacobian.a);
         standard.scale(&[200.0, 0.0], &jacobian.a, &[1.0; 2]);
-        assert_eq!((standard.objective_scale, standard.row_scale), (0.5, vec![0.1, 1.0]));
+        assert_eq!((standard.scales.objective, standard.scales.rows), (0.5, vec![0.1, 1.0]));
     }
 }

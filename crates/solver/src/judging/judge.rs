@@ -164,7 +164,7 @@ impl<S: SampledProblem> Solver<S> {
         let noise = |factor: f64| rare.unwrap_or(factor * work.all[1].standard_error());
         let (above, around, both) = (noise(of_values.above), noise(of_values.around), noise(of_values.both));
         let jacobian_noise = factor.both * jacobian.standard_error();
-        let scale = self.oracle.standard.objective_scale;
+        let scale = self.oracle.standard.scales.objective;
         let stationarity = norm(&work.errors.mean) / scale;
         let slope = norm(&jacobian.mean);
         // Values need not be independent of the multipliers, so that all batches tell of them.

@@ -53,9 +53,9 @@ impl MultiplierFit {
         clock: &Clock,
     ) -> bool {
         self.bounds.around(&at.z, &standard.lower, &standard.upper);
-        let scalar = sigma * standard.objective_scale;
+        let scalar = sigma * standard.scales.objective;
         self.metric.set_scalar(scalar);
-        self.tangent.soften(error, scalar, &standard.row_scale);
+        self.tangent.soften(error, scalar, &standard.scales.rows);
         self.metric.fill(at);
         let local = LocalModel { at, bounds: &self.bounds, metric: &self.metric, clock };
         let mut unusual = Unusual::default();

@@ -113,11 +113,11 @@ impl Kkt {
             if mu != 0.0 {
                 complementarity += mu.abs() * (at.z[i] - bound).abs();
             }
-            self.work[i] = (self.work[i] - mu) / standard.units[i];
-            self.mu[i] = mu / standard.units[i] / standard.objective_factor();
+            self.work[i] = (self.work[i] - mu) / standard.scales.units[i];
+            self.mu[i] = mu / standard.scales.units[i] / standard.objective_factor();
         }
-        self.residuals.stationarity = norm(&self.work) / standard.objective_scale;
-        self.residuals.complementarity = complementarity / standard.objective_scale;
+        self.residuals.stationarity = norm(&self.work) / standard.scales.objective;
+        self.residuals.complementarity = complementarity / standard.scales.objective;
         self.residuals.feasibility = self.violation();
     }
 
@@ -143,7 +143,7 @@ impl Kkt {
             let slack = standard.n() + k;
             self.violation[row] = at.c[row] - at.c[row].max(standard.lower[slack]).min(standard.upper[slack]);
         }
-        for (violation, scale) in self.violation.iter_mut().zip(&standard.row_scale) {
+        for (violation, scale) in self.violation.iter_mut().zip(&standard.scales.rows) {
             *violation /= scale;
         }
     }
@@ -163,7 +163,7 @@ impl Kkt {
             }
         }
         for (row, y) in self.y.iter_mut().enumerate() {
-            *y = self.signed[row] * standard.row_scale[row] / standard.objective_factor();
+            *y = self.signed[row] * standard.scales.rows[row] / standard.objective_factor();
         }
         complementarity
     }
@@ -174,7 +174,7 @@ impl Kkt {
     /// nothing, one that is small because the row's own gradient has vanished, or because rows pull against each other, does.
     pub fn judge_infeasibility(&mut self, at: &Iterate, standard: &Standard, row_sizes: &mut RowSizes) {
         for (row, scaled) in self.scaled.iter_mut().enumerate() {
-            *scaled = self.violation[row] / standard.row_scale[row];
+            *scaled = self.violation[row] / standard.scales.rows[row];
         }
         self.work.fill(0.0);
         at.jacobian.a.add_transposed(&self.scaled, &mut self.work);
@@ -182,7 +182,7 @@ impl Kkt {
         for (i, work) in self.work.iter_mut().enumerate() {
             // The distances first: `x - (x - g)` would lose a small gradient at a large `x`.
             let (x, gradient) = (at.z[i], *work);
-            let unit = standard.units[i];
+            let unit = standard.scales.units[i];
             *work = (gradient / unit).min(unit * (x - standard.lower[i])).max(unit * (x - standard.upper[i]));
             // A bound holds the variable where all the way to it would gain no more than rounding, whatever the unit of the variable is.
             let way = if gradient > 0.0 { x - standard.lower[i] } else { standard.upper[i] - x };
@@ -207,13 +207,13 @@ impl Kkt {
     fn find_row_sizes(&mut self, at: &Iterate, standard: &Standard) -> (f64, f64) {
         let (mut terms, mut values) = (0.0, 0.0);
         for row in 0..self.sizes.len() {
-            let (mut all, mut free, mut own, scale) = (0.0, 0.0, 0.0, standard.row_scale[row]);
+            let (mut all, mut free, mut own, scale) = (0.0, 0.0, 0.0, standard.scales.rows[row]);
             for (k, value) in at.jacobian.a.row_values(row).iter().enumerate() {
                 let (value, column) = (value / scale, at.jacobian.a.column(row, k));
                 all += value * value;
                 if !self.held[column] {
                     free += value * value;
-                    own += (value / standard.units[column]).powi(2);
+                    own += (value / standard.scales.units[column]).powi(2);
                 }
             }
             (self.sizes[row], self.free_sizes[row]) = (all.sqrt(), free.sqrt());
@@ -229,6 +229,7 @@ mod tests {
     use tangor_problem::Meta;
 
     use super::*;
+    use crate::form::standard::Scales;
     use crate::kernel::matrix::Jacobian;
     use crate::metric::CurrentMetric;
     use crate::{Kernel, Metric};
@@ -247,7 +248,7 @@ mod tests {
         let meta = Meta::new("by hand", vec![1.0, 2.0]).bounds(&[0.0; 2], &[4.0; 2]).rows(&[3.0, 0.0], &[3.0, 3.0]);
         let (mut standard, jacobian) = Standard::new(&meta);
         // All is given in the internal scale: the objective is doubled, the second row halved.
-        standard.rescale(2.0, &[1.0, 0.5], &[1.0, 1.0]);
+        standard.rescale(&Scales { objective: 2.0, rows: vec![1.0, 0.5], units: vec![1.0; 2] });
         let mut at = Iterate::new(jacobian);
         at.z = vec![1.0, 2.0, 1.5];
         at.c = vec![5.0, 2.0];

@@ -24,6 +24,11 @@ impl RowSizes {
         RowSizes { largest: vec![0.0; m], near: vec![0.0; m], nearer: vec![0.0; m], within: None }
     }
 
+    /// Whether all of its vectors are of so many rows.
+    pub fn are_of(&self, m: usize) -> bool {
+        [&self.largest, &self.near, &self.nearer].into_iter().all(|sizes| sizes.len() == m)
+    }
+
     /// Takes in a point with this violation: the norms of its rows, and those without the variables that a bound holds. The same point twice
     /// changes nothing.
     pub fn see(&mut self, violation: f64, all: &[f64], sizes: &[f64]) {

@@ -6,26 +6,48 @@ use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Accum, MatMut, MatRef, Par, Spec};
 
-/// What a factorisation works in.
-pub type Memory = MemBuffer;
+/// What a factorisation works in. Nothing in it outlives one: a copy is another one of the same size.
+pub struct Memory {
+    size: usize,
+    buffer: MemBuffer,
+}
 
 /// The memory that a factorisation of this size needs.
 pub fn memory(size: usize) -> Memory {
-    MemBuffer::new(llt::factor::cholesky_in_place_scratch::<f64>(size, Par::Seq, Spec::default()))
+    let needed = llt::factor::cholesky_in_place_scratch::<f64>(size, Par::Seq, Spec::default());
+    Memory { size, buffer: MemBuffer::new(needed) }
+}
+
+impl Clone for Memory {
+    fn clone(&self) -> Self {
+        memory(self.size)
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        memory(0)
+    }
+}
+
+impl std::fmt::Debug for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "memory for {} rows", self.size)
+    }
 }
 
 /// Factorises the lower triangle (column after column) in place. False: it is not positive definite.
-pub fn factorise(size: usize, matrix: &mut [f64], memory: &mut MemBuffer) -> bool {
+pub fn factorise(size: usize, matrix: &mut [f64], memory: &mut Memory) -> bool {
     let matrix = MatMut::from_column_major_slice_mut(matrix, size, size);
     let regularization = llt::factor::LltRegularization::default();
-    llt::factor::cholesky_in_place(matrix, regularization, Par::Seq, MemStack::new(memory), Spec::default()).is_ok()
+    llt::factor::cholesky_in_place(matrix, regularization, Par::Seq, MemStack::new(&mut memory.buffer), Spec::default()).is_ok()
 }
 
 /// Solves with the factor, in place.
-pub fn solve(size: usize, factor: &[f64], b: &mut [f64], memory: &mut MemBuffer) {
+pub fn solve(size: usize, factor: &[f64], b: &mut [f64], memory: &mut Memory) {
     let factor = MatRef::from_column_major_slice(factor, size, size);
     let b = MatMut::from_column_major_slice_mut(b, size, 1);
-    llt::solve::solve_in_place(factor, b, Par::Seq, MemStack::new(memory));
+    llt::solve::solve_in_place(factor, b, Par::Seq, MemStack::new(&mut memory.buffer));
 }
 
 /// Solves `L x = b` in place, for each column of `b`.

@@ -1,6 +1,5 @@
 //! The linear algebra of the kernel: factorise `A W A^T + D` with diagonal `W >= 0` and `D > 0`, and solve with it.
 
-use faer::dyn_stack::MemBuffer;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, MatMut, MatRef, Par};
 
@@ -78,7 +77,7 @@ struct Regularised {
     size: usize,
     matrix: Vec<f64>,
     diagonal: Vec<f64>,
-    memory: MemBuffer,
+    memory: cholesky::Memory,
 }
 
 impl Regularised {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::kernel::vector::{add, dot};
 
 /// A matrix of `m` rows and `n` columns, stored row after row.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Matrix {
     pub m: usize,
     pub n: usize,
@@ -197,7 +197,7 @@ impl Matrix {
 }
 
 /// The Jacobian of `h(x, t)`: that of the constraints, and `-1` for each slack, which is never stored.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Jacobian {
     pub a: Matrix,
     /// The row of each slack.

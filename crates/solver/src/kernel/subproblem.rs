@@ -44,7 +44,7 @@ pub enum Block<'a> {
 }
 
 /// `sum_k sign_k v_k v_k^T` over the variables.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct LowRank {
     n: usize,
     signs: Vec<f64>,

@@ -1,7 +1,7 @@
 //! A sparse symmetric matrix, of which the lower triangle is kept.
 
 /// `values` at `places`, and multiples of two diagonals besides.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SparseSymmetric {
     pub n: usize,
     /// Row and column of each value, `row >= column`, each place once.

@@ -45,15 +45,22 @@ const STIFFEST: f64 = 1e10;
 /// So often the shift may grow before the Hessian is given up.
 const MOST: u32 = 24;
 
-/// The Hessian in the internal form.
+/// The Hessian in the internal form. What is remembered from one iteration to the next is all of it that is serialised.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct ExactHessian {
+    #[serde(skip)]
     pub matrix: SparseSymmetric,
     /// Where each value of the user's Hessian goes.
+    #[serde(skip)]
     places: Vec<usize>,
     /// The user's values and multipliers.
+    #[serde(skip)]
     values: Vec<f64>,
+    #[serde(skip)]
     y: Vec<f64>,
-    pub shifts: Shifts,
+    shifts: Shifts,
+    #[serde(skip)]
     raised: u32,
 }
 
@@ -67,7 +74,7 @@ pub struct Shifts {
 }
 
 impl Shifts {
-    pub fn are_valid(&self) -> bool {
+    fn are_valid(&self) -> bool {
         [self.enough, self.least].iter().all(|shift| *shift >= 0.0 && shift.is_finite())
     }
 }
@@ -104,7 +111,7 @@ impl ExactHessian {
     pub fn evaluate<S: SampledProblem>(&mut self, oracle: &mut Oracle<S>, x: &[f64], lambda: &[f64]) -> Result<(), Trouble> {
         let standard = &oracle.standard;
         self.y.fill(0.0);
-        for ((&i, scale), lambda) in standard.rows.iter().zip(&standard.row_scale).zip(lambda) {
+        for ((&i, scale), lambda) in standard.rows.iter().zip(&standard.scales.rows).zip(lambda) {
             self.y[i] = scale * lambda;
         }
         let factor = standard.objective_factor();
@@ -115,13 +122,23 @@ impl ExactHessian {
         }
         check(oracle.problem.meta(), Function::Hessian, &self.values)?;
         self.matrix.values.fill(0.0);
-        let units = &oracle.standard.units;
+        let units = &oracle.standard.scales.units;
         for (&place, value) in self.places.iter().zip(&self.values).filter(|(place, _)| **place != NOWHERE) {
             let (i, j) = self.matrix.places[place];
             self.matrix.values[place] += units[i] * units[j] * value;
         }
         self.matrix.weigh_by_rows(LIGHTEST);
         Ok(())
+    }
+
+    /// Whether another one has shifts that can be gone on with.
+    pub fn fits(&self, saved: &ExactHessian) -> bool {
+        saved.shifts.are_valid()
+    }
+
+    /// Goes on from the shifts of another one; entries are evaluated in each iteration.
+    pub fn take_up(&mut self, saved: ExactHessian) {
+        self.shifts = saved.shifts;
     }
 
     /// Shifts it by more: the Hessian was not positive definite where it has to be. False: it never will be.

@@ -13,16 +13,24 @@ use crate::metric::Curvature;
 /// average over many steps, knows better.
 const CLEAREST: f64 = 0.5;
 
-/// `B` with the memory of its update.
+/// `B` with the memory of its update. What was learnt is all of it that is serialised.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct LimitedMemory {
     pub learnt: Pairs,
+    #[serde(skip)]
     n: usize,
+    #[serde(skip)]
     most: usize,
     /// `b_1 .. b_p`, then `a_1 .. a_p`.
+    #[serde(skip)]
     low_rank: LowRank,
+    #[serde(skip)]
     bs: Vec<f64>,
+    #[serde(skip)]
     y: Vec<f64>,
     /// Below the smallest eigenvalue of `B`.
+    #[serde(skip)]
     pub smallest: f64,
 }
 
@@ -37,7 +45,8 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    pub fn is_of_size(&self, n: usize, most: usize) -> bool {
+    /// Whether these are steps of `n` variables, and no more than `most`.
+    fn is_of_size(&self, n: usize, most: usize) -> bool {
         self.diagonal.len() == n
             && self.s.len() == self.y.len()
             && self.s.len() <= n * most
@@ -66,14 +75,6 @@ impl LimitedMemory {
         self.reset();
     }
 
-    pub fn size(&self) -> usize {
-        self.n
-    }
-
-    pub fn most(&self) -> usize {
-        self.most
-    }
-
     pub fn low_rank(&self) -> &LowRank {
         &self.low_rank
     }
@@ -97,11 +98,17 @@ impl LimitedMemory {
         steps > 0
     }
 
-    pub fn restore(&mut self, learnt: &Pairs) {
+    /// Whether what another one has learnt is of this size.
+    pub fn fits(&self, saved: &LimitedMemory) -> bool {
+        saved.learnt.is_of_size(self.n, self.most)
+    }
+
+    /// Goes on from what another one has learnt, in its own memory.
+    pub fn take_up(&mut self, saved: LimitedMemory) {
         self.reset();
-        self.learnt.s.extend_from_slice(&learnt.s);
-        self.learnt.y.extend_from_slice(&learnt.y);
-        self.learnt.diagonal.copy_from_slice(&learnt.diagonal);
+        self.learnt.s.extend_from_slice(&saved.learnt.s);
+        self.learnt.y.extend_from_slice(&saved.learnt.y);
+        self.learnt.diagonal.copy_from_slice(&saved.learnt.diagonal);
         self.form();
     }
 

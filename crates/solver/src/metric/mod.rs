@@ -12,9 +12,9 @@ use crate::kernel::subproblem::Block;
 use crate::kernel::system::Beside;
 use crate::kernel::vector::{add, dot, norm};
 use crate::metric::diagonal::AdaptiveDiagonal;
-use crate::metric::exact::{ExactHessian, Shifts};
-use crate::metric::limited_memory::{LimitedMemory, Pairs};
-use crate::metric::quasi_newton::{Learnt, QuasiNewton};
+use crate::metric::exact::ExactHessian;
+use crate::metric::limited_memory::LimitedMemory;
+use crate::metric::quasi_newton::QuasiNewton;
 use crate::{Event, Metric, MetricKind, Unusual};
 
 /// What is left of the metric after a step without curvature: as much as damping leaves of a quasi-Newton matrix along it.
@@ -29,19 +29,25 @@ const FLATTEST: f64 = 1e-15;
 /// A row whose gradient is shorter than the root of this weighs its slack as one of that length does.
 const LEAST_SQUARE: f64 = 1e-8;
 
-/// The metric with its memory.
+/// The metric with its memory. What was learnt is all of it that is serialised.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CurrentMetric {
+    #[serde(skip)]
     settings: Metric,
     /// The entries of variables are all this scalar, unless there are moments: then this is their size. Below the smallest eigenvalue of a
     /// dense block.
     scalar: f64,
     moments: Option<AdaptiveDiagonal>,
     /// The diagonal of `H`, variables and slacks.
+    #[serde(skip)]
     pub diagonal: Vec<f64>,
     /// The metric of the normal step: 1 for a variable.
+    #[serde(skip)]
     pub normal: Vec<f64>,
     quasi_newton: Option<QuasiNewton>,
     limited: Option<LimitedMemory>,
+    #[serde(skip)]
     noisy: bool,
     /// The Hessian of the Lagrangian, where it is given.
     pub exact: Option<ExactHessian>,
@@ -96,17 +102,6 @@ impl Curvature<'_> {
         y.iter_mut().zip(bs).for_each(|(y, bs)| *y = share * *y + (1.0 - share) * bs);
         Some(Lesson { before, after: share * sy + (1.0 - share) * before, clear })
     }
-}
-
-/// What a checkpoint keeps of the metric.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SavedMetric {
-    scalar: f64,
-    moments: Option<AdaptiveDiagonal>,
-    quasi_newton: Option<Learnt>,
-    limited: Option<Pairs>,
-    /// How the Hessian was shifted and damped.
-    shifts: Option<Shifts>,
 }
 
 impl CurrentMetric {
@@ -333,39 +328,38 @@ impl CurrentMetric {
         forgot
     }
 
-    pub fn save(&self) -> SavedMetric {
-        let quasi_newton = self.quasi_newton.as_ref().map(|quasi_newton| quasi_newton.learnt.clone());
-        let limited = self.limited.as_ref().map(|limited| limited.learnt.clone());
-        let shifts = self.exact.as_ref().map(|exact| exact.shifts);
-        SavedMetric { scalar: self.scalar, moments: self.moments.clone(), quasi_newton, limited, shifts }
+    /// Whether another metric is of this kind and of this size.
+    pub fn fits(&self, saved: &CurrentMetric) -> bool {
+        both(&self.moments, &saved.moments, |here, saved| here.size() == saved.size())
+            && both(&self.quasi_newton, &saved.quasi_newton, QuasiNewton::fits)
+            && both(&self.limited, &saved.limited, LimitedMemory::fits)
+            && both(&self.exact, &saved.exact, ExactHessian::fits)
     }
 
-    /// False: what was saved does not fit.
-    pub fn restore(&mut self, saved: &SavedMetric) -> bool {
+    /// Goes on from what another metric that fits has learnt, in its own memory.
+    pub fn take_up(&mut self, saved: CurrentMetric) {
         self.scalar = saved.scalar;
-        match (&mut self.moments, &saved.moments) {
-            (Some(here), Some(saved)) if saved.size() == here.size() => {
-                here.clone_from(saved);
-                here.write((self.settings.smallest, self.settings.largest), &mut self.diagonal);
-            }
-            (None, None) => {}
-            _ => return false,
+        if let (Some(here), Some(saved)) = (&mut self.moments, saved.moments) {
+            *here = saved;
+            here.write((self.settings.smallest, self.settings.largest), &mut self.diagonal);
         }
-        match (&mut self.quasi_newton, &saved.quasi_newton) {
-            (Some(here), Some(saved)) if saved.is_of_size(here.size()) => here.restore(saved),
-            (None, None) => {}
-            _ => return false,
+        if let (Some(here), Some(saved)) = (&mut self.quasi_newton, saved.quasi_newton) {
+            here.take_up(saved);
         }
-        match (&mut self.exact, saved.shifts) {
-            (Some(here), Some(shifts)) if shifts.are_valid() => here.shifts = shifts,
-            (None, None) => {}
-            _ => return false,
+        if let (Some(here), Some(saved)) = (&mut self.limited, saved.limited) {
+            here.take_up(saved);
         }
-        match (&mut self.limited, &saved.limited) {
-            (Some(here), Some(saved)) if saved.is_of_size(here.size(), here.most()) => here.restore(saved),
-            (None, None) => {}
-            _ => return false,
+        if let (Some(here), Some(saved)) = (&mut self.exact, saved.exact) {
+            here.take_up(saved);
         }
-        true
+    }
+}
+
+/// Whether both are there and fit, or neither is.
+fn both<T>(here: &Option<T>, saved: &Option<T>, fits: impl Fn(&T, &T) -> bool) -> bool {
+    match (here, saved) {
+        (Some(here), Some(saved)) => fits(here, saved),
+        (None, None) => true,
+        _ => false,
     }
 }

@@ -1,6 +1,5 @@
 //! A dense quasi-Newton matrix `B` of the Lagrangian (damped BFGS), kept away from being singular.
 
-use faer::dyn_stack::MemBuffer;
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::cholesky;
@@ -12,14 +11,21 @@ const FLATTEST: f64 = 1e-10;
 /// The most that this becomes under noise.
 const FLATTEST_UNDER_NOISE: f64 = 1e-4;
 
-/// `B` with the memory of its update.
+/// `B` with the memory of its update. What was learnt is all of it that is serialised.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct QuasiNewton {
     pub learnt: Learnt,
+    #[serde(skip)]
     n: usize,
+    #[serde(skip)]
     factor: Vec<f64>,
+    #[serde(skip)]
     bs: Vec<f64>,
+    #[serde(skip)]
     y: Vec<f64>,
-    memory: MemBuffer,
+    #[serde(skip)]
+    memory: cholesky::Memory,
 }
 
 /// What was learnt so far.
@@ -31,12 +37,6 @@ pub struct Learnt {
     pub delta: f64,
     /// From how many steps.
     steps: u64,
-}
-
-impl Learnt {
-    pub fn is_of_size(&self, n: usize) -> bool {
-        self.b.len() == n * n
-    }
 }
 
 impl QuasiNewton {
@@ -74,8 +74,14 @@ impl QuasiNewton {
         self.learnt.b.chunks_exact(self.n.max(1)).zip(s).map(|(row, value)| value * dot(row, &s[..self.n])).sum()
     }
 
-    pub fn restore(&mut self, learnt: &Learnt) {
-        self.learnt = learnt.clone();
+    /// Whether what another one has learnt is of this size.
+    pub fn fits(&self, saved: &QuasiNewton) -> bool {
+        saved.learnt.b.len() == self.n * self.n
+    }
+
+    /// Goes on from what another one has learnt.
+    pub fn take_up(&mut self, saved: QuasiNewton) {
+        self.learnt = saved.learnt;
     }
 
     /// `B = sigma I`

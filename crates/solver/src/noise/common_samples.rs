@@ -90,7 +90,7 @@ impl<S: SampledProblem> Solver<S> {
         let mut slacks = standard.slack_rows.iter().enumerate().peekable();
         for (row, &i) in standard.rows.iter().enumerate() {
             let off = if slopes_known { noisy.common.linear[row] } else { 0.0 };
-            let change = standard.row_scale[row] * estimates.constraints.difference[i] + off;
+            let change = standard.scales.rows[row] * estimates.constraints.difference[i] + off;
             let h = match slacks.next_if(|(_, slack_row)| **slack_row == row) {
                 None => self.state.current.h[row] + change,
                 Some((k, _)) => {
@@ -104,8 +104,8 @@ impl<S: SampledProblem> Solver<S> {
         noisy.common.residual = square.sqrt();
         let (size, rho) = (self.state.metric.square(&self.steps.tangent.s), self.state.progress.rho);
         let change = slope + 0.5 * bend + rho * (square.sqrt() - norm(&self.state.current.h));
-        let row_scale = standard.row_scale.iter().fold(0.0f64, |most, scale| most.max(*scale));
-        let noise = 0.5 * moved * standard.objective_scale * estimates.gradient.noise_of_difference(moved).sqrt()
+        let row_scale = standard.scales.rows.iter().fold(0.0f64, |most, scale| most.max(*scale));
+        let noise = 0.5 * moved * standard.scales.objective * estimates.gradient.noise_of_difference(moved).sqrt()
             + rho * row_scale * estimates.constraints.noise_of_difference(moved).sqrt();
         let rounding = ROUNDING * (slope.abs() + rho * (norm(&self.state.current.c) + norm(&self.state.current.h)));
         let tau = self.settings.sampling.tau;
@@ -126,7 +126,7 @@ impl<S: SampledProblem> Solver<S> {
         let lasting = [g, c, j].into_iter().map(|estimate| estimate.reach()).fold(f64::INFINITY, f64::min)
             / doubts.max(LEAST_DOUBT).sqrt();
         // What is left of a residual without its noise may cost a share of itself in new noise, which is K / B for a move of 1.
-        let scale = self.oracle.standard.objective_scale;
+        let scale = self.oracle.standard.scales.objective;
         let of_a_move = [self.state.progress.lagrangian.noise_of_difference() / (scale * scale), c.noise_of_a_move()];
         let signal = |k: usize| (residuals[k] * residuals[k] - 2.0 * errors[k]).max(0.0);
         let paid_by = |k: usize, noise: f64| if errors[k] > 0.0 { (noise / of_a_move[k]).sqrt() } else { f64::INFINITY };
@@ -151,21 +151,21 @@ impl<S: SampledProblem> Solver<S> {
             return 0.0;
         }
         // (H^-1)_ii is at least 1 / H_ii.
-        let inverse: f64 = standard.units.iter().zip(&self.state.metric.diagonal).map(|(unit, h)| unit * unit / h).sum();
-        self.steps.tangent.soften(error, n / inverse, &standard.row_scale);
+        let inverse: f64 = standard.scales.units.iter().zip(&self.state.metric.diagonal).map(|(unit, h)| unit * unit / h).sum();
+        self.steps.tangent.soften(error, n / inverse, &standard.scales.rows);
         // No row gives way by more than the noise of its own value, by the multipliers so far: a flat metric would let it.
         let value = (self.oracle.estimates.constraints.error() / standard.rows.len().max(1) as f64).sqrt();
         let TangentStep { softness, lambda, .. } = &mut self.steps.tangent;
-        for ((softness, lambda), scale) in softness.iter_mut().zip(&*lambda).zip(&standard.row_scale) {
+        for ((softness, lambda), scale) in softness.iter_mut().zip(&*lambda).zip(&standard.scales.rows) {
             *softness = softness.min(scale * value / lambda.abs());
         }
         let mean = |values: &[f64]| values.iter().map(|value| value * value).sum::<f64>() / values.len().max(1) as f64;
-        error / n * mean(&standard.row_scale) * mean(&standard.units)
+        error / n * mean(&standard.scales.rows) * mean(&standard.scales.units)
     }
 
     /// The mean square error of the estimate of the Lagrangian's gradient, in the user's scale.
     pub(crate) fn error_of_lagrangian(&self) -> f64 {
-        self.state.progress.lagrangian.error() / self.oracle.standard.objective_scale.powi(2)
+        self.state.progress.lagrangian.error() / self.oracle.standard.scales.objective.powi(2)
     }
 
     /// What the estimate of `g + J^T y` is worth after the step: errors of both parts add up, or cancel where they come from the same
@@ -234,7 +234,7 @@ impl<S: SampledProblem> Solver<S> {
                 // What the linearisation of these samples misses along the step, |c(x') - c(x) - J (x' - x)|.
                 standard.jacobian(&estimates.jacobian.there[0], jacobian);
                 jacobian.apply(&dz[..n], linear);
-                let missed = standard.rows.iter().zip(&standard.row_scale).zip(&*linear);
+                let missed = standard.rows.iter().zip(&standard.scales.rows).zip(&*linear);
                 let missed = missed.map(|((&i, scale), linear)| (scale * estimates.constraints.difference[i] - linear).powi(2));
                 constraints = 2.0 * missed.sum::<f64>().sqrt() / (length * length);
             }
@@ -245,8 +245,8 @@ impl<S: SampledProblem> Solver<S> {
             jacobian.add_transposed(&self.steps.tangent.lambda_at_rest, &mut dl[..n]);
         }
         let weights =
-            self.steps.tangent.lambda_at_rest.iter().zip(&standard.row_scale).map(|(lambda, scale)| (lambda * scale).powi(2));
-        let noise = standard.objective_scale.powi(2) * estimates.gradient.noise_of_difference(length)
+            self.steps.tangent.lambda_at_rest.iter().zip(&standard.scales.rows).map(|(lambda, scale)| (lambda * scale).powi(2));
+        let noise = standard.scales.objective.powi(2) * estimates.gradient.noise_of_difference(length)
             + weights.sum::<f64>() * estimates.jacobian.noise_of_difference(length);
         self.state.metric.apply(dz, hz);
         let curvature = Curvature { dz: &dz[..n], dl: &dl[..n], noise };

@@ -59,6 +59,12 @@ impl Best {
         }
     }
 
+    /// Whether another one is of the same sizes.
+    pub fn fits(&self, other: &Best) -> bool {
+        let lengths = |best: &Best| [&best.x, &best.c, &best.y, &best.mu].map(Vec::len);
+        lengths(self) == lengths(other)
+    }
+
     /// Becomes the same, without allocating.
     pub fn copy_from(&mut self, other: &Best) {
         self.x.copy_from_slice(&other.x);

@@ -8,21 +8,21 @@ use serde::{Deserialize, Serialize};
 use tangor_problem::MemoryLimit;
 use tangor_problem::{Counts, Exact, Problem, SampledProblem, Samples};
 
+use crate::form::oracle::Trouble;
 use crate::form::quantity::Quantity;
-use crate::judging::row_sizes::RowSizes;
-use crate::metric::SavedMetric;
+use crate::form::standard::Scales;
 use crate::noise::estimate::{Estimate, SavedEstimate};
 use crate::noise::sampled_step::Average;
 use crate::run::best::Best;
 use crate::run::clock::Clock;
-use crate::run::state::Progress;
+use crate::run::state::{Progress, State};
 #[cfg(feature = "checkpoint")]
 use crate::run::whole_file;
 use crate::solver::Solver;
 use crate::{Error, Settings};
 
 /// The version of the checkpoint's form.
-const VERSION: u32 = 9;
+const VERSION: u32 = 10;
 
 /// The state of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -38,16 +38,8 @@ pub struct Checkpoint {
     counts: Counts,
     samples: Samples,
     seconds: f64,
-    z: Vec<f64>,
-    objective_scale: f64,
-    row_scale: Vec<f64>,
-    units: Vec<f64>,
-    normal_multipliers: Vec<f64>,
-    tangent_multipliers: Vec<f64>,
-    multipliers_at_rest: Vec<f64>,
-    metric: SavedMetric,
-    row_sizes: RowSizes,
-    progress: Progress,
+    scales: Scales,
+    state: State,
     best: Best,
     noisy: Option<SavedNoise>,
     /// What the caller wants to find again, such as where the problem comes from; the solver does not look at it.
@@ -70,9 +62,6 @@ pub struct Beginning {
     progress: Option<Progress>,
     counts: Counts,
     samples: Samples,
-    normal_multipliers: Vec<f64>,
-    tangent_multipliers: Vec<f64>,
-    multipliers_at_rest: Vec<f64>,
     /// The best point before it was judged, or before its multipliers were fitted anew: both may be done because the run ends, and a
     /// resumed run must not know of it.
     best: Best,
@@ -81,17 +70,8 @@ pub struct Beginning {
 }
 
 impl Beginning {
-    pub fn new(m: usize, best: Best) -> Self {
-        Beginning {
-            progress: None,
-            counts: Counts::default(),
-            samples: Samples::default(),
-            normal_multipliers: vec![0.0; m],
-            tangent_multipliers: vec![0.0; m],
-            multipliers_at_rest: vec![0.0; m],
-            best,
-            best_changed: false,
-        }
+    pub fn new(best: Best) -> Self {
+        Beginning { progress: None, counts: Counts::default(), samples: Samples::default(), best, best_changed: false }
     }
 
     /// Keeps the best point before it is judged or fitted anew in this iteration.
@@ -113,7 +93,7 @@ struct Header {
 impl Checkpoint {
     /// Iterations done.
     pub fn iteration(&self) -> u64 {
-        self.progress.iteration
+        self.state.progress.iteration
     }
 
     /// The wall time that the run has taken so far.
@@ -151,16 +131,12 @@ impl<S: SampledProblem> Solver<S> {
         beginning.progress = Some(self.state.progress);
         beginning.counts = self.oracle.counts();
         beginning.samples = self.oracle.samples();
-        beginning.normal_multipliers.copy_from_slice(&self.steps.normal.y);
-        beginning.tangent_multipliers.copy_from_slice(&self.steps.tangent.lambda);
-        beginning.multipliers_at_rest.copy_from_slice(&self.steps.tangent.lambda_at_rest);
         beginning.best_changed = false;
     }
 
     /// The state between two iterations; after a run has ended, that before the iteration in which it did.
     pub fn checkpoint(&self) -> Checkpoint {
         let meta = self.oracle.meta();
-        let (standard, progress) = (&self.oracle.standard, self.state.progress);
         let mut checkpoint = Checkpoint {
             version: VERSION,
             problem: meta.name.clone(),
@@ -170,29 +146,18 @@ impl<S: SampledProblem> Solver<S> {
             counts: self.oracle.counts(),
             samples: self.oracle.samples(),
             seconds: self.clock.seconds(),
-            z: self.state.current.z.clone(),
-            objective_scale: standard.objective_scale,
-            row_scale: standard.row_scale.clone(),
-            units: standard.units.clone(),
-            normal_multipliers: self.steps.normal.y.clone(),
-            tangent_multipliers: self.steps.tangent.lambda.clone(),
-            multipliers_at_rest: self.steps.tangent.lambda_at_rest.clone(),
-            metric: self.state.metric.save(),
-            row_sizes: self.state.row_sizes.clone(),
-            progress,
+            scales: self.oracle.standard.scales.clone(),
+            state: self.state.clone(),
             best: self.outcome.best.clone(),
             noisy: self.save_noise(),
             #[cfg(feature = "checkpoint")]
             note: serde_json::Value::Null,
         };
         let beginning = &self.beginning;
-        if let Some(before) = beginning.progress.filter(|before| before.iteration == progress.iteration) {
-            checkpoint.progress = before;
+        if let Some(before) = beginning.progress.filter(|before| before.iteration == self.state.progress.iteration) {
+            checkpoint.state.progress = before;
             checkpoint.counts = beginning.counts;
             checkpoint.samples = beginning.samples;
-            checkpoint.normal_multipliers.clone_from(&beginning.normal_multipliers);
-            checkpoint.tangent_multipliers.clone_from(&beginning.tangent_multipliers);
-            checkpoint.multipliers_at_rest.clone_from(&beginning.multipliers_at_rest);
             if beginning.best_changed {
                 checkpoint.best = beginning.best.clone();
             }
@@ -215,75 +180,58 @@ impl<S: SampledProblem> Solver<S> {
         }
         let mut solver = Solver::unstarted(problem, checkpoint.settings.clone(), None)?;
         solver.prepare_sampling();
-        solver.restore(&checkpoint)?;
+        solver.restore(checkpoint)?;
         Ok(solver)
     }
 
-    fn restore(&mut self, saved: &Checkpoint) -> Result<(), Error> {
-        let lengths = [
-            (saved.z.len(), self.state.current.z.len()),
-            (saved.row_scale.len(), self.state.current.h.len()),
-            (saved.units.len(), self.state.current.n()),
-            (saved.row_sizes.largest.len(), self.state.current.h.len()),
-            (saved.row_sizes.near.len(), self.state.current.h.len()),
-            (saved.row_sizes.nearer.len(), self.state.current.h.len()),
-            (saved.normal_multipliers.len(), self.state.current.h.len()),
-            (saved.tangent_multipliers.len(), self.state.current.h.len()),
-            (saved.multipliers_at_rest.len(), self.state.current.h.len()),
-            (saved.best.x.len(), self.outcome.best.x.len()),
-            (saved.best.c.len(), self.outcome.best.c.len()),
-            (saved.best.y.len(), self.outcome.best.y.len()),
-            (saved.best.mu.len(), self.outcome.best.mu.len()),
-        ];
+    fn restore(&mut self, saved: Checkpoint) -> Result<(), Error> {
         let refuse = |reason: &str| Error::Checkpoint { file: format!("of {}", saved.problem), reason: reason.to_string() };
         match (saved.noisy.is_some(), self.noisy.is_some()) {
             (true, false) => return Err(refuse("it is of a run with noise, but the functions given are exact")),
             (false, true) => return Err(refuse("it is of a run without noise, but the functions given are sampled")),
             _ => {}
         }
-        if lengths.iter().any(|(found, expected)| found != expected) || !self.state.metric.restore(&saved.metric) {
+        let standard = &mut self.oracle.standard;
+        if !(self.state.fits(&saved.state) && standard.scales.fit(&saved.scales) && self.outcome.best.fits(&saved.best)) {
             return Err(refuse("the lengths of its vectors do not fit the problem"));
         }
-        if !saved.progress.begun {
-            self.begin(saved);
+        if !saved.state.progress.begun {
+            self.begin(&saved);
             return Ok(());
         }
-        let is_scale = |scale: &f64| *scale > 0.0 && scale.is_finite();
-        if !saved.row_scale.iter().chain(&saved.units).chain([&saved.objective_scale, &saved.progress.rho]).all(is_scale) {
+        let rho = saved.state.progress.rho;
+        if !(saved.scales.are_valid() && rho > 0.0 && rho.is_finite()) {
             return Err(refuse("its scales and its merit parameter are not all positive and finite"));
         }
-        let standard = &mut self.oracle.standard;
-        standard.rescale(saved.objective_scale, &saved.row_scale, &saved.units);
-        if saved.z.iter().zip(&standard.lower).zip(&standard.upper).any(|((z, lower), upper)| !(lower..=upper).contains(&z)) {
+        standard.rescale(&saved.scales);
+        let z = &saved.state.current.z;
+        if z.iter().zip(&standard.lower).zip(&standard.upper).any(|((z, lower), upper)| !(lower..=upper).contains(&z)) {
             return Err(refuse("its point lies outside of the bounds"));
         }
-        self.state.current.z.copy_from_slice(&saved.z);
-        let evaluated = match &saved.noisy {
-            Some(noisy) => {
-                if !self.restore_noise(noisy) {
-                    return Err(refuse("the lengths of its estimates do not fit the problem"));
-                }
-                self.oracle.take_up_estimates(&mut self.state.current);
-                Ok(())
-            }
-            None => self
-                .oracle
-                .values(&mut self.state.current, false)
-                .and_then(|()| self.oracle.derivatives(&mut self.state.current)),
-        };
-        if let Err(trouble) = evaluated {
+        let fits = saved.noisy.as_ref().is_none_or(|noisy| self.restore_noise(noisy));
+        if !fits {
+            return Err(refuse("the lengths of its estimates do not fit the problem"));
+        }
+        self.state.take_up(saved.state);
+        if let Err(trouble) = self.evaluate_again() {
             self.fail(trouble);
         }
         self.oracle.problem.set_counts(saved.counts, saved.samples);
         self.clock = Clock::new(self.settings.limits.seconds, saved.seconds);
         self.watch_batches();
-        self.steps.normal.y.copy_from_slice(&saved.normal_multipliers);
-        self.steps.tangent.lambda.copy_from_slice(&saved.tangent_multipliers);
-        self.steps.tangent.lambda_at_rest.copy_from_slice(&saved.multipliers_at_rest);
-        self.state.row_sizes = saved.row_sizes.clone();
-        self.state.progress = saved.progress;
-        self.outcome.best = saved.best.clone();
+        self.outcome.best = saved.best;
         Ok(())
+    }
+
+    /// What the functions are at the point that was taken up: by the estimates of a noisy run, or evaluated there again.
+    fn evaluate_again(&mut self) -> Result<(), Trouble> {
+        let current = &mut self.state.current;
+        if self.noisy.is_some() {
+            self.oracle.take_up_estimates(current);
+            return Ok(());
+        }
+        self.oracle.values(current, false)?;
+        self.oracle.derivatives(current)
     }
 
     /// A run that ended before its start was evaluated has nothing to go on from but its time and its samples.

@@ -72,7 +72,7 @@ impl<S: SampledProblem> Solver<S> {
 
     /// The user's objective, or its negative where that is to be as large as possible.
     pub(super) fn to_be_minimised(&self, at: &Iterate) -> f64 {
-        at.f / self.oracle.standard.objective_scale
+        at.f / self.oracle.standard.scales.objective
     }
 
     fn distance_from_start(&self) -> f64 {
@@ -131,7 +131,7 @@ impl<S: SampledProblem> Solver<S> {
 
     /// The same at a point `z` where the Jacobian is about that of another one.
     fn rounding_of_terms(&self, row: usize, at: &Iterate, z: &[f64]) -> f64 {
-        ROUNDING * at.jacobian.a.size_of_terms_in_row(row, z) / self.oracle.standard.row_scale[row]
+        ROUNDING * at.jacobian.a.size_of_terms_in_row(row, z) / self.oracle.standard.scales.rows[row]
     }
 
     /// `z + t s`; false where a bound is in the way.

@@ -224,15 +224,13 @@ impl<S: SampledProblem> Solver<S> {
         if !self.forget() {
             self.state.progress.lipschitz = Estimates::new(self.settings.stepsize.lipschitz, self.state.progress.rho);
         }
-        self.steps.normal.y.fill(0.0);
-        self.steps.tangent.lambda.fill(0.0);
-        self.steps.tangent.lambda_at_rest.fill(0.0);
+        self.steps.forget_multipliers();
     }
 
     /// Whether the constraints are violated in other units than the user's.
     fn may_unscale(&self) -> bool {
         let violated = self.judging.kkt.residuals.feasibility > self.settings.tolerance.feasibility;
-        self.noisy.is_none() && violated && self.oracle.standard.row_scale.iter().any(|scale| *scale != 1.0)
+        self.noisy.is_none() && violated && self.oracle.standard.scales.rows.iter().any(|scale| *scale != 1.0)
     }
 
     /// Moves the trial to a random point around the current one, or around the point where the run began. What would leave the bounds is
@@ -242,7 +240,7 @@ impl<S: SampledProblem> Solver<S> {
         for (i, trial) in self.trial.z.iter_mut().enumerate() {
             let is_slack = i >= standard.n();
             let centre = match from_start && !is_slack {
-                true => standard.start[standard.columns[i]] / standard.units[i],
+                true => standard.start[standard.columns[i]] / standard.scales.units[i],
                 false => z[i],
             };
             let moved = centre + radius * (1.0 + centre.abs()) * uniform(seed, i as u64);

@@ -8,7 +8,6 @@ use crate::form::presolve::{AtPoint, Presolve};
 use crate::form::scaling;
 use crate::form::standard::Standard;
 use crate::judging::Judging;
-use crate::judging::row_sizes::RowSizes;
 use crate::kernel::vector::norm;
 use crate::metric::CurrentMetric;
 use crate::metric::exact::ExactHessian;
@@ -17,7 +16,7 @@ use crate::run::best::Best;
 use crate::run::checkpoint::Beginning;
 use crate::run::clock::Clock;
 use crate::run::memory;
-use crate::run::state::{Progress, State};
+use crate::run::state::State;
 use crate::solver::Solver;
 use crate::steps::mapping::OwnMapping;
 use crate::steps::{Steps, only_repairs};
@@ -110,10 +109,10 @@ impl<S: SampledProblem> Solver<S> {
             steps: Steps::new(&current.jacobian, &metric, &settings, own_mapping),
             judging: Judging::new(&current.jacobian, &settings),
             noisy: None,
-            beginning: Beginning::new(current.h.len(), best.clone()),
+            beginning: Beginning::new(best.clone()),
             outcome: Outcome { best, stop: None, judged: None, stuck: false, failure: None, confirmed: None },
             oracle: Oracle::new(problem, standard, presolve, &settings.sampling),
-            state: State { row_sizes: RowSizes::new(current.h.len()), current, metric, progress: Progress::new(&settings) },
+            state: State::new(current, metric, &settings),
             settings,
         })
     }

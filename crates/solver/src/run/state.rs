@@ -12,15 +12,60 @@ use crate::run::idle::Idle;
 use crate::steps::excursion::Slowness;
 use crate::steps::lipschitz::Estimates;
 use crate::steps::merit_parameter::Falls;
+use crate::steps::{Multipliers, Steps};
 use crate::{Event, Settings};
 
-/// The point with its values, the metric that was learnt, and the numbers beside them.
+/// The point with its values, the metric that was learnt, and the numbers beside them: cloned and serialised as one.
+///
+/// Of the point its place is serialised, of the metric what was learnt. What the functions are at the point is found out again, and memory to
+/// work in is that of the run that takes a state up.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct State {
     pub current: Iterate,
+    /// What the steps of this iteration start from.
+    pub multipliers: Multipliers,
     pub metric: CurrentMetric,
     /// How large the gradients of rows have been: what one that has vanished is small relative to.
     pub row_sizes: RowSizes,
     pub progress: Progress,
+}
+
+impl State {
+    /// Nothing is evaluated yet.
+    pub fn new(current: Iterate, metric: CurrentMetric, settings: &Settings) -> Self {
+        let m = current.h.len();
+        State {
+            multipliers: Multipliers::new(m),
+            row_sizes: RowSizes::new(m),
+            current,
+            metric,
+            progress: Progress::new(settings),
+        }
+    }
+
+    /// The next iteration begins, with the multipliers that the steps of this one found.
+    pub fn begin_next_iteration(&mut self, steps: &Steps) {
+        self.multipliers.keep(steps);
+        self.progress.iteration += 1;
+    }
+
+    /// Whether a state is of the same sizes and has a metric of the same kind.
+    pub fn fits(&self, saved: &State) -> bool {
+        let m = self.current.h.len();
+        saved.current.z.len() == self.current.z.len()
+            && saved.multipliers.are_of(m)
+            && saved.row_sizes.are_of(m)
+            && self.metric.fits(&saved.metric)
+    }
+
+    /// Becomes a state that fits, apart from what the functions are at its point.
+    pub fn take_up(&mut self, saved: State) {
+        let State { current, multipliers, metric, row_sizes, progress } = saved;
+        self.current.z = current.z;
+        self.metric.take_up(metric);
+        (self.multipliers, self.row_sizes, self.progress) = (multipliers, row_sizes, progress);
+    }
 }
 
 /// The numbers of a run, copied and serialised as one.

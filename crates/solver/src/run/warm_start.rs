@@ -3,6 +3,7 @@
 use tangor_problem::SampledProblem;
 
 use crate::kernel::vector::norm;
+use crate::run::state::State;
 use crate::solver::Solver;
 
 impl<S: SampledProblem> Solver<S> {
@@ -16,13 +17,10 @@ impl<S: SampledProblem> Solver<S> {
         if !fits {
             return false;
         }
-        let lambda = &mut self.steps.tangent.lambda;
-        for (row, lambda) in lambda.iter_mut().enumerate() {
-            *lambda = row_multipliers[standard.rows[row]] * standard.objective_factor() / standard.row_scale[row];
-        }
-        self.steps.tangent.lambda_at_rest.copy_from_slice(&self.steps.tangent.lambda);
-        let (progress, lambda) = (&mut self.state.progress, &self.steps.tangent.lambda);
-        progress.rho = progress.rho.max(norm(lambda));
+        let internal = |(&i, scale): (&usize, &f64)| row_multipliers[i] * standard.objective_factor() / scale;
+        let State { multipliers, progress, .. } = &mut self.state;
+        multipliers.begin_with(standard.rows.iter().zip(&standard.scales.rows).map(internal));
+        progress.rho = progress.rho.max(norm(multipliers.tangent()));
         true
     }
 }

@@ -12,6 +12,7 @@ pub(crate) mod null_space;
 pub(crate) mod softening;
 pub(crate) mod tangent_step;
 
+use serde::{Deserialize, Serialize};
 use tangor_problem::{Meta, SampledProblem};
 
 use crate::kernel::matrix::Jacobian;
@@ -68,6 +69,66 @@ impl Steps {
     }
 }
 
+/// The multipliers that steps found, from which the next ones start.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Multipliers {
+    normal: Vec<f64>,
+    tangent: Vec<f64>,
+    /// Those that weigh the curvature of the constraints.
+    at_rest: Vec<f64>,
+}
+
+impl Multipliers {
+    pub fn new(m: usize) -> Self {
+        Multipliers { normal: vec![0.0; m], tangent: vec![0.0; m], at_rest: vec![0.0; m] }
+    }
+
+    /// Whether there is one of each kind for so many rows.
+    pub fn are_of(&self, m: usize) -> bool {
+        [&self.normal, &self.tangent, &self.at_rest].into_iter().all(|multipliers| multipliers.len() == m)
+    }
+
+    /// Takes those that the steps found.
+    pub fn keep(&mut self, steps: &Steps) {
+        self.normal.copy_from_slice(&steps.normal.y);
+        self.tangent.copy_from_slice(&steps.tangent.lambda);
+        self.at_rest.copy_from_slice(&steps.tangent.lambda_at_rest);
+    }
+
+    /// Takes multipliers of the tangent step from elsewhere.
+    pub fn begin_with(&mut self, tangent: impl Iterator<Item = f64>) {
+        self.tangent.iter_mut().zip(tangent).for_each(|(own, given)| *own = given);
+        self.at_rest.copy_from_slice(&self.tangent);
+    }
+
+    /// Those of the normal step.
+    pub fn normal(&self) -> &[f64] {
+        &self.normal
+    }
+
+    /// Those of the tangent step.
+    pub fn tangent(&self) -> &[f64] {
+        &self.tangent
+    }
+}
+
+impl Steps {
+    /// The next steps start from these multipliers.
+    fn start_from(&mut self, multipliers: &Multipliers) {
+        self.normal.y.copy_from_slice(&multipliers.normal);
+        self.tangent.lambda.copy_from_slice(&multipliers.tangent);
+        self.tangent.lambda_at_rest.copy_from_slice(&multipliers.at_rest);
+    }
+
+    /// The next steps start without multipliers.
+    pub fn forget_multipliers(&mut self) {
+        self.normal.y.fill(0.0);
+        self.tangent.lambda.fill(0.0);
+        self.tangent.lambda_at_rest.fill(0.0);
+    }
+}
+
 /// Whether nothing but constraints is given, and the normal step is the shortest of its kind, as the paper's variants need not be.
 pub fn only_repairs(meta: &Meta, settings: &Settings) -> bool {
     !meta.has_objective && settings.normal.variant == NormalVariant::Majorised
@@ -76,6 +137,7 @@ pub fn only_repairs(meta: &Meta, settings: &Settings) -> bool {
 impl<S: SampledProblem> Solver<S> {
     /// The normal step `u` with its target `r`, then the tangent step `s` with the multipliers.
     pub(crate) fn find_steps(&mut self, unusual: &mut Unusual) -> u32 {
+        self.steps.start_from(&self.state.multipliers);
         let standard = &self.oracle.standard;
         self.steps.bounds.around(&self.state.current.z, &standard.lower, &standard.upper);
         self.leave_vanishing_rows(unusual);
@@ -125,7 +187,7 @@ impl<S: SampledProblem> Solver<S> {
         let (current, standard, sizes) = (&self.state.current, &self.oracle.standard, &self.state.row_sizes.largest);
         let bounds = &self.steps.bounds;
         for (row, at_rest) in self.steps.normal.at_rest().iter_mut().enumerate() {
-            let scale = standard.row_scale[row];
+            let scale = standard.scales.rows[row];
             *at_rest = possible
                 && current.h[row].abs() <= most * scale
                 && bounds.repairing_part(&current.jacobian.a, row, current.h[row]) < VANISHING * scale * sizes[row]
