@@ -77,7 +77,7 @@ impl<S: SampledProblem> Solver<S> {
         self.watch_batches();
         // The functions at the start were evaluated before anybody watched: one that broke off then was told to.
         if self.outcome.stop == Some(Stop::EvaluationFailed) && self.clock.is_interrupted() {
-            self.outcome.stop = Some(Stop::User);
+            self.outcome.end(Stop::User);
         }
     }
 
@@ -133,7 +133,7 @@ impl<S: SampledProblem> Solver<S> {
                 }
                 Next::Again => self.state.begin_next_iteration(&self.steps),
                 Next::Ended(stop) => {
-                    self.outcome.stop = Some(stop);
+                    self.outcome.end(stop);
                     if stop == Stop::Samples {
                         self.judge_if_due(true, &mut unusual);
                     }

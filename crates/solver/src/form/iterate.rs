@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::form::standard::Standard;
 use crate::kernel::matrix::Jacobian;
+use crate::kernel::vector::add;
 
 /// `z` with `f`, `h`, `g` and `J`, in the internal scale. Serialised is `z` alone: the rest is what the functions are there.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -68,6 +69,28 @@ impl Iterate {
             fixed_jacobian: vec![0.0; standard.fixed.len()],
         };
         start
+    }
+
+    /// Goes to another place, where nothing is evaluated yet.
+    pub fn go_to(&mut self, z: &[f64]) {
+        self.z.copy_from_slice(z);
+    }
+
+    /// The same, with a place for each variable and slack.
+    pub fn put(&mut self, place: impl Fn(usize) -> f64) {
+        self.z.iter_mut().enumerate().for_each(|(i, z)| *z = place(i));
+    }
+
+    /// Moves to a place where nothing is evaluated yet.
+    pub fn move_by(&mut self, d: &[f64]) {
+        add(1.0, d, &mut self.z);
+    }
+
+    /// The same, but no farther than the bounds.
+    pub fn move_within_bounds(&mut self, d: &[f64], standard: &Standard) {
+        self.move_by(d);
+        let bounds = standard.lower.iter().zip(&standard.upper);
+        self.z.iter_mut().zip(bounds).for_each(|(z, (lower, upper))| *z = z.max(*lower).min(*upper));
     }
 
     /// The number of variables without slacks.

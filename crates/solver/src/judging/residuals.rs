@@ -202,6 +202,13 @@ impl Kkt {
         self.residuals.relative_infeasible = if square > 0.0 { square.sqrt() / terms } else { 0.0 };
     }
 
+    /// Where all constraints hold, nobody asks whether a small change reduces a violation.
+    pub fn find_nothing_to_repair(&mut self) {
+        self.residuals.infeasible = 0.0;
+        self.residuals.relative_infeasible = 0.0;
+        self.residuals.infeasible_rounding = 0.0;
+    }
+
     /// The norms of rows, and those without the variables that a bound holds: what these could do, in whatever units, is not to be had. Gives
     /// the terms of the gradient of the violation, and what they would be of the values, both in the user's units.
     fn find_row_sizes(&mut self, at: &Iterate, standard: &Standard) -> (f64, f64) {

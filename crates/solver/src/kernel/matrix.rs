@@ -86,6 +86,11 @@ impl Matrix {
         self.m > FEW_ROWS && products > DENSE * (self.values.len() + self.n + self.m)
     }
 
+    /// Each entry becomes the size of the larger of both, for a matrix of the same structure.
+    pub fn raise_to(&mut self, other: &Matrix) {
+        self.values.iter_mut().zip(&other.values).for_each(|(own, other)| *own = own.abs().max(other.abs()));
+    }
+
     pub fn dense(m: usize, n: usize) -> Self {
         Matrix { m, n, values: vec![0.0; m * n], structure: None }
     }

@@ -9,7 +9,6 @@ use crate::kernel::vector::{dot, norm};
 use crate::metric::Curvature;
 use crate::noise::estimator::Estimates;
 use crate::solver::Solver;
-use crate::steps::tangent_step::TangentStep;
 
 /// A rise of the merit function within so many standard errors of its difference is no rise.
 const STANDARD_ERRORS: f64 = 2.0;
@@ -35,6 +34,9 @@ pub struct CommonSamples {
     /// `|h|` at the end of the step, on its samples; NaN where that was not looked at.
     residual: f64,
     linear: Vec<f64>,
+    /// The step, and the change of the Lagrangian's gradient under it.
+    dz: Vec<f64>,
+    dl: Vec<f64>,
 }
 
 impl CommonSamples {
@@ -46,7 +48,9 @@ impl CommonSamples {
         CommonSamples {
             jacobian,
             gradient: columns.clone(),
-            hz: columns,
+            hz: columns.clone(),
+            dz: columns.clone(),
+            dl: columns,
             user_gradient,
             user_jacobian,
             residual: f64::NAN,
@@ -67,20 +71,19 @@ impl<S: SampledProblem> Solver<S> {
         let wanted = self.settings.sampling.merit_test && !self.state.progress.lipschitz.are_given();
         let (true, Some(noisy)) = (known && wanted, &mut self.noisy) else { return true };
         let (standard, n) = (&self.oracle.standard, self.state.current.n());
-        let dz = &mut self.steps.search.dz;
+        let CommonSamples { dz, gradient, jacobian, linear, .. } = &mut noisy.common;
         for (dz, (trial, here)) in dz.iter_mut().zip(self.trial.z.iter().zip(&self.state.current.z)) {
             *dz = trial - here;
         }
         let (slope, mut bend) = (dot(&self.state.current.g[..n], &dz[..n]), 0.0);
         if meta.has_objective {
-            standard.gradient(&estimates.gradient.difference, &mut noisy.common.gradient);
-            bend = dot(&noisy.common.gradient[..n], &dz[..n]);
+            standard.gradient(&estimates.gradient.difference, gradient);
+            bend = dot(&gradient[..n], &dz[..n]);
         }
         let moved = norm(&dz[..n]);
         let slopes_known = linearised_on_same_draws(estimates);
         if slopes_known {
             // J of the estimate less that of the samples.
-            let CommonSamples { jacobian, linear, .. } = &mut noisy.common;
             standard.jacobian(&estimates.jacobian.there[0], jacobian);
             let values = self.state.current.jacobian.a.values.iter();
             jacobian.values.iter_mut().zip(values).for_each(|(sample, estimate)| *sample = estimate - *sample);
@@ -89,7 +92,7 @@ impl<S: SampledProblem> Solver<S> {
         let mut square = 0.0;
         let mut slacks = standard.slack_rows.iter().enumerate().peekable();
         for (row, &i) in standard.rows.iter().enumerate() {
-            let off = if slopes_known { noisy.common.linear[row] } else { 0.0 };
+            let off = if slopes_known { linear[row] } else { 0.0 };
             let change = standard.scales.rows[row] * estimates.constraints.difference[i] + off;
             let h = match slacks.next_if(|(_, slack_row)| **slack_row == row) {
                 None => self.state.current.h[row] + change,
@@ -155,10 +158,7 @@ impl<S: SampledProblem> Solver<S> {
         self.steps.tangent.soften(error, n / inverse, &standard.scales.rows);
         // No row gives way by more than the noise of its own value, by the multipliers so far: a flat metric would let it.
         let value = (self.oracle.estimates.constraints.error() / standard.rows.len().max(1) as f64).sqrt();
-        let TangentStep { softness, lambda, .. } = &mut self.steps.tangent;
-        for ((softness, lambda), scale) in softness.iter_mut().zip(&*lambda).zip(&standard.scales.rows) {
-            *softness = softness.min(scale * value / lambda.abs());
-        }
+        self.steps.tangent.give_way_by_no_more_than(value, &standard.scales.rows);
         let mean = |values: &[f64]| values.iter().map(|value| value * value).sum::<f64>() / values.len().max(1) as f64;
         error / n * mean(&standard.scales.rows) * mean(&standard.scales.units)
     }
@@ -210,9 +210,8 @@ impl<S: SampledProblem> Solver<S> {
         let known = (!meta.has_objective || estimates.gradient.compared) && (meta.m() == 0 || estimates.jacobian.compared);
         let only_repairs = self.only_repairs();
         let (true, Some(noisy)) = (known, &mut self.noisy) else { return };
-        let CommonSamples { jacobian, hz, linear, residual, .. } = &mut noisy.common;
+        let CommonSamples { jacobian, hz, linear, residual, dz, dl, .. } = &mut noisy.common;
         let n = self.state.current.n();
-        let (dz, dl) = (&mut self.steps.search.dz, &mut self.steps.search.dl);
         for i in 0..n {
             dz[i] = self.trial.z[i] - self.state.current.z[i];
         }

@@ -34,6 +34,13 @@ pub struct Noisy {
     pub judge: JudgeMemory,
 }
 
+impl Noisy {
+    /// Goes on with the average of another run.
+    pub fn take_up(&mut self, average: Average) {
+        self.average = average;
+    }
+}
+
 /// The average of the last iterates, in blocks: one complete, one growing.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Average {
@@ -120,7 +127,7 @@ impl<S: SampledProblem> Solver<S> {
     /// Estimates at the start, from the first batches.
     pub(crate) fn estimate_start(&mut self) -> Result<(), Trouble> {
         if !self.affords(self.oracle.estimates.samples(self.oracle.meta(), Learning::START)) {
-            self.outcome.stop = Some(Stop::Samples);
+            self.outcome.end(Stop::Samples);
             return Ok(());
         }
         self.oracle.estimate(&mut self.state.current, Learning::START)?;

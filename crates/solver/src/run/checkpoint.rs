@@ -256,7 +256,7 @@ impl<S: SampledProblem> Solver<S> {
     /// False: what was saved does not fit.
     fn restore_noise(&mut self, saved: &SavedNoise) -> bool {
         if let Some(noisy) = &mut self.noisy {
-            noisy.average = saved.average.clone();
+            noisy.take_up(saved.average.clone());
         }
         let mut each = Quantity::ALL.into_iter().zip(&saved.estimates);
         each.all(|(quantity, saved)| self.oracle.estimates.of(quantity).restore(saved))

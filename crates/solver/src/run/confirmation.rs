@@ -42,8 +42,8 @@ impl<S: SampledProblem> Solver<S> {
             && self.calls_infeasible()
             && let Some(contradiction) = self.find_contradiction()
         {
-            self.outcome.failure = Some(contradiction);
-            self.outcome.stop = Some(Stop::EvaluationFailed);
+            self.outcome.remember_failure(contradiction);
+            self.outcome.end(Stop::EvaluationFailed);
         }
         self.oracle.problem.set_counts(counts, samples);
     }

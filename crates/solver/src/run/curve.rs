@@ -4,7 +4,7 @@
 use tangor_problem::SampledProblem;
 
 use crate::Unusual;
-use crate::kernel::vector::{add, norm};
+use crate::kernel::vector::norm;
 use crate::run::divergence::{DOUBLINGS, STEADY};
 use crate::solver::Solver;
 use crate::steps::local_model::LocalModel;
@@ -22,7 +22,7 @@ impl<S: SampledProblem> Solver<S> {
     /// Looks along the constraints from the current point, at first as far as the start is away. Where the objective falls all along, the first
     /// of these points becomes the current one: it satisfies the constraints.
     pub(super) fn falls_along_the_curve(&mut self, distance: f64) -> bool {
-        self.trial.z.copy_from_slice(&self.state.current.z);
+        self.trial.go_to(&self.state.current.z);
         if !self.evaluate_on_the_curve() || !self.return_to_the_curve(distance) || !self.is_clearly_feasible() {
             return false;
         }
@@ -32,7 +32,7 @@ impl<S: SampledProblem> Solver<S> {
         // The guess lies as far beyond a point as twice its distance from the one before.
         let mut ahead: Vec<f64> = self.steps.tangent.s.iter().map(|s| s * distance / norm(&self.steps.tangent.s)).collect();
         for _ in 0..DOUBLINGS {
-            add(1.0, &ahead, &mut self.trial.z);
+            self.trial.move_by(&ahead);
             if !self.is_inside_its_bounds() || !self.evaluate_on_the_curve() || !self.return_to_the_curve(norm(&ahead)) {
                 return false;
             }
@@ -45,7 +45,7 @@ impl<S: SampledProblem> Solver<S> {
                 *ahead = 2.0 * (z - std::mem::replace(last, *z));
             }
         }
-        self.trial.z.copy_from_slice(&first);
+        self.trial.go_to(&first);
         let evaluated = self.evaluate_on_the_curve();
         if evaluated {
             std::mem::swap(&mut self.state.current, &mut self.trial);
@@ -76,9 +76,7 @@ impl<S: SampledProblem> Solver<S> {
             if moved.is_nan() || moved > NEAR * length {
                 return false;
             }
-            add(1.0, d, &mut self.trial.z);
-            let bounds = standard.lower.iter().zip(&standard.upper);
-            self.trial.z.iter_mut().zip(bounds).for_each(|(z, (lower, upper))| *z = z.max(*lower).min(*upper));
+            self.trial.move_within_bounds(d, standard);
             if !self.evaluate_on_the_curve() {
                 return false;
             }

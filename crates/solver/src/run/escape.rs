@@ -8,10 +8,7 @@ use serde::{Deserialize, Serialize};
 use tangor_problem::SampledProblem;
 
 use crate::noise::random::uniform;
-use crate::run::idle::Idle;
 use crate::solver::Solver;
-use crate::steps::excursion::Slowness;
-use crate::steps::lipschitz::Estimates;
 use crate::{Event, Stop, Unusual};
 
 /// How far a new start lies from the point, relative to `1 + |z_i|`, attempt by attempt. Later ones lie as far from where the run began, and
@@ -136,8 +133,7 @@ impl<S: SampledProblem> Solver<S> {
     pub(crate) fn forget(&mut self) -> bool {
         let forgot = self.state.metric.reset();
         if forgot {
-            let progress = &mut self.state.progress;
-            progress.lipschitz = Estimates::new(self.settings.stepsize.lipschitz, progress.rho);
+            self.state.progress.forget_constants(&self.settings);
         }
         forgot
     }
@@ -218,12 +214,8 @@ impl<S: SampledProblem> Solver<S> {
 
     /// Forgets what was learnt, `rho` too.
     fn begin_anew(&mut self) {
-        self.state.progress.rho = self.settings.merit.rho0;
-        self.state.progress.idle = Idle::default();
-        self.state.progress.slowness = Slowness::default();
-        if !self.forget() {
-            self.state.progress.lipschitz = Estimates::new(self.settings.stepsize.lipschitz, self.state.progress.rho);
-        }
+        self.state.progress.begin_anew(&self.settings);
+        self.state.metric.reset();
         self.steps.forget_multipliers();
     }
 
@@ -237,7 +229,7 @@ impl<S: SampledProblem> Solver<S> {
     /// reflected: in a corner, half of all variables would stay where they are.
     pub(crate) fn scatter(&mut self, from_start: bool, radius: f64, seed: u64) {
         let (standard, z) = (&self.oracle.standard, &self.state.current.z);
-        for (i, trial) in self.trial.z.iter_mut().enumerate() {
+        let place = |i: usize| {
             let is_slack = i >= standard.n();
             let centre = match from_start && !is_slack {
                 true => standard.start[standard.columns[i]] / standard.scales.units[i],
@@ -252,7 +244,8 @@ impl<S: SampledProblem> Solver<S> {
             } else {
                 moved
             };
-            *trial = inside.max(lower).min(upper);
-        }
+            inside.max(lower).min(upper)
+        };
+        self.trial.put(place);
     }
 }

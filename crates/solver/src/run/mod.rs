@@ -41,3 +41,15 @@ pub struct Outcome {
     /// Whether the functions gave the same values when they were evaluated once more at the best point.
     pub confirmed: Option<bool>,
 }
+
+impl Outcome {
+    /// The run ends, for this reason.
+    pub fn end(&mut self, stop: Stop) {
+        self.stop = Some(stop);
+    }
+
+    /// A function failed: what the report tells if nothing else comes after it.
+    pub fn remember_failure(&mut self, failure: EvaluationFailure) {
+        self.failure = Some(failure);
+    }
+}

@@ -99,7 +99,7 @@ impl<S: SampledProblem> Solver<S> {
             CurrentMetric::new(n, columns, &settings.metric, found, !problem.accesses().are_exact())
         };
         if settings.metric.kind == MetricKind::Exact && !only_repairs(meta, &settings) {
-            metric.exact = Some(hessian(&mut problem, &standard)?);
+            metric.use_hessian(hessian(&mut problem, &standard)?);
         }
         let meta = problem.meta();
         let best = Best::new(&standard, meta);
@@ -164,9 +164,7 @@ impl<S: SampledProblem> Solver<S> {
             Ok(()) => {}
         }
         let nearby = &mut self.trial.jacobian.a;
-        for (there, here) in nearby.values.iter_mut().zip(&self.state.current.jacobian.a.values) {
-            *there = there.abs().max(here.abs());
-        }
+        nearby.raise_to(&self.state.current.jacobian.a);
         Ok(scaling::units(nearby))
     }
 
@@ -178,8 +176,8 @@ impl<S: SampledProblem> Solver<S> {
             true if self.clock.is_late() => Stop::WallTime,
             _ => Stop::EvaluationFailed,
         };
-        self.outcome.failure = Some(trouble.into_failure());
-        self.outcome.stop = Some(stop);
+        self.outcome.remember_failure(trouble.into_failure());
+        self.outcome.end(stop);
         stop
     }
 }

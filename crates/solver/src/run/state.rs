@@ -47,7 +47,7 @@ impl State {
     /// The next iteration begins, with the multipliers that the steps of this one found.
     pub fn begin_next_iteration(&mut self, steps: &Steps) {
         self.multipliers.keep(steps);
-        self.progress.iteration += 1;
+        self.progress.count_iteration();
     }
 
     /// Whether a state is of the same sizes and has a metric of the same kind.
@@ -121,6 +121,29 @@ pub struct Judgements {
 }
 
 impl Progress {
+    /// One more iteration is done.
+    pub fn count_iteration(&mut self) {
+        self.iteration += 1;
+    }
+
+    /// The objective has this value, in the internal scale.
+    pub fn see_objective(&mut self, f: f64) {
+        self.largest_objective = self.largest_objective.max(f.abs());
+    }
+
+    /// Forgets the Lipschitz constants.
+    pub fn forget_constants(&mut self, settings: &Settings) {
+        self.lipschitz = Estimates::new(settings.stepsize.lipschitz, self.rho);
+    }
+
+    /// Forgets what was learnt on the way here, `rho` too: a new start is a new run.
+    pub fn begin_anew(&mut self, settings: &Settings) {
+        self.rho = settings.merit.rho0;
+        self.idle = Idle::default();
+        self.slowness = Slowness::default();
+        self.forget_constants(settings);
+    }
+
     pub fn new(settings: &Settings) -> Self {
         let (seed, replacement) = (settings.sampling.seed, settings.sampling.replacement);
         Progress {

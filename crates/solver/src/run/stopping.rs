@@ -11,9 +11,7 @@ impl<S: SampledProblem> Solver<S> {
         if self.judging.kkt.residuals.feasibility > self.settings.tolerance.feasibility {
             self.judging.kkt.judge_infeasibility(&self.state.current, &self.oracle.standard, &mut self.state.row_sizes);
         } else {
-            self.judging.kkt.residuals.infeasible = 0.0;
-            self.judging.kkt.residuals.relative_infeasible = 0.0;
-            self.judging.kkt.residuals.infeasible_rounding = 0.0;
+            self.judging.kkt.find_nothing_to_repair();
         }
         let diverges = self.diverges();
         let residuals = self.judging.kkt.residuals;

@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 use tangor_problem::SampledProblem;
 
-use crate::kernel::vector::{add, norm};
+use crate::kernel::vector::norm;
 use crate::solver::Solver;
 use crate::steps::local_model::LocalModel;
 use crate::{Event, NormalVariant, Stop, Unusual};
@@ -78,7 +78,7 @@ impl<S: SampledProblem> Solver<S> {
         }
         let caution = self.state.progress.slowness.caution() * self.state.progress.lipschitz.constraints;
         let left = self.settings.limits.iterations.saturating_sub(self.state.progress.iteration + 1);
-        self.trial.z.copy_from_slice(&self.state.current.z);
+        self.trial.go_to(&self.state.current.z);
         let mut defined = self.evaluate_trial(unusual)? && self.evaluate_derivatives(unusual)?;
         for _ in 0..STEPS.min(left) {
             if !defined {
@@ -86,7 +86,7 @@ impl<S: SampledProblem> Solver<S> {
             }
             self.check_clock()?;
             self.step_from_the_trial(caution, unusual);
-            self.state.progress.iteration += 1;
+            self.state.progress.count_iteration();
             defined = self.evaluate_trial(unusual)? && self.evaluate_derivatives(unusual)?;
             let led_on = norm(&self.trial.h) <= HALF * violation && self.trial_merit() <= phi - decrease;
             if defined && led_on {
@@ -105,9 +105,7 @@ impl<S: SampledProblem> Solver<S> {
         let local = LocalModel { at: &self.trial, bounds: &self.steps.bounds, metric: &self.state.metric, clock: &self.clock };
         let (y, d) = (&mut self.steps.search.y, &mut self.steps.search.d);
         self.steps.normal.bold(local, caution * norm(&self.trial.h), y, d, &mut self.steps.projection, unusual);
-        add(1.0, d, &mut self.trial.z);
-        let bounds = standard.lower.iter().zip(&standard.upper);
-        self.trial.z.iter_mut().zip(bounds).for_each(|(z, (lower, upper))| *z = z.max(*lower).min(*upper));
+        self.trial.move_within_bounds(d, standard);
     }
 }
 

@@ -136,8 +136,7 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     fn line(&mut self) -> Line {
-        let largest = &mut self.state.progress.largest_objective;
-        *largest = largest.max(self.state.current.f.abs());
+        self.state.progress.see_objective(self.state.current.f);
         let (current, s) = (&self.state.current, &self.steps.tangent.s);
         let residual = norm(&current.h);
         current.jacobian.a.apply(&s[..current.n()], &mut self.steps.search.linear);
@@ -180,11 +179,11 @@ impl<S: SampledProblem> Solver<S> {
     /// `trial.z = z + eta s`, plus the correction `d` when asked; never outside the bounds, whatever rounding does.
     pub(crate) fn place_trial(&mut self, eta: f64, corrected: bool) {
         let standard = &self.oracle.standard;
-        for i in 0..self.trial.z.len() {
+        self.trial.put(|i| {
             let correction = if corrected { self.steps.search.d[i] } else { 0.0 };
             let z = self.state.current.z[i] + eta * self.steps.tangent.s[i] + correction;
-            self.trial.z[i] = z.max(standard.lower[i]).min(standard.upper[i]);
-        }
+            z.max(standard.lower[i]).min(standard.upper[i])
+        });
     }
 
     /// How far the variables of the trial point are away.
@@ -214,7 +213,7 @@ impl<S: SampledProblem> Solver<S> {
             Err(trouble) if trouble.is_broken() => Err(self.fail(trouble)),
             Err(trouble) => {
                 unusual.insert(Event::Undefined);
-                self.outcome.failure = Some(trouble.into_failure());
+                self.outcome.remember_failure(trouble.into_failure());
                 Ok(false)
             }
         }

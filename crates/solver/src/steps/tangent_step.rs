@@ -57,6 +57,13 @@ impl TangentStep {
         }
     }
 
+    /// Lets no row give way by more than this, as the user has it, by the multipliers so far.
+    pub fn give_way_by_no_more_than(&mut self, most: f64, row_scale: &[f64]) {
+        for ((softness, lambda), scale) in self.softness.iter_mut().zip(&self.lambda).zip(row_scale) {
+            *softness = softness.min(scale * most / lambda.abs());
+        }
+    }
+
     /// Computes `s`, `lambda` and `mu`.
     pub fn compute(&mut self, local: LocalModel, target: &[f64], projection: &mut Projection, unusual: &mut Unusual) -> u32 {
         let LocalModel { at, bounds, metric, clock } = local;
