@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use tangor_figure::{GrowthCurve, GrowthFigure, GrowthPanel, quartiles};
+use tangor_figure::{GrowthCurve, GrowthFigure, GrowthPanel, median, quartiles};
 use tangor_problem::count_of;
 
 use crate::Error;
@@ -68,8 +68,8 @@ impl Growth {
             for solver in &self.solvers {
                 let [problems, solved, refused] = solver.counts[class];
                 let at: Vec<_> = common.iter().filter_map(|problem| solver.at(problem, class)).collect();
-                let seconds = middle(at.iter().map(|point| point.1).collect());
-                let memory = middle(at.iter().filter_map(|point| point.2).collect());
+                let seconds = median(at.iter().map(|point| point.1));
+                let memory = median(at.iter().filter_map(|point| point.2));
                 let number = |value: Option<f64>| value.map_or("-".to_string(), |value| format!("{value:.3}"));
                 let _ = write!(out, "  {:width$} {problems:>8} {solved:>7} {refused:>8}", solver.label);
                 let _ = writeln!(out, " {:>10} {:>10}", number(seconds), number(memory));
@@ -162,7 +162,7 @@ impl Solver {
         // The middle of those solved at every size: a curve of others would bend where problems drop out.
         let whole: Vec<Vec<(f64, f64)>> =
             curves.iter().map(|curve| curve.points.clone()).filter(|c| c.len() == SIZES.len()).collect();
-        let middle_at = |k: usize| Some((f64::from(SIZES[k]), middle(whole.iter().map(|course| course[k].1).collect())?));
+        let middle_at = |k: usize| Some((f64::from(SIZES[k]), median(whole.iter().map(|course| course[k].1))?));
         curves.push(GrowthCurve { label, thick: true, points: (0..SIZES.len()).filter_map(middle_at).collect() });
         curves
     }
@@ -172,11 +172,6 @@ impl Solver {
 fn class_of(n: f64) -> usize {
     let distance = |class: &usize| (n / f64::from(SIZES[*class])).ln().abs();
     (0..SIZES.len()).min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(0)
-}
-
-fn middle(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    quartiles(&values).map(|[_, median, _]| median)
 }
 
 // Least squares through logarithms; two points are enough.

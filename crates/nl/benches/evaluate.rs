@@ -62,8 +62,8 @@ fn beside(files: &[(String, Vec<u8>)], program: &str) {
         println!("{name:<12} {operations:>10} {nonzeros:>9} {ours:>10.1} {theirs:>10.1} {:>7.2}", ours / theirs);
         ratios.push(ours / theirs);
     }
-    ratios.sort_by(f64::total_cmp);
-    let (median, worst) = (ratios[ratios.len() / 2], ratios[ratios.len() - 1]);
+    let worst = ratios.iter().copied().fold(0.0, f64::max);
+    let median = tangor_figure::median(ratios).unwrap_or(f64::NAN);
     println!("ratio: median {median:.2}, worst {worst:.2}");
 }
 
