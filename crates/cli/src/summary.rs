@@ -34,7 +34,7 @@ impl Summary<'_> {
     pub fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         self.verdict(out)?;
         self.objective(out)?;
-        if !self.report.was_evaluated() {
+        if !self.report.was_tried() {
             return self.effort(out);
         }
         self.residuals(out)?;

@@ -124,16 +124,16 @@ impl<S: SampledProblem> Solver<S> {
         });
     }
 
-    /// Estimates at the start, from the first batches.
-    pub(crate) fn estimate_start(&mut self) -> Result<(), Trouble> {
+    /// Estimates at the start, from the first batches. False: limits do not allow these, and the run ends before it begins.
+    pub(crate) fn estimate_start(&mut self) -> Result<bool, Trouble> {
         if !self.affords(self.oracle.estimates.samples(self.oracle.meta(), Learning::START)) {
             self.outcome.end(Stop::Samples);
-            return Ok(());
+            return Ok(false);
         }
         self.oracle.estimate(&mut self.state.current, Learning::START)?;
         self.oracle.accept_estimates(&mut self.state.current, true);
         self.learn_noise_of_lagrangian(0.0);
-        Ok(())
+        Ok(true)
     }
 
     /// Estimates at the trial point from first batches, as at the start. False: a function has no value there.

@@ -11,7 +11,7 @@ impl Report {
         let (tolerance, rarest) = (&self.settings.tolerance, self.settings.sampling.judge.rarest);
         let missing = self.verdict.and_then(|verdict| verdict.missing_events(meta, tolerance, rarest));
         let what = missing.unwrap_or_else(|| match self.verdict {
-            None if is_noisy && self.was_evaluated() => NOT_JUDGED.to_string(),
+            None if is_noisy && self.evaluated => NOT_JUDGED.to_string(),
             _ => self.finding(),
         });
         let stop = match (self.stop, self.point) {
@@ -29,7 +29,8 @@ impl Report {
             (Point::Feasible | Point::Nothing, None) => {
                 let above: Vec<&str> = self.residuals_above().into_iter().map(|(name, ..)| name).collect();
                 match self.feasibility.is_nan() && self.stationarity.is_nan() {
-                    true if !self.was_evaluated() => "there was no time to evaluate the functions at any point".to_string(),
+                    true if !self.was_tried() => "there was no time to evaluate the functions at any point".to_string(),
+                    true if self.evaluated && self.stop == Stop::User => "no point was judged".to_string(),
                     true => "no point was found where all functions have values".to_string(),
                     false if self.samples.total() > 0 => NOT_JUDGED.to_string(),
                     false => missed(self.point, &above),
@@ -63,10 +64,9 @@ impl Report {
         residuals.into_iter().filter(|(_, value, tolerance)| value.is_nan() || value > tolerance).collect()
     }
 
-    /// Whether all functions have been evaluated somewhere. False: the run was ended before that was done, and its point is the start.
-    pub fn was_evaluated(&self) -> bool {
-        let was_cut_short = matches!(self.stop, Stop::User | Stop::WallTime | Stop::Samples | Stop::Evaluations);
-        !(was_cut_short && self.feasibility.is_nan() && self.stationarity.is_nan())
+    /// Whether the functions were evaluated at the start, or one of them failed there. False: the run ended before that was known.
+    pub fn was_tried(&self) -> bool {
+        self.evaluated || self.stop == Stop::EvaluationFailed
     }
 }
 
@@ -90,7 +90,22 @@ mod tests {
     use tangor_problem::ClosureProblem;
 
     use super::*;
-    use crate::{Settings, solve};
+    use crate::{Settings, Solver, solve};
+
+    /// Whether functions were evaluated is recorded, not guessed from residuals that are not numbers.
+    #[test]
+    fn a_report_knows_whether_the_start_was_evaluated() {
+        let line = |slope: f64| {
+            let builder = ClosureProblem::builder(Meta::new("line", vec![1.0]).bounds(&[0.0], &[2.0])).objective(|x| x[0]);
+            builder.gradient(move |_, g| g[0] = slope).build().expect("all functions are given")
+        };
+        let begun = Solver::new(line(1.0), Settings::default()).expect("it can be tried").report();
+        assert!(begun.evaluated && begun.stationarity.is_nan(), "{}", begun.message);
+        assert!(begun.message.ends_with("no point was judged."), "{}", begun.message);
+        let failed = solve(line(f64::NAN), Settings::default()).expect("it can be tried");
+        assert!(!failed.evaluated && failed.was_tried() && failed.stop == Stop::EvaluationFailed, "{}", failed.message);
+        assert!(failed.message.contains("no point was found where all functions have values"), "{}", failed.message);
+    }
 
     #[test]
     fn nothing_is_claimed_beyond_the_residuals() {

@@ -75,6 +75,10 @@ pub struct Report {
     pub unusual: Vec<(Event, u64)>,
     /// The function that failed, if one did.
     pub failure: Option<EvaluationFailure>,
+    /// Whether all functions were evaluated at the start, or estimated there. False: the run ended before that was done, and its point is the
+    /// start.
+    #[serde(default = "yes")]
+    pub evaluated: bool,
     /// Whether the functions, evaluated once more at the point at the end of an exact run, gave the same values again. None: there was no
     /// time for it, or the run was noisy.
     #[serde(default)]
@@ -87,6 +91,11 @@ pub struct Report {
     pub names: Names,
     /// The settings of the run.
     pub settings: Settings,
+}
+
+/// A report from before this was recorded is taken to be of a run that began.
+fn yes() -> bool {
+    true
 }
 
 /// What was taken out of a problem before a run.

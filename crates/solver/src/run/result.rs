@@ -114,6 +114,7 @@ impl<S: SampledProblem> Solver<S> {
             rho: self.state.progress.rho,
             unusual: Event::ALL.into_iter().zip(self.state.progress.events).filter(|(_, count)| *count > 0).collect(),
             failure,
+            evaluated: self.state.progress.begun,
             confirmed: self.outcome.confirmed,
             presolved,
             names: Names::given(meta),

@@ -124,7 +124,9 @@ impl<S: SampledProblem> Solver<S> {
 
     pub(crate) fn evaluate_start(&mut self) -> Result<(), Trouble> {
         if self.noisy.is_some() {
-            self.estimate_start()?;
+            if !self.estimate_start()? {
+                return Ok(());
+            }
         } else {
             self.oracle.values(&mut self.state.current, true)?;
             self.oracle.derivatives(&mut self.state.current)?;
