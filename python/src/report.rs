@@ -68,7 +68,6 @@ fn text(value: &impl Serialize) -> PyResult<String> {
 
 /// The largest violation of a constraint; NaN where one has no value.
 fn violation(c: &[f64], meta: &Meta) -> f64 {
-    let limits = meta.c_lower.iter().zip(&meta.c_upper);
-    let each = c.iter().zip(limits).map(|(c, (lower, upper))| if c.is_nan() { *c } else { (lower - c).max(c - upper) });
-    each.fold(0.0, |worst: f64, one| if one > worst || one.is_nan() { one } else { worst })
+    let each = meta.violations(c).map(f64::abs);
+    each.fold(0.0, |worst: f64, one| if worst.is_nan() || one <= worst { worst } else { one })
 }

@@ -33,6 +33,6 @@ pub use course::Course;
 pub use error::Error;
 pub use journal::{Journal, no_formula, write_csv, write_rows};
 pub use record::{Ending, Record, TracePoint, WORSE};
-pub use residuals::{Candidate, Recomputed, Residuals, recompute};
+pub use residuals::{Candidate, Recomputed, classify, recompute};
 pub use sets::{Member, SETS, members, only};
 pub use task::Task;

@@ -1,9 +1,8 @@
 //! The row that a run leaves behind.
 
 use serde::{Deserialize, Serialize};
+use tangor_problem::KktResiduals;
 use tangor_solver::{Point, Stop};
-
-use crate::residuals::Residuals;
 
 /// Where an objective is worse than the best known by more than this, relative to `max(1, |best known|)`, the row says so.
 pub const WORSE: f64 = 1e-4;
@@ -125,12 +124,13 @@ impl Record {
     }
 
     /// All four residuals, when the point could be judged.
-    pub fn residuals(&self) -> Option<Residuals> {
-        Some(Residuals {
+    pub fn residuals(&self) -> Option<KktResiduals> {
+        Some(KktResiduals {
             stationarity: self.stationarity?,
             feasibility: self.feasibility?,
             complementarity: self.complementarity?,
             infeasible_stationarity: self.infeasible_stationarity?,
+            ..KktResiduals::default()
         })
     }
 

@@ -1,21 +1,7 @@
 //! How good a point is, computed from the problem's functions alone: no solver is asked, nothing is scaled.
 
-use serde::{Deserialize, Serialize};
 use tangor_problem::{Failure, FunctionValues, KktPoint, KktResiduals, Problem, Wanted};
 use tangor_solver::{Point, Tolerance};
-
-/// The residuals of a point and its multipliers, by the rules of [`KktResiduals`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Residuals {
-    /// `|grad f + J^T y - mu|`, 2-norm. A fixed variable takes no part: its multiplier may be anything.
-    pub stationarity: f64,
-    /// Violation of constraints and bounds, 2-norm.
-    pub feasibility: f64,
-    /// Sum of |multiplier| times distance to its bound, over constraints and variables.
-    pub complementarity: f64,
-    /// `|x - clip(x - J^T v)|` with the violation `v`: zero when no small change reduces the violation.
-    pub infeasible_stationarity: f64,
-}
 
 /// A point with its multipliers.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +20,7 @@ pub struct Recomputed {
     /// `f(x)`, 0 when there is no objective.
     pub objective: f64,
     /// The residuals.
-    pub residuals: Residuals,
+    pub residuals: KktResiduals,
 }
 
 /// Evaluates the functions at the point and computes its residuals.
@@ -53,36 +39,22 @@ pub fn recompute(problem: &mut dyn Problem, candidate: Candidate) -> Result<Reco
         row_multipliers: candidate.y,
         bound_multipliers: candidate.mu,
     };
-    let found = KktResiduals::new(problem.meta(), at).map_err(|error| Failure::undefined(error.to_string()))?;
-    let residuals = Residuals {
-        stationarity: found.stationarity,
-        feasibility: found.feasibility,
-        complementarity: found.complementarity,
-        infeasible_stationarity: found.infeasible_stationarity,
-    };
+    let residuals = KktResiduals::new(problem.meta(), at).map_err(|error| Failure::undefined(error.to_string()))?;
     Ok(Recomputed { objective: values.objective.unwrap_or(0.0), residuals })
 }
 
-impl Residuals {
-    /// The largest of the three KKT residuals; infinite when one is not a number.
-    pub fn worst(&self) -> f64 {
-        let all = [self.stationarity, self.feasibility, self.complementarity];
-        all.into_iter().map(|residual| if residual.is_nan() { f64::INFINITY } else { residual }).fold(0.0, f64::max)
-    }
-
-    /// What the point is. An infeasible stationary point must be flat relative to a violation below 1, so that a slow approach to
-    /// a feasible point does not pass for one.
-    pub fn classify(&self, tolerance: &Tolerance) -> Point {
-        let feasible = self.feasibility <= tolerance.feasibility;
-        if feasible && self.stationarity <= tolerance.stationarity && self.complementarity <= tolerance.complementarity {
-            Point::EpsKkt
-        } else if feasible {
-            Point::Feasible
-        } else if self.infeasible_stationarity <= tolerance.infeasible * self.feasibility.min(1.0) {
-            Point::EpsInfeasibleStationary
-        } else {
-            Point::Nothing
-        }
+/// What a point with these residuals is. An infeasible stationary point must be flat relative to a violation below 1, so that a slow approach to a
+/// feasible point does not pass for one.
+pub fn classify(residuals: &KktResiduals, tolerance: &Tolerance) -> Point {
+    let feasible = residuals.feasibility <= tolerance.feasibility;
+    if feasible && residuals.stationarity <= tolerance.stationarity && residuals.complementarity <= tolerance.complementarity {
+        Point::EpsKkt
+    } else if feasible {
+        Point::Feasible
+    } else if residuals.infeasible_stationarity <= tolerance.infeasible * residuals.feasibility.min(1.0) {
+        Point::EpsInfeasibleStationary
+    } else {
+        Point::Nothing
     }
 }
 
@@ -105,7 +77,7 @@ mod tests {
 
     const FREE: f64 = f64::INFINITY;
 
-    fn judged(x1: [f64; 2], x: [f64; 2], y: f64, mu: [f64; 2]) -> Residuals {
+    fn judged(x1: [f64; 2], x: [f64; 2], y: f64, mu: [f64; 2]) -> KktResiduals {
         let meta = Meta::new("product", vec![1.0, 1.0]).bounds(&[1.0, x1[0]], &[3.0, x1[1]]).at_least(&[2.0]);
         let mut problem = Differentiated::new(meta, Product);
         let recomputed = recompute(&mut problem, Candidate { x: &x, y: &[y], mu: &mu }).unwrap();
@@ -118,8 +90,8 @@ mod tests {
         // g = (4, 1), J = (5, 2), y = -1/2: g + J^T y - mu = (4 - 2.5 - 1, 1 - 1) = (0.5, 0);
         // complementarity: 1/2 |10 - 2| for the row and 1 |2 - 1| for the bound.
         let residuals = judged([-FREE, FREE], [2.0, 5.0], -0.5, [1.0, 0.0]);
-        let expected = Residuals { stationarity: 0.5, feasibility: 0.0, complementarity: 5.0, infeasible_stationarity: 0.0 };
-        assert_eq!(residuals, expected);
+        assert_eq!((residuals.stationarity, residuals.feasibility, residuals.complementarity), (0.5, 0.0, 5.0));
+        assert_eq!(residuals.infeasible_stationarity, 0.0);
     }
 
     #[test]
@@ -141,17 +113,17 @@ mod tests {
         let residuals = judged([-FREE, FREE], [0.5, 1.0], 0.0, [0.0, 0.0]);
         assert_eq!(residuals.feasibility, 2.5f64.sqrt());
         assert_eq!(residuals.infeasible_stationarity, (1.5f64 * 1.5 + 0.75 * 0.75).sqrt());
-        assert_eq!(residuals.classify(&Tolerance::default()), Point::Nothing);
+        assert_eq!(classify(&residuals, &Tolerance::default()), Point::Nothing);
         // x at its upper bounds wants to go further up and cannot: infeasible and stationary.
         let stuck = judged([-1.0, 0.5], [3.0, 0.5], 0.0, [0.0, 0.0]);
         assert_eq!((stuck.feasibility, stuck.infeasible_stationarity), (0.5, 0.0));
-        assert_eq!(stuck.classify(&Tolerance::default()), Point::EpsInfeasibleStationary);
+        assert_eq!(classify(&stuck, &Tolerance::default()), Point::EpsInfeasibleStationary);
     }
 
     #[test]
     fn not_a_number_is_never_good() {
         let residuals = judged([-FREE, FREE], [2.0, 5.0], f64::NAN, [0.0, 0.0]);
         assert_eq!(residuals.worst(), f64::INFINITY);
-        assert_eq!(residuals.classify(&Tolerance::default()), Point::Feasible);
+        assert_eq!(classify(&residuals, &Tolerance::default()), Point::Feasible);
     }
 }

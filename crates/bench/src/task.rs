@@ -10,7 +10,7 @@ use crate::Error;
 use crate::contender::{Contender, Method};
 use crate::course::Course;
 use crate::record::{Ending, Record, TracePoint, is_worse};
-use crate::residuals::{Candidate, recompute};
+use crate::residuals::{Candidate, classify, recompute};
 use crate::sets::Member;
 
 /// Points of a trace that are kept: more nobody sees in a small picture.
@@ -160,7 +160,7 @@ impl Task {
             Ok(recomputed) => {
                 let finite = |value: f64| value.is_finite().then_some(value);
                 let residuals = recomputed.residuals;
-                record.point = residuals.classify(&self.contender.tolerance());
+                record.point = classify(&residuals, &self.contender.tolerance());
                 record.objective = finite(recomputed.objective);
                 record.stationarity = finite(residuals.stationarity);
                 record.feasibility = finite(residuals.feasibility);

@@ -1,6 +1,6 @@
 //! How far a point and its multipliers are from satisfying the conditions of Karush, Kuhn and Tucker.
 
-use crate::{INFINITE, Meta, MetaError};
+use crate::{Interval, Meta, MetaError};
 
 /// A point, its multipliers, and the values and derivatives there; all in the user's form, nothing scaled.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +19,7 @@ pub struct KktPoint<'a> {
     pub bound_multipliers: &'a [f64],
 }
 
-/// The residuals of a point, 2-norms, in the user's scale and signs.
+/// The residuals of a point, 2-norms, in the user's scale and signs: made of what [`Interval`] says of bounds.
 ///
 /// The conditions are `grad f + J^T y = mu`, with `y >= 0` where a row is held by its upper bound and `y <= 0` where by its lower one,
 /// `mu` the other way round; both turned where the problem is a maximisation.
@@ -61,12 +61,11 @@ impl KktResiduals {
     pub fn new(meta: &Meta, at: KktPoint<'_>) -> Result<Self, MetaError> {
         at.check(meta)?;
         let sense = meta.sense();
-        let (rows, bounds) = (Bounds::of_rows(meta), Bounds::of_variables(meta));
         let (y, mu) = at.held(meta);
-        let of_rows: f64 = (0..meta.m()).map(|i| rows.product(i, at.constraints[i], -sense * y[i])).sum();
-        let of_bounds: f64 = (0..meta.n()).map(|i| bounds.product(i, at.x[i], sense * mu[i])).sum();
+        let of_row = |i: usize| meta.row_bounds(i).complementarity(at.constraints[i], -sense * y[i]);
+        let of_bound = |i: usize| meta.variable_bounds(i).complementarity(at.x[i], sense * mu[i]);
 
-        let violation: Vec<f64> = (0..meta.m()).map(|i| rows.violation(i, at.constraints[i])).collect();
+        let violation: Vec<f64> = meta.violations(at.constraints).collect();
         let mut slope = vec![0.0; meta.n()];
         let mut terms: Vec<f64> = at.gradient.iter().zip(&mu).map(|(g, mu)| g.abs() + mu.abs()).collect();
         for (k, value) in at.jacobian.iter().enumerate() {
@@ -75,12 +74,13 @@ impl KktResiduals {
             slope[column] += value * violation[row];
         }
         let free = (0..meta.n()).filter(|&i| meta.x_lower[i] < meta.x_upper[i]);
-        let outside = (0..meta.n()).map(|i| bounds.violation(i, at.x[i]));
+        let outside = (0..meta.n()).map(|i| meta.variable_bounds(i).violation(at.x[i]));
+        let projected = |i: usize| meta.variable_bounds(i).ways_down(at.x[i]).clip(slope[i]);
         Ok(KktResiduals {
             stationarity: norm(at.lagrangian(meta, &y, &mu).into_iter()),
             feasibility: norm(violation.iter().copied().chain(outside)),
-            complementarity: of_rows + of_bounds,
-            infeasible_stationarity: norm((0..meta.n()).map(|i| at.x[i] - bounds.clip(i, at.x[i] - slope[i]))),
+            complementarity: (0..meta.m()).map(of_row).sum::<f64>() + (0..meta.n()).map(of_bound).sum::<f64>(),
+            infeasible_stationarity: norm((0..meta.n()).map(projected)),
             terms: norm(free.map(|i| terms[i])),
         })
     }
@@ -103,11 +103,12 @@ impl KktPoint<'_> {
 
     /// The multipliers that a bound holds.
     fn held(&self, meta: &Meta) -> (Vec<f64>, Vec<f64>) {
-        let (sense, rows, bounds) = (meta.sense(), Bounds::of_rows(meta), Bounds::of_variables(meta));
         // A row at its lower bound has y <= 0, a variable mu >= 0: with the sign turned both follow one rule.
-        let y = (0..meta.m()).map(|i| rows.held(i, -sense, self.row_multipliers[i])).collect();
-        let mu = (0..meta.n()).map(|i| bounds.held(i, sense, self.bound_multipliers[i])).collect();
-        (y, mu)
+        let held = |bounds: Interval, sign: f64, multiplier: f64| if bounds.holds(sign * multiplier) { multiplier } else { 0.0 };
+        let (y, mu, sense) = (self.row_multipliers, self.bound_multipliers, meta.sense());
+        let rows = (0..meta.m()).map(|i| held(meta.row_bounds(i), -sense, y[i]));
+        let variables = (0..meta.n()).map(|i| held(meta.variable_bounds(i), sense, mu[i]));
+        (rows.collect(), variables.collect())
     }
 
     fn lagrangian(&self, meta: &Meta, y: &[f64], mu: &[f64]) -> Vec<f64> {
@@ -134,54 +135,6 @@ impl KktPoint<'_> {
         match lengths.into_iter().find(|(_, found, expected)| found != expected) {
             Some((what, found, expected)) => Err(MetaError::Length { what, found, expected }),
             None => Ok(()),
-        }
-    }
-}
-
-/// Lower and upper bounds of variables or of constraints.
-struct Bounds<'a> {
-    lower: &'a [f64],
-    upper: &'a [f64],
-}
-
-impl<'a> Bounds<'a> {
-    fn of_rows(meta: &'a Meta) -> Self {
-        Bounds { lower: &meta.c_lower, upper: &meta.c_upper }
-    }
-
-    fn of_variables(meta: &'a Meta) -> Self {
-        Bounds { lower: &meta.x_lower, upper: &meta.x_upper }
-    }
-
-    /// The multiplier, or zero when the bound that it asks for is absent; `sign` makes it `>= 0` at the lower bound.
-    fn held(&self, i: usize, sign: f64, multiplier: f64) -> f64 {
-        let (lower, upper) = (self.lower[i], self.upper[i]);
-        let bound = if sign * multiplier > 0.0 { lower } else { upper };
-        let absent = bound.abs() >= INFINITE && lower != upper && !multiplier.is_nan();
-        if absent { 0.0 } else { multiplier }
-    }
-
-    /// |multiplier| times distance; the multiplier is `> 0` at the lower bound, and zero or NaN where its bound is absent.
-    fn product(&self, i: usize, value: f64, multiplier: f64) -> f64 {
-        let (lower, upper) = (self.lower[i], self.upper[i]);
-        if multiplier == 0.0 || lower == upper {
-            return 0.0;
-        }
-        multiplier.abs() * (value - if multiplier > 0.0 { lower } else { upper }).abs()
-    }
-
-    fn violation(&self, i: usize, value: f64) -> f64 {
-        value - self.clip(i, value)
-    }
-
-    /// Not `clamp`, which panics on crossed bounds; a NaN stays one, and an absent bound holds nothing, however far away.
-    fn clip(&self, i: usize, value: f64) -> f64 {
-        if value < self.lower[i] && self.lower[i] > -INFINITE {
-            self.lower[i]
-        } else if value > self.upper[i] && self.upper[i] < INFINITE {
-            self.upper[i]
-        } else {
-            value
         }
     }
 }

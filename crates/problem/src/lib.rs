@@ -35,6 +35,7 @@ mod finite_sum;
 #[cfg(feature = "autodiff")]
 mod forward;
 mod groups;
+mod interval;
 mod kkt;
 mod memory;
 mod meta;
@@ -65,6 +66,7 @@ pub use evaluation::{FunctionFailure, FunctionValues, Outputs, Wanted, evaluate_
 pub use exact::Exact;
 pub use failure::{Evaluation, Failure, Function};
 pub use finite_sum::{FiniteSum, SampledSum};
+pub use interval::Interval;
 pub use kkt::{KktPoint, KktResiduals};
 pub use memory::{MemoryLimit, TooLarge};
 pub use meta::{INFINITE, Meta, MetaError};

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::{INFINITE, Meta, Pattern};
+use tangor_problem::{INFINITE, Interval, Meta, Pattern};
 
 use crate::form::iterate::UserPoint;
 use crate::kernel::matrix::{Jacobian, Matrix, Structure};
@@ -112,6 +112,11 @@ impl Standard {
     /// What the method minimises is this multiple of the user's objective; it is negative where the user maximises.
     pub fn objective_factor(&self) -> f64 {
         self.sense * self.scales.objective
+    }
+
+    /// The bounds of an internal variable or slack.
+    pub fn bounds(&self, i: usize) -> Interval {
+        Interval { lower: self.lower[i], upper: self.upper[i] }
     }
 
     /// Variables, without slacks.

@@ -5,7 +5,7 @@
 //! other, as `x = 1` and `10^6 x = 2 * 10^6` do, the slope `J^T v` of such a point is that of the large row times what rounding leaves of its
 //! value, and says nothing.
 
-use tangor_problem::{INFINITE, Meta};
+use tangor_problem::Meta;
 
 use crate::kernel::vector::{dot, norm};
 use crate::steps::line_search::ROUNDING;
@@ -21,18 +21,7 @@ const SWEEPS: usize = 8;
 
 /// The share for a point, in the user's scale: between 0 and 1. None where that is not to be had.
 pub fn removable_share(meta: &Meta, x: &[f64], constraints: &[f64], jacobian: &[f64]) -> Option<f64> {
-    let absent = |bound: f64| bound.abs() >= INFINITE;
-    let violation = |row: usize| {
-        let (c, lower, upper) = (constraints[row], meta.c_lower[row], meta.c_upper[row]);
-        if c < lower && !absent(lower) {
-            c - lower
-        } else if c > upper && !absent(upper) {
-            c - upper
-        } else {
-            0.0
-        }
-    };
-    let all: Vec<f64> = (0..meta.m()).map(violation).collect();
+    let all: Vec<f64> = meta.violations(constraints).collect();
     // An equality that holds resists as one that does not; an inequality that holds may give way.
     let is_firm = |row: &usize| all[*row] != 0.0 || meta.c_lower[*row] == meta.c_upper[*row];
     let firm: Vec<usize> = (0..meta.m()).filter(is_firm).collect();

@@ -1,6 +1,7 @@
 //! The residuals of a point, unscaled, as a user would check them.
 
 use serde::{Deserialize, Serialize};
+use tangor_problem::Interval;
 
 use crate::Tolerance;
 use crate::form::iterate::Iterate;
@@ -99,7 +100,9 @@ impl Kkt {
         }
     }
 
-    /// Judges the point with the multipliers of the tangent step.
+    /// Judges the point with the multipliers of the tangent step: the formulas of [`tangor_problem::KktResiduals`], of the same functions of
+    /// bounds, in the internal form. There a row that is an inequality has the bounds of its slack, whatever the slack itself is, and scales are
+    /// divided out of sums, not out of each term; a test below compares both.
     pub fn judge(&mut self, at: &Iterate, tangent: &TangentStep, standard: &Standard) {
         let n = at.n();
         self.find_violation(at, standard);
@@ -109,10 +112,7 @@ impl Kkt {
         let mut complementarity = slack_complementarity;
         for i in 0..n {
             let mu = tangent.mu[i];
-            let bound = if mu > 0.0 { standard.lower[i] } else { standard.upper[i] };
-            if mu != 0.0 {
-                complementarity += mu.abs() * (at.z[i] - bound).abs();
-            }
+            complementarity += standard.bounds(i).complementarity(at.z[i], mu);
             self.work[i] = (self.work[i] - mu) / standard.scales.units[i];
             self.mu[i] = mu / standard.scales.units[i] / standard.objective_factor();
         }
@@ -140,8 +140,7 @@ impl Kkt {
     pub fn find_violation(&mut self, at: &Iterate, standard: &Standard) {
         self.violation.copy_from_slice(&at.h);
         for (k, &row) in standard.slack_rows.iter().enumerate() {
-            let slack = standard.n() + k;
-            self.violation[row] = at.c[row] - at.c[row].max(standard.lower[slack]).min(standard.upper[slack]);
+            self.violation[row] = standard.bounds(standard.n() + k).violation(at.c[row]);
         }
         for (violation, scale) in self.violation.iter_mut().zip(&standard.scales.rows) {
             *violation /= scale;
@@ -153,11 +152,9 @@ impl Kkt {
         self.signed.copy_from_slice(&tangent.lambda);
         let mut complementarity = 0.0;
         for (k, &row) in standard.slack_rows.iter().enumerate() {
-            let slack = standard.n() + k;
-            let lambda = self.signed[row];
-            let bound = if lambda < 0.0 { standard.lower[slack] } else { standard.upper[slack] };
-            if bound.is_finite() {
-                complementarity += lambda.abs() * (at.c[row] - bound).abs();
+            let (bounds, lambda) = (standard.bounds(standard.n() + k), self.signed[row]);
+            if bounds.holds(-lambda) {
+                complementarity += bounds.complementarity(at.c[row], -lambda);
             } else {
                 self.signed[row] = 0.0;
             }
@@ -180,10 +177,9 @@ impl Kkt {
         at.jacobian.a.add_transposed(&self.scaled, &mut self.work);
         let (mut square, mut steep, invisible) = (0.0, 0.0, ROUNDING * self.violation() * self.violation());
         for (i, work) in self.work.iter_mut().enumerate() {
-            // The distances first: `x - (x - g)` would lose a small gradient at a large `x`.
-            let (x, gradient) = (at.z[i], *work);
-            let unit = standard.scales.units[i];
-            *work = (gradient / unit).min(unit * (x - standard.lower[i])).max(unit * (x - standard.upper[i]));
+            let (x, gradient, unit) = (at.z[i], *work, standard.scales.units[i]);
+            let ways = standard.bounds(i).ways_down(x);
+            *work = Interval { lower: unit * ways.lower, upper: unit * ways.upper }.clip(gradient / unit);
             // A bound holds the variable where all the way to it would gain no more than rounding, whatever the unit of the variable is.
             let way = if gradient > 0.0 { x - standard.lower[i] } else { standard.upper[i] - x };
             self.held[i] = gradient != 0.0 && way * gradient.abs() <= invisible;
@@ -233,7 +229,7 @@ impl Kkt {
 
 #[cfg(test)]
 mod tests {
-    use tangor_problem::Meta;
+    use tangor_problem::{KktPoint, KktResiduals, Meta};
 
     use super::*;
     use crate::form::standard::Scales;
@@ -286,6 +282,44 @@ mod tests {
         at.c = vec![5e9, 2.0];
         kkt.judge_infeasibility(&at, &standard, &mut row_sizes);
         assert!((kkt.residuals.infeasible_rounding / (ROUNDING * 5e9 * 2f64.sqrt()) - 1.0).abs() < 1e-8);
+    }
+
+    /// The same point in the user's form, by the function that serves all others.
+    #[test]
+    fn the_internal_form_gives_the_residuals_of_the_users_form() {
+        let meta = Meta::new("by hand", vec![1.0, 2.0])
+            .bounds(&[0.0, 1.5], &[f64::INFINITY, 4.0])
+            .rows(&[3.0, 0.0, -f64::INFINITY], &[3.0, 3.0, 1.0]);
+        let (mut standard, jacobian) = Standard::new(&meta);
+        let (scale, rows, units) = (2.0, vec![1.0, 0.5, 4.0], vec![0.5, 8.0]);
+        standard.rescale(&Scales { objective: scale, rows: rows.clone(), units: units.clone() });
+        let (x, gradient, c) = ([1.0, 2.0], [3.0, 1.0], [5.0, 4.0, 0.25]);
+        let j = [1.0, 1.0, 1.0, -1.0, 0.5, 3.0];
+        let mut at = Iterate::new(jacobian);
+        at.z = vec![x[0] / units[0], x[1] / units[1], rows[1] * 3.0, rows[2] * 0.25];
+        at.c = c.iter().zip(&rows).map(|(c, scale)| c * scale).collect();
+        at.h = vec![rows[0] * (c[0] - 3.0), 0.5, 0.0];
+        at.g = vec![scale * units[0] * gradient[0], scale * units[1] * gradient[1], 0.0, 0.0];
+        at.jacobian.a.values = (0..6).map(|k| rows[k / 2] * units[k % 2] * j[k]).collect();
+        // The last row has no lower bound: its multiplier, which asks for one, is none.
+        let tangent = multipliers(&at.jacobian, &[-2.0, 4.0, -3.0], &[1.0, -3.0]);
+        let mut kkt = Kkt::new(3, 2);
+        kkt.judge(&at, &tangent, &standard);
+        kkt.judge_infeasibility(&at, &standard, &mut RowSizes::new(3));
+        let point = KktPoint {
+            x: &x,
+            gradient: &gradient,
+            constraints: &c,
+            jacobian: &j,
+            row_multipliers: &[-2.0 * rows[0] / scale, 4.0 * rows[1] / scale, -3.0 * rows[2] / scale],
+            bound_multipliers: &[1.0 / units[0] / scale, -3.0 / units[1] / scale],
+        };
+        let expected = KktResiduals::new(&meta, point).expect("all lengths are right");
+        let found = kkt.residuals;
+        assert_eq!(found.stationarity, expected.stationarity);
+        assert_eq!((found.feasibility, found.complementarity), (expected.feasibility, expected.complementarity));
+        assert_eq!(found.infeasible, expected.infeasible_stationarity);
+        assert!(expected.stationarity > 0.0 && expected.complementarity > 0.0 && expected.infeasible_stationarity > 0.0);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Values around a point that is about to be called infeasible: derivatives say that no small change reduces the violation there, and only
 //! values can tell whether derivatives are right. Where the violation falls in proportion to a step, they are not.
 
-use tangor_problem::{Function, INFINITE, Meta, SampledProblem};
+use tangor_problem::{Function, Meta, SampledProblem};
 
 use crate::EvaluationFailure;
 use crate::kernel::vector::norm;
@@ -67,7 +67,5 @@ fn moved(meta: &Meta, x: &[f64], step: f64, seed: u64) -> Vec<f64> {
 
 /// The norm of what rows are off by.
 fn violation(meta: &Meta, c: &[f64]) -> f64 {
-    let given = |bound: f64| if bound.abs() >= INFINITE { bound.signum() * f64::INFINITY } else { bound };
-    let off = |row: usize| c[row] - c[row].max(given(meta.c_lower[row])).min(given(meta.c_upper[row]));
-    norm(&(0..meta.m()).map(off).collect::<Vec<_>>())
+    norm(&meta.violations(c).collect::<Vec<_>>())
 }

@@ -3,7 +3,6 @@
 use tangor_problem::{Meta, SampledProblem};
 
 use crate::form::presolve::Presolve;
-use crate::form::standard::finite;
 use crate::judging::residuals::Residuals;
 use crate::run::report::{REPORT_VERSION, Report, WorstRow};
 use crate::solver::Solver;
@@ -129,7 +128,7 @@ impl<S: SampledProblem> Solver<S> {
 /// it: what hardly adds to the sum of squares is no complaint.
 fn worst_rows(meta: &Meta, c: &[f64], tolerance: f64) -> Vec<WorstRow> {
     let violated = |(index, &value): (usize, &f64)| {
-        let bound = value.max(finite(meta.c_lower[index])).min(finite(meta.c_upper[index]));
+        let bound = meta.row_bounds(index).clip(value);
         let violation = (value - bound).abs();
         (violation > 0.0).then(|| WorstRow { index, name: meta.row_name(index), value, bound, violation })
     };
