@@ -74,6 +74,40 @@ pub struct Workspace {
     known: Vec<Known>,
 }
 
+/// The functions at one point; see [`Functions::at`].
+#[derive(Debug)]
+pub struct AtPoint<'a> {
+    functions: &'a Functions,
+    work: &'a mut Workspace,
+}
+
+impl AtPoint<'_> {
+    /// The values of a section.
+    ///
+    /// # Panics
+    /// When the slice does not have the length of the outputs.
+    pub fn values(&mut self, section: usize, values: &mut [f64]) {
+        let AtPoint { functions, work } = self;
+        assert_eq!(values.len(), functions.outputs(section), "there must be room for every output");
+        functions.advance(section, Known::Values, work);
+        for (value, &register) in values.iter_mut().zip(&functions.program.outputs[section]) {
+            *value = work.memory[register as usize];
+        }
+    }
+
+    /// The gradients of a section one after the other.
+    ///
+    /// # Panics
+    /// When the slice does not have the length [`Functions::gradient_len`].
+    pub fn gradients(&mut self, section: usize, values: &mut [f64]) {
+        let AtPoint { functions, work } = self;
+        assert_eq!(values.len(), functions.gradient_len(section), "there must be room for every derivative");
+        functions.advance(section, Known::Slopes, work);
+        let adjoint = functions.adjoint(section, &mut work.adjoint);
+        functions.blocks.gradients::<false>(section, &work.memory, adjoint, values);
+    }
+}
+
 /// How much is known: each includes the ones before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Known {
@@ -150,12 +184,7 @@ impl Functions {
     /// # Panics
     /// When a slice does not have the length of the point or of the outputs.
     pub fn values(&self, section: usize, point: &[f64], work: &mut Workspace, values: &mut [f64]) {
-        assert_eq!(values.len(), self.outputs(section), "there must be room for every output");
-        self.prepare(point, work);
-        self.advance(section, Known::Values, work);
-        for (value, &register) in values.iter_mut().zip(&self.program.outputs[section]) {
-            *value = work.memory[register as usize];
-        }
+        self.at(point, work).values(section, values);
     }
 
     /// The gradients of a section one after the other, each at its [`Functions::columns`].
@@ -165,11 +194,16 @@ impl Functions {
     /// # Panics
     /// When a slice does not have the length of the point or [`Functions::gradient_len`].
     pub fn gradients(&self, section: usize, point: &[f64], work: &mut Workspace, values: &mut [f64]) {
-        assert_eq!(values.len(), self.gradient_len(section), "there must be room for every derivative");
+        self.at(point, work).gradients(section, values);
+    }
+
+    /// All that is asked for at one point, which is looked at once: whether it is another than before, and what is known there.
+    ///
+    /// # Panics
+    /// When the point does not have one number for each input.
+    pub fn at<'a>(&'a self, point: &[f64], work: &'a mut Workspace) -> AtPoint<'a> {
         self.prepare(point, work);
-        self.advance(section, Known::Slopes, work);
-        let adjoint = self.adjoint(section, &mut work.adjoint);
-        self.blocks.gradients::<false>(section, &work.memory, adjoint, values);
+        AtPoint { functions: self, work }
     }
 
     /// For each derivative of [`Functions::gradients`] the sum of the sizes of the terms that it is a sum of: its rounding error is a

@@ -44,7 +44,7 @@ pub mod special;
 mod tape;
 pub mod tower;
 
-pub use functions::{Functions, Hessian, HessianWorkspace, Workspace};
+pub use functions::{AtPoint, Functions, Hessian, HessianWorkspace, Workspace};
 pub use graph::{Graph, Node, NodeId};
 pub use operation::{Binary, Unary};
 pub use tape::{BLOCK, BlockResults, Level, Register, Results, Tape};

@@ -1,7 +1,7 @@
 //! The functions of a model, compiled: a linear part, and the nonlinear ones by the shared expression crate.
 
 use tangor_expression::{Functions, Hessian, HessianWorkspace, NodeId, Workspace};
-use tangor_problem::Pattern;
+use tangor_problem::{Outputs, Pattern, Wanted};
 
 use crate::build::Builder;
 use crate::error::Complaint;
@@ -100,44 +100,47 @@ impl Compiled {
         self.functions.outputs(OBJECTIVE) > 0
     }
 
-    pub fn objective(&mut self, x: &[f64]) -> f64 {
-        let mut value = [0.0];
-        if self.objective_is_nonlinear() {
-            self.functions.values(OBJECTIVE, x, &mut self.work, &mut value);
+    /// What is wanted of objective and constraints, with one look at the point: parts that several of them need are computed once.
+    pub fn evaluate(&mut self, x: &[f64], wanted: Wanted, out: &mut Outputs<'_>) {
+        let Compiled { functions, work, values, derivatives, .. } = self;
+        let is_nonlinear = functions.outputs(OBJECTIVE) > 0;
+        let mut here = functions.at(x, work);
+        if wanted.objective {
+            let mut value = [0.0];
+            if is_nonlinear {
+                here.values(OBJECTIVE, &mut value);
+            }
+            out.objective = Some(self.objective.value(x) + value[0]);
         }
-        self.objective.value(x) + value[0]
-    }
-
-    pub fn gradient(&mut self, x: &[f64], g: &mut [f64]) {
-        g.fill(0.0);
-        for &(j, a) in &self.objective.terms {
-            g[j as usize] += a;
-        }
-        if self.objective_is_nonlinear() {
-            let derivatives = &mut self.derivatives[..self.functions.gradient_len(OBJECTIVE)];
-            self.functions.gradients(OBJECTIVE, x, &mut self.work, derivatives);
-            for (&j, &derivative) in self.functions.columns(OBJECTIVE, 0).iter().zip(&*derivatives) {
-                g[j as usize] += derivative;
+        if wanted.gradient {
+            out.gradient.fill(0.0);
+            for &(j, a) in &self.objective.terms {
+                out.gradient[j as usize] += a;
+            }
+            if is_nonlinear {
+                let derivatives = &mut derivatives[..functions.gradient_len(OBJECTIVE)];
+                here.gradients(OBJECTIVE, derivatives);
+                for (&j, &derivative) in functions.columns(OBJECTIVE, 0).iter().zip(&*derivatives) {
+                    out.gradient[j as usize] += derivative;
+                }
             }
         }
-    }
-
-    pub fn constraints(&mut self, x: &[f64], c: &mut [f64]) {
-        for (value, row) in c.iter_mut().zip(&self.rows) {
-            *value = row.value(x);
+        if wanted.constraints {
+            for (value, row) in out.constraints.iter_mut().zip(&self.rows) {
+                *value = row.value(x);
+            }
+            here.values(CONSTRAINTS, values);
+            for (&i, &value) in self.nonlinear.iter().zip(&*values) {
+                out.constraints[i as usize] += value;
+            }
         }
-        self.functions.values(CONSTRAINTS, x, &mut self.work, &mut self.values);
-        for (&i, &value) in self.nonlinear.iter().zip(&self.values) {
-            c[i as usize] += value;
-        }
-    }
-
-    pub fn jacobian(&mut self, x: &[f64], values: &mut [f64]) {
-        values.copy_from_slice(&self.constant);
-        let derivatives = &mut self.derivatives[..self.places.len()];
-        self.functions.gradients(CONSTRAINTS, x, &mut self.work, derivatives);
-        for (&place, &derivative) in self.places.iter().zip(&*derivatives) {
-            values[place as usize] += derivative;
+        if wanted.jacobian {
+            out.jacobian.copy_from_slice(&self.constant);
+            let derivatives = &mut derivatives[..self.places.len()];
+            here.gradients(CONSTRAINTS, derivatives);
+            for (&place, &derivative) in self.places.iter().zip(&*derivatives) {
+                out.jacobian[place as usize] += derivative;
+            }
         }
     }
 

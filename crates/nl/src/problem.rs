@@ -1,6 +1,8 @@
 use std::path::Path;
 
-use tangor_problem::{Evaluation, MemoryLimit, Meta, Pattern, Problem, SecondOrder};
+use tangor_problem::{
+    Evaluation, FunctionFailure, MemoryLimit, Meta, Outputs, Pattern, Problem, SecondOrder, Wanted, evaluate_separately,
+};
 
 use crate::error::{Complaint, NlError};
 use crate::functions::Compiled;
@@ -166,21 +168,35 @@ impl Problem for NlProblem {
     }
 
     fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
-        Ok(self.functions.objective(x))
+        let mut out = Outputs::default();
+        self.functions.evaluate(x, Wanted { objective: true, ..Wanted::NOTHING }, &mut out);
+        Ok(out.objective.unwrap_or(0.0))
     }
 
     fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
-        self.functions.gradient(x, g);
+        let mut out = Outputs { gradient: g, ..Outputs::default() };
+        self.functions.evaluate(x, Wanted { gradient: true, ..Wanted::NOTHING }, &mut out);
         Ok(())
     }
 
     fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
-        self.functions.constraints(x, c);
+        let mut out = Outputs { constraints: c, ..Outputs::default() };
+        self.functions.evaluate(x, Wanted { constraints: true, ..Wanted::NOTHING }, &mut out);
         Ok(())
     }
 
     fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
-        self.functions.jacobian(x, values);
+        let mut out = Outputs { jacobian: values, ..Outputs::default() };
+        self.functions.evaluate(x, Wanted { jacobian: true, ..Wanted::NOTHING }, &mut out);
+        Ok(())
+    }
+
+    fn evaluate(&mut self, x: &[f64], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
+        if x.len() != self.meta.n() {
+            // One after the other they say what is wrong.
+            return evaluate_separately(self, x, wanted, out);
+        }
+        self.functions.evaluate(x, wanted.of(&self.meta), out);
         Ok(())
     }
 

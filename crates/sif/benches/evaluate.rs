@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use common::Collection;
-use tangor_problem::Problem;
+use tangor_problem::{FunctionValues, Problem, Wanted};
 use tangor_sif::{Options, SifProblem};
 
 fn main() {
@@ -50,15 +50,19 @@ fn collection_tables(collection: &Collection) {
 
     problems.sort_by_key(|(_, problem, _)| std::cmp::Reverse(problem.elements() + problem.meta().jacobian_len()));
     println!(
-        "\n{:<12} {:>8} {:>8} {:>9} {:>9} {:>12} {:>11} {:>11}",
-        "f, g, c, J", "n", "m", "elements", "nonzeros", "us", "ns/element", "ns/nonzero"
+        "\n{:<12} {:>8} {:>8} {:>9} {:>9} {:>12} {:>11} {:>11} {:>9}",
+        "f, g, c, J", "n", "m", "elements", "nonzeros", "us", "ns/element", "ns/nonzero", "one pass"
     );
+    let mut ratios = Vec::new();
     for (name, problem, _) in problems.iter_mut().take(10) {
-        let time = everything(problem).as_secs_f64() * 1e9;
+        let (time, pass) = both(problem);
+        let time = time.as_secs_f64() * 1e9;
+        let ratio = pass.as_secs_f64() * 1e9 / time;
+        ratios.push(ratio);
         let (meta, elements) = (problem.meta(), problem.elements());
         let nonzeros = meta.jacobian_len();
         println!(
-            "{name:<12} {:>8} {:>8} {elements:>9} {nonzeros:>9} {:>12.1} {:>11.1} {:>11.1}",
+            "{name:<12} {:>8} {:>8} {elements:>9} {nonzeros:>9} {:>12.1} {:>11.1} {:>11.1} {ratio:>9.2}",
             meta.n(),
             meta.m(),
             time / 1e3,
@@ -66,6 +70,7 @@ fn collection_tables(collection: &Collection) {
             time / nonzeros as f64
         );
     }
+    println!("one pass over the separate calls: median {:.2}", tangor_figure::median(ratios).unwrap_or(f64::NAN));
 }
 
 /// The best of many evaluations of objective, gradient, constraints and Jacobian.
@@ -78,6 +83,22 @@ fn everything(problem: &mut SifProblem) -> Duration {
         let results = [problem.gradient(&x, &mut g), problem.constraints(&x, &mut c), problem.jacobian(&x, &mut values)];
         black_box((f, results)).0.is_ok()
     })
+}
+
+/// The time of the separate calls and that of one pass, in turn, so that both meet the same load of the machine.
+fn both(problem: &mut SifProblem) -> (Duration, Duration) {
+    let (mut separately, mut together) = (Duration::MAX, Duration::MAX);
+    for _ in 0..3 {
+        separately = separately.min(everything(problem));
+        together = together.min(one_pass(problem));
+    }
+    (separately, together)
+}
+
+/// The best of many evaluations of all four functions in one pass.
+fn one_pass(problem: &mut SifProblem) -> Duration {
+    let (mut values, x) = (FunctionValues::new(problem.meta()), problem.meta().x0.clone());
+    best(|| values.evaluate(problem, &x, Wanted::ALL).is_ok())
 }
 
 fn best(mut run: impl FnMut() -> bool) -> Duration {

@@ -54,6 +54,15 @@ impl Evaluator {
         self.table.fill_gradients(known, 0, self.table.rows(), values, shared(&mut self.lanes, self.table.rows()))
     }
 
+    /// The values and the gradients of all rows, each element evaluated once.
+    pub fn values_and_gradients(&mut self, x: &[f64], rows: &mut [f64], values: &mut [f64]) -> Evaluation {
+        self.elements(x)?;
+        let lanes = shared(&mut self.lanes, self.table.rows());
+        self.table.fill_rows(x, 0, &self.element_values, rows, lanes)?;
+        let known = Known { x, values: &self.element_values, gradients: &self.element_gradients };
+        self.table.fill_gradients(known, 0, self.table.rows(), values, lanes)
+    }
+
     /// The values and gradients of all elements.
     pub fn elements(&mut self, x: &[f64]) -> Evaluation {
         let gradients = Some(self.element_gradients.as_mut_slice());

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tangor_problem::{Evaluation, Failure, INFINITE, Meta, Pattern, Problem};
+use tangor_problem::{
+    Evaluation, Failure, FunctionFailure, INFINITE, Meta, Outputs, Pattern, Problem, Wanted, evaluate_separately,
+};
 
 use crate::evaluate::Evaluator;
 use crate::group_table::{Functions, GroupTable};
@@ -88,6 +90,46 @@ impl SifProblem {
         }
     }
 
+    /// The objective, once its groups are evaluated.
+    fn summed_up(&self, x: &[f64]) -> f64 {
+        let mut f: f64 = self.rows.iter().sum();
+        for &(j, k, h) in &self.quadratic {
+            let product = h * x[j as usize] * x[k as usize];
+            f += if j == k { 0.5 * product } else { product };
+        }
+        f
+    }
+
+    /// Its gradient, once those of its groups are evaluated.
+    fn write_gradient(&self, x: &[f64], g: &mut [f64]) {
+        g.fill(0.0);
+        for (&column, &value) in self.objective.table.columns.iter().zip(&self.gradients) {
+            g[column as usize] += value;
+        }
+        for &(j, k, h) in &self.quadratic {
+            g[j as usize] += h * x[k as usize];
+            if j != k {
+                g[k as usize] += h * x[j as usize];
+            }
+        }
+    }
+
+    /// The objective with its gradient.
+    fn evaluate_objective(&mut self, x: &[f64], out: &mut Outputs<'_>) -> Evaluation {
+        self.check(x, out.gradient.len(), self.meta.n())?;
+        self.objective.values_and_gradients(x, &mut self.rows, &mut self.gradients)?;
+        out.objective = Some(self.summed_up(x));
+        self.write_gradient(x, out.gradient);
+        Ok(())
+    }
+
+    /// The constraints with their Jacobian.
+    fn evaluate_constraints(&mut self, x: &[f64], out: &mut Outputs<'_>) -> Evaluation {
+        self.check(x, out.constraints.len(), self.meta.m())?;
+        self.check(x, out.jacobian.len(), self.meta.jacobian_len())?;
+        self.constraints.values_and_gradients(x, out.constraints, out.jacobian)
+    }
+
     /// How many element functions an evaluation of everything (objective and constraints) needs.
     pub fn elements(&self) -> usize {
         self.objective.table.elements() + self.constraints.table.elements()
@@ -102,27 +144,13 @@ impl Problem for SifProblem {
     fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
         self.check(x, 0, 0)?;
         self.objective.values(x, &mut self.rows)?;
-        let mut f: f64 = self.rows.iter().sum();
-        for &(j, k, h) in &self.quadratic {
-            let product = h * x[j as usize] * x[k as usize];
-            f += if j == k { 0.5 * product } else { product };
-        }
-        Ok(f)
+        Ok(self.summed_up(x))
     }
 
     fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
         self.check(x, g.len(), self.meta.n())?;
         self.objective.gradients(x, &mut self.gradients)?;
-        g.fill(0.0);
-        for (&column, &value) in self.objective.table.columns.iter().zip(&self.gradients) {
-            g[column as usize] += value;
-        }
-        for &(j, k, h) in &self.quadratic {
-            g[j as usize] += h * x[k as usize];
-            if j != k {
-                g[k as usize] += h * x[j as usize];
-            }
-        }
+        self.write_gradient(x, g);
         Ok(())
     }
 
@@ -134,6 +162,20 @@ impl Problem for SifProblem {
     fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
         self.check(x, values.len(), self.meta.jacobian_len())?;
         self.constraints.gradients(x, values)
+    }
+
+    /// Values and derivatives of the same groups evaluate each element once. What fails then is evaluated one after the other, which tells what
+    /// it was; so are elements that carry something from one evaluation to the next.
+    fn evaluate(&mut self, x: &[f64], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
+        let mut rest = wanted.of(&self.meta);
+        let apart = self.constraints.table.carries_state();
+        if rest.objective && rest.gradient && !apart && self.evaluate_objective(x, out).is_ok() {
+            (rest.objective, rest.gradient) = (false, false);
+        }
+        if rest.constraints && rest.jacobian && !apart && self.evaluate_constraints(x, out).is_ok() {
+            (rest.constraints, rest.jacobian) = (false, false);
+        }
+        evaluate_separately(self, x, rest, out)
     }
 }
 
