@@ -104,7 +104,8 @@ impl KktPoint<'_> {
     /// The multipliers that a bound holds.
     fn held(&self, meta: &Meta) -> (Vec<f64>, Vec<f64>) {
         // A row at its lower bound has y <= 0, a variable mu >= 0: with the sign turned both follow one rule.
-        let held = |bounds: Interval, sign: f64, multiplier: f64| if bounds.holds(sign * multiplier) { multiplier } else { 0.0 };
+        let held =
+            |bounds: Interval, sign: f64, multiplier: f64| if bounds.holds(sign * multiplier) { multiplier } else { 0.0 };
         let (y, mu, sense) = (self.row_multipliers, self.bound_multipliers, meta.sense());
         let rows = (0..meta.m()).map(|i| held(meta.row_bounds(i), -sense, y[i]));
         let variables = (0..meta.n()).map(|i| held(meta.variable_bounds(i), sense, mu[i]));
