@@ -48,9 +48,9 @@ pub struct JudgeMemory {
     singles: SampleMean,
     single: Vec<f64>,
     /// Whether the averages are those of the whole population.
-    pub exact: bool,
+    exact: bool,
     /// Whether the run has not seen these averages yet, and how many draws each of them is from; 0 for what is known exactly.
-    pub fresh: bool,
+    fresh: bool,
     pub drawn: [usize; 3],
     /// The point, with the averages that the latest verdict rests on.
     pub judged: Iterate,
@@ -83,6 +83,16 @@ impl JudgeMemory {
 }
 
 impl JudgeMemory {
+    /// Hands the averages of the latest verdict on to the run, once. False: it has seen them.
+    pub fn hand_over(&mut self) -> bool {
+        std::mem::take(&mut self.fresh)
+    }
+
+    /// Whether the averages that were handed over are those of the whole population.
+    pub fn were_exact(&self) -> bool {
+        self.exact
+    }
+
     /// What all samples of the latest verdict say of each function.
     pub fn averages(&self) -> [&[f64]; 3] {
         let [gradient, constraints, jacobian] = &self.all;
@@ -151,11 +161,7 @@ impl<S: SampledProblem> Solver<S> {
         work.drawn =
             [0, 1, 2].map(|k| if self.is_whole(Quantity::ALL[k], sizes[k]) { 0 } else { batches * sizes[k].div_ceil(batches) });
         let judged = &mut self.state.progress.judged;
-        if work.exact {
-            judged.exact += 1;
-        } else {
-            judged.looks += 1;
-        }
+        judged.count(work.exact);
         let risk = confidence::risk_of_look(settings.confidence, judged.looks, last);
         let risk_of_missing = risk_of_events(settings.confidence, judged.looks, last);
         let (factor, of_values) = (Factors::new(risk, batches - first), Factors::new(risk, batches));

@@ -35,7 +35,8 @@ pub fn most_looks(settings: &Settings) -> u64 {
 impl<S: SampledProblem> Solver<S> {
     /// Judges the point when its time has come. Gives the reason when the run should end.
     pub(crate) fn judge_if_due(&mut self, last: bool, unusual: &mut Unusual) -> Option<Stop> {
-        if self.state.progress.judged.at == Some(self.state.progress.iteration) {
+        let iteration = self.state.progress.iteration;
+        if self.state.progress.judged.were_at(iteration) {
             return None;
         }
         let (due, pays) = (last || self.judge_is_due(), self.exact_pass_pays());
@@ -46,11 +47,7 @@ impl<S: SampledProblem> Solver<S> {
         if !(due || pays) || !(last && !pays || self.affords(sizes.map(|size| size as u64))) {
             return None;
         }
-        let judged = &mut self.state.progress.judged;
-        judged.at = Some(self.state.progress.iteration);
-        if due {
-            judged.due = self.state.progress.iteration;
-        }
+        self.state.progress.judged.begin(iteration, due);
         self.beginning.keep(&self.outcome.best);
         let verdict = match self.judge_until_events_tell(sizes, last, unusual) {
             Ok(Some(verdict)) => verdict,
@@ -60,7 +57,6 @@ impl<S: SampledProblem> Solver<S> {
                 return Some(self.fail(trouble));
             }
         };
-        self.outcome.judged = Some(verdict.values().into());
         let tolerance = self.settings.tolerance.clone();
         let (score, noise) = verdict.score(&tolerance);
         let least = self.outcome.best.least.unwrap_or(f64::INFINITY);
@@ -78,28 +74,24 @@ impl<S: SampledProblem> Solver<S> {
         if stuck {
             escapes.stuck(verdict.feasibility.value);
         }
-        self.outcome.stuck = stuck && escapes.may_go_on(self.settings.limits.escapes);
+        self.outcome.hear(&verdict, stuck && escapes.may_go_on(self.settings.limits.escapes));
         if let (true, Some(noisy)) = (is_kept, &self.noisy) {
             self.outcome.best.keep_judged(verdict, &noisy.judge.judged, &self.judging.kkt, &self.oracle);
         }
-        self.outcome.best.least = Some(score.min(least)).filter(|least| least.is_finite());
+        self.outcome.best.compare_score(score);
         let better = score < least - noise;
         if holds || stuck {
             return (!self.outcome.stuck).then_some(Stop::Tolerance);
         }
-        if better {
-            self.state.progress.judged.stale = 0;
-        } else if due {
-            self.state.progress.judged.stale += 1;
-        }
+        let judged = &mut self.state.progress.judged;
+        judged.compare(better, due);
         if !due {
             return None;
         }
         // Estimates that still gain accuracy get twice the patience: the judge may not see it yet.
-        let effective = self.oracle.estimates.effective_samples();
-        let growing = effective > 1.1 * std::mem::replace(&mut self.state.progress.judged.effective, effective);
+        let growing = judged.see_growth(self.oracle.estimates.effective_samples());
         let patience = self.settings.sampling.judge.patience * if growing { 2 } else { 1 };
-        (patience > 0 && self.state.progress.judged.stale >= patience).then_some(Stop::NoiseFloor)
+        (patience > 0 && judged.stale >= patience).then_some(Stop::NoiseFloor)
     }
 
     /// Judges the point, and once more on as many samples as tell of rare events, where nothing else is missing and the limits allow so many.

@@ -3,6 +3,7 @@
 pub(crate) mod confidence;
 pub mod events;
 pub(crate) mod judge;
+pub(crate) mod judgements;
 pub(crate) mod judge_point;
 pub(crate) mod looks;
 pub(crate) mod multipliers;

@@ -225,7 +225,7 @@ impl<S: SampledProblem> Solver<S> {
         if length == 0.0 {
             return;
         }
-        self.state.progress.lipschitz.compared = length;
+        self.state.progress.lipschitz.compare_over(length);
         let objective = norm(&dl[..n]) / length;
         let mut constraints = 0.0;
         if meta.m() > 0 {

@@ -58,8 +58,10 @@ impl<S: SampledProblem> Solver<S> {
     /// Goes on from what a judgement in this iteration showed: averages over whole populations take the place of estimates by recursive momentum,
     /// others join them, each with the weight of its draws. False: there was nothing to take.
     pub(crate) fn take_judged_values(&mut self, unusual: &mut Unusual) -> bool {
-        let Some(noisy) = self.noisy.as_mut().filter(|noisy| noisy.judge.fresh) else { return false };
-        noisy.judge.fresh = false;
+        let Some(noisy) = &mut self.noisy else { return false };
+        if !noisy.judge.hand_over() {
+            return false;
+        }
         let (mut taken, mut least) = (false, usize::MAX);
         for ((source, average), drawn) in Quantity::ALL.into_iter().zip(noisy.judge.averages()).zip(noisy.judge.drawn) {
             let estimate = self.oracle.estimates.of(source);
@@ -87,7 +89,7 @@ impl<S: SampledProblem> Solver<S> {
             self.state.progress.lagrangian.join(least);
         }
         self.oracle.load_estimates(&mut self.state.current, self.settings.stepsize.slack_reset);
-        if std::mem::take(&mut noisy.judge.exact) {
+        if noisy.judge.were_exact() {
             unusual.insert(Event::ExactPass);
         }
         true

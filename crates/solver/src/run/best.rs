@@ -115,6 +115,11 @@ impl Best {
         self.verdict = Some(verdict);
     }
 
+    /// Another verdict has this score.
+    pub fn compare_score(&mut self, score: f64) {
+        self.least = Some(score.min(self.least.unwrap_or(f64::INFINITY))).filter(|least| least.is_finite());
+    }
+
     /// A point with its constraint values and multipliers.
     fn take<S: SampledProblem>(&mut self, user: &UserPoint, kkt: &Kkt, oracle: &Oracle<S>) {
         self.x.copy_from_slice(&user.x);

@@ -25,7 +25,7 @@ mod stopping;
 mod warm_start;
 pub(crate) mod whole_file;
 
-use crate::{EvaluationFailure, Stop, TrueResiduals};
+use crate::{EvaluationFailure, Stop, TrueResiduals, Verdict};
 
 /// What was found, and why the run ended.
 pub struct Outcome {
@@ -46,6 +46,12 @@ impl Outcome {
     /// The run ends, for this reason.
     pub fn end(&mut self, stop: Stop) {
         self.stop = Some(stop);
+    }
+
+    /// Fresh samples said this of the point in this iteration; `stuck`: it is a stationary one of the violation, and another start may lead out of it.
+    pub fn hear(&mut self, verdict: &Verdict, stuck: bool) {
+        self.judged = Some(verdict.values().into());
+        self.stuck = stuck;
     }
 
     /// A function failed: what the report tells if nothing else comes after it.

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::form::iterate::Iterate;
+use crate::judging::judgements::Judgements;
 use crate::judging::row_sizes::RowSizes;
 use crate::metric::CurrentMetric;
 use crate::noise::effective_samples::EffectiveSamples;
-use crate::noise::random::Stream;
 use crate::run::escape::Escapes;
 use crate::run::idle::Idle;
 use crate::steps::excursion::Slowness;
@@ -100,26 +100,6 @@ pub struct Progress {
     pub largest_objective: f64,
 }
 
-/// How the judgements of a noisy run stand.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Judgements {
-    /// The iteration of the latest one.
-    pub at: Option<u64>,
-    /// The iteration of the latest one whose time had come; exact passes have no such time.
-    pub due: u64,
-    /// How many there were that a risk was taken in.
-    pub looks: u64,
-    /// How many there were of the whole population.
-    pub exact: u64,
-    /// Judgements in a row that were no better than the best.
-    pub stale: u64,
-    /// How many samples the estimates were worth at the latest one.
-    #[serde(rename = "worth")]
-    pub effective: f64,
-    /// Where its samples come from: one stream for each of gradient, constraints and Jacobian.
-    pub streams: [Stream; 3],
-}
-
 impl Progress {
     /// One more iteration is done.
     pub fn count_iteration(&mut self) {
@@ -145,7 +125,6 @@ impl Progress {
     }
 
     pub fn new(settings: &Settings) -> Self {
-        let (seed, replacement) = (settings.sampling.seed, settings.sampling.replacement);
         Progress {
             begun: false,
             iteration: 0,
@@ -153,7 +132,6 @@ impl Progress {
             falls: Falls::default(),
             lipschitz: Estimates::new(settings.stepsize.lipschitz, settings.merit.rho0),
             events: Default::default(),
-            // The estimates draw from the streams 0, 1 and 2.
             escapes: Escapes::default(),
             idle: Idle::default(),
             slowness: Slowness::default(),
@@ -162,15 +140,7 @@ impl Progress {
             followed_at: 0.0,
             largest_objective: 0.0,
             lagrangian: EffectiveSamples::default(),
-            judged: Judgements {
-                at: None,
-                due: 0,
-                looks: 0,
-                exact: 0,
-                stale: 0,
-                effective: 0.0,
-                streams: [3, 4, 5].map(|k| Stream::new(seed, k, replacement)),
-            },
+            judged: Judgements::new(settings.sampling.seed, settings.sampling.replacement),
         }
     }
 }

@@ -148,6 +148,11 @@ impl Estimates {
         }
     }
 
+    /// The same samples were compared at both ends of a step of this length.
+    pub fn compare_over(&mut self, length: f64) {
+        self.compared = length;
+    }
+
     /// The same samples at two points showed these constants: `L_f`, `L_c`, and that of the Lagrangian in the norm of the metric.
     /// Estimates rise at once and `fall` slowly.
     pub fn follow(&mut self, [objective, constraints, ratio]: [f64; 3], fall: f64) {
