@@ -102,7 +102,7 @@ impl<S: SampledProblem> Solver<S> {
         self.remember_beginning();
         let mut unusual = Unusual::default();
         let kernel_iterations = self.find_steps(&mut unusual);
-        self.judging.kkt.judge(&self.state.current, &self.steps.tangent, &self.oracle.standard);
+        self.judging.kkt.measure(&self.state.current, &self.steps.tangent, &self.oracle.standard);
         self.judging.hidden = self.violation_hidden_by_rounding();
         self.count_idle();
         let (mut row, mut moved) = (self.row(kernel_iterations), false);

@@ -7,7 +7,7 @@ use tangor_learn::{Model, Prediction};
 use tangor_problem::MemoryLimit;
 
 use crate::error::Error;
-use crate::fitting::data::LayoutArguments;
+use crate::regression::data::LayoutArguments;
 use crate::screen::{Color, warn};
 use crate::{exit, plain};
 

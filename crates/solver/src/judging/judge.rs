@@ -175,8 +175,8 @@ impl<S: SampledProblem> Solver<S> {
         let slope = norm(&jacobian.mean);
         // Values need not be independent of the multipliers, so that all batches tell of them.
         self.oracle.load([&work.means[0].mean, &work.all[1].mean, &work.means[2].mean], &mut work.judged);
-        self.judging.kkt.judge(&work.judged, &self.judging.fit.tangent, &self.oracle.standard);
-        self.judging.kkt.judge_infeasibility(&work.judged, &self.oracle.standard, &mut self.state.row_sizes);
+        self.judging.kkt.measure(&work.judged, &self.judging.fit.tangent, &self.oracle.standard);
+        self.judging.kkt.measure_infeasibility(&work.judged, &self.oracle.standard, &mut self.state.row_sizes);
         let residuals = self.judging.kkt.residuals;
         let inequalities =
             self.oracle.standard.slack_rows.iter().map(|&row| self.judging.kkt.y[row].powi(2)).sum::<f64>().sqrt();
@@ -351,7 +351,7 @@ impl<S: SampledProblem> Solver<S> {
 
     fn fit_with(&mut self, work: &mut JudgeMemory, weights: (f64, f64)) -> bool {
         let asked = self.judging.fit.fit(&work.judged, weights, &self.oracle.standard, &mut self.steps.projection, &self.clock);
-        self.judging.kkt.judge(&work.judged, &self.judging.fit.tangent, &self.oracle.standard);
+        self.judging.kkt.measure(&work.judged, &self.judging.fit.tangent, &self.oracle.standard);
         asked
     }
 

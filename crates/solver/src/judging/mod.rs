@@ -3,8 +3,8 @@
 pub(crate) mod confidence;
 pub mod events;
 pub(crate) mod judge;
-pub(crate) mod judgements;
 pub(crate) mod judge_point;
+pub(crate) mod judgements;
 pub(crate) mod looks;
 pub(crate) mod multipliers;
 pub(crate) mod removable;

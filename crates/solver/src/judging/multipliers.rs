@@ -80,7 +80,7 @@ impl<S: SampledProblem> Solver<S> {
             if self.judging.fit.fit(&self.state.current, (sigma, 0.0), standard, &mut self.steps.projection, &self.clock) {
                 unusual.insert(Event::Fallback);
             }
-            self.judging.kkt.judge(&self.state.current, &self.judging.fit.tangent, standard);
+            self.judging.kkt.measure(&self.state.current, &self.judging.fit.tangent, standard);
             let score = self.judging.kkt.residuals.score(tolerance);
             if score < least {
                 least = score;

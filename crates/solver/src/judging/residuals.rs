@@ -100,10 +100,10 @@ impl Kkt {
         }
     }
 
-    /// Judges the point with the multipliers of the tangent step: the formulas of [`tangor_problem::KktResiduals`], of the same functions of
+    /// The residuals of a point with the multipliers of the tangent step: the formulas of [`tangor_problem::KktResiduals`], of the same functions of
     /// bounds, in the internal form. There a row that is an inequality has the bounds of its slack, whatever the slack itself is, and scales are
     /// divided out of sums, not out of each term; a test below compares both.
-    pub fn judge(&mut self, at: &Iterate, tangent: &TangentStep, standard: &Standard) {
+    pub fn measure(&mut self, at: &Iterate, tangent: &TangentStep, standard: &Standard) {
         let n = at.n();
         self.find_violation(at, standard);
         let slack_complementarity = self.find_row_multipliers(at, tangent, standard);
@@ -121,7 +121,7 @@ impl Kkt {
         self.residuals.feasibility = self.violation();
     }
 
-    /// The multipliers of the internal rows with the right signs, in the internal scale, after [`Kkt::judge`].
+    /// The multipliers of the internal rows with the right signs, in the internal scale, after [`Kkt::measure`].
     pub fn signed(&self) -> &[f64] {
         &self.signed
     }
@@ -169,7 +169,7 @@ impl Kkt {
     ///
     /// `row_sizes` are the norms that the rows of the Jacobian have had near by: a gradient that is small because its row always was says
     /// nothing, one that is small because the row's own gradient has vanished, or because rows pull against each other, does.
-    pub fn judge_infeasibility(&mut self, at: &Iterate, standard: &Standard, row_sizes: &mut RowSizes) {
+    pub fn measure_infeasibility(&mut self, at: &Iterate, standard: &Standard, row_sizes: &mut RowSizes) {
         for (row, scaled) in self.scaled.iter_mut().enumerate() {
             *scaled = self.violation[row] / standard.scales.rows[row];
         }
@@ -260,7 +260,7 @@ mod tests {
         at.jacobian.a.values = vec![1.0, 1.0, 0.5, -0.5];
         let tangent = multipliers(&at.jacobian, &[-2.0, 4.0], &[4.0, -3.0]);
         let mut kkt = Kkt::new(2, 2);
-        kkt.judge(&at, &tangent, &standard);
+        kkt.measure(&at, &tangent, &standard);
         assert_eq!(kkt.y, [-1.0, 1.0]);
         assert_eq!(kkt.mu, [2.0, -1.5]);
         // (6, 2) + (-2 + 2, -2 - 2) - (4, -3) = (2, 1), divided by 2.
@@ -272,7 +272,7 @@ mod tests {
         // J^T v = (1, 1) * 2 + (1, -1) * 1 = (3, 1): x moves to (0, 1).
         let mut row_sizes = RowSizes::new(2);
         row_sizes.see(1.0, &[0.0, 2.0], &[0.0, 2.0]);
-        kkt.judge_infeasibility(&at, &standard, &mut row_sizes);
+        kkt.measure_infeasibility(&at, &standard, &mut row_sizes);
         assert_eq!((kkt.residuals.infeasible, kkt.residuals.steepness), (2f64.sqrt(), 10f64.sqrt()));
         // Both rows have the norm root 2; the second one was larger once. |(3, 1)| / (2 root 2 + 1 * 2)
         assert_eq!(row_sizes.near, [2f64.sqrt(), 2.0]);
@@ -280,7 +280,7 @@ mod tests {
         // Terms of 2 root 2 and root 2 here, from values of 5 and 4.
         assert!((kkt.residuals.infeasible_rounding - 3e-10 * 2f64.sqrt()).abs() < 1e-24);
         at.c = vec![5e9, 2.0];
-        kkt.judge_infeasibility(&at, &standard, &mut row_sizes);
+        kkt.measure_infeasibility(&at, &standard, &mut row_sizes);
         assert!((kkt.residuals.infeasible_rounding / (ROUNDING * 5e9 * 2f64.sqrt()) - 1.0).abs() < 1e-8);
     }
 
@@ -304,8 +304,8 @@ mod tests {
         // The last row has no lower bound: its multiplier, which asks for one, is none.
         let tangent = multipliers(&at.jacobian, &[-2.0, 4.0, -3.0], &[1.0, -3.0]);
         let mut kkt = Kkt::new(3, 2);
-        kkt.judge(&at, &tangent, &standard);
-        kkt.judge_infeasibility(&at, &standard, &mut RowSizes::new(3));
+        kkt.measure(&at, &tangent, &standard);
+        kkt.measure_infeasibility(&at, &standard, &mut RowSizes::new(3));
         let point = KktPoint {
             x: &x,
             gradient: &gradient,
@@ -330,9 +330,9 @@ mod tests {
         at.jacobian.a.values = vec![1.0, 0.0];
         at.g = vec![-3.0, 0.0, 0.0];
         let mut kkt = Kkt::new(1, 2);
-        kkt.judge(&at, &multipliers(&at.jacobian, &[-1.0], &[]), &standard);
+        kkt.measure(&at, &multipliers(&at.jacobian, &[-1.0], &[]), &standard);
         assert_eq!((kkt.y[0], kkt.residuals.stationarity), (0.0, 3.0), "it could only push from below");
-        kkt.judge(&at, &multipliers(&at.jacobian, &[1.0], &[]), &standard);
+        kkt.measure(&at, &multipliers(&at.jacobian, &[1.0], &[]), &standard);
         assert_eq!((kkt.y[0], kkt.residuals.stationarity, kkt.residuals.complementarity), (1.0, 2.0, 1.0));
     }
 }

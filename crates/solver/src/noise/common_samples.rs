@@ -65,7 +65,7 @@ impl<S: SampledProblem> Solver<S> {
     /// `(g + 1/2 dg)^T (z' - z)`, so that no value of it is needed. Likewise the constraints change by `J (z' - z)` and what the linearisation
     /// of these samples misses, where that is known: a batch whose own slopes differ from the estimates would fail at any length. True where nothing
     /// can be said.
-    pub(crate) fn descends_on_same_draws(&mut self, eta: f64) -> bool {
+    pub(crate) fn descends_on_common_samples(&mut self, eta: f64) -> bool {
         let (meta, estimates) = (self.oracle.meta(), &self.oracle.estimates);
         let known = (!meta.has_objective || estimates.gradient.compared) && (meta.m() == 0 || estimates.constraints.compared);
         let wanted = self.settings.sampling.merit_test && !self.state.progress.lipschitz.are_given();
@@ -81,7 +81,7 @@ impl<S: SampledProblem> Solver<S> {
             bend = dot(&gradient[..n], &dz[..n]);
         }
         let moved = norm(&dz[..n]);
-        let slopes_known = linearised_on_same_draws(estimates);
+        let slopes_known = linearised_on_common_samples(estimates);
         if slopes_known {
             // J of the estimate less that of the samples.
             standard.jacobian(&estimates.jacobian.there[0], jacobian);
@@ -205,7 +205,7 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     /// Lipschitz constants and metric.
-    pub(crate) fn learn_from_same_draws(&mut self, eta: f64) {
+    pub(crate) fn learn_from_common_samples(&mut self, eta: f64) {
         let (meta, estimates) = (self.oracle.meta(), &self.oracle.estimates);
         let known = (!meta.has_objective || estimates.gradient.compared) && (meta.m() == 0 || estimates.jacobian.compared);
         let only_repairs = self.only_repairs();
@@ -229,7 +229,7 @@ impl<S: SampledProblem> Solver<S> {
         let objective = norm(&dl[..n]) / length;
         let mut constraints = 0.0;
         if meta.m() > 0 {
-            if linearised_on_same_draws(estimates) {
+            if linearised_on_common_samples(estimates) {
                 // What the linearisation of these samples misses along the step, |c(x') - c(x) - J (x' - x)|.
                 standard.jacobian(&estimates.jacobian.there[0], jacobian);
                 jacobian.apply(&dz[..n], linear);
@@ -238,7 +238,7 @@ impl<S: SampledProblem> Solver<S> {
                 constraints = 2.0 * missed.sum::<f64>().sqrt() / (length * length);
             }
             standard.jacobian(&estimates.jacobian.difference, jacobian);
-            if !linearised_on_same_draws(estimates) {
+            if !linearised_on_common_samples(estimates) {
                 constraints = dot(&jacobian.values, &jacobian.values).sqrt() / length;
             }
             jacobian.add_transposed(&self.steps.tangent.lambda_at_rest, &mut dl[..n]);
@@ -265,7 +265,7 @@ impl<S: SampledProblem> Solver<S> {
 }
 
 /// Whether the Jacobian is known of the very samples that the constraints were compared on.
-fn linearised_on_same_draws(estimates: &Estimates) -> bool {
+fn linearised_on_common_samples(estimates: &Estimates) -> bool {
     let (c, j) = (&estimates.constraints, &estimates.jacobian);
     c.compared && j.compared && c.access == j.access && c.draws == j.draws
 }

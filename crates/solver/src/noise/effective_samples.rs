@@ -29,7 +29,6 @@ pub struct EffectiveSamples {
     /// `B` of the last batch
     batch: f64,
     /// `S` and `K`: weighted sums over the comparisons so far, with the same weights.
-    #[serde(rename = "spread")]
     variance: f64,
     drift: f64,
     /// The sum of the weights.

@@ -43,7 +43,6 @@ pub struct Estimate {
 pub struct SavedEstimate {
     stream: Stream,
     values: Vec<f64>,
-    #[serde(rename = "worth")]
     effective: EffectiveSamples,
 }
 

@@ -22,7 +22,7 @@ const COLDEST: f64 = 0.05;
 const MOST_UNDEFINED: u32 = 60;
 
 /// Of these, attempts with the same draws. What is undefined at the shortest of these steps is so because of a draw.
-const SAME_DRAWS: u32 = 12;
+const REPEATED_SAMPLES: u32 = 12;
 
 /// How much longer than the last step that was compared at both of its ends another one may be without that.
 const LONGEST_UNSEEN: f64 = 2.0;
@@ -190,7 +190,7 @@ impl<S: SampledProblem> Solver<S> {
                     && (self.state.progress.iteration < probe || self.state.progress.iteration.is_multiple_of(probe)),
                 // Mini-batches see curvature only where they are compared: no step goes far beyond that unseen.
                 compare: probe > 0 && tested && moved > LONGEST_UNSEEN * self.state.progress.lipschitz.compared,
-                again: attempt > 0 || (1..SAME_DRAWS).contains(&undefined),
+                again: attempt > 0 || (1..REPEATED_SAMPLES).contains(&undefined),
             };
             if !self.affords(self.oracle.estimates.samples(self.oracle.meta(), learning)) {
                 return Err(Stop::Samples);
@@ -204,7 +204,7 @@ impl<S: SampledProblem> Solver<S> {
                 eta *= 0.25;
                 continue;
             }
-            if self.descends_on_same_draws(eta) {
+            if self.descends_on_common_samples(eta) {
                 break;
             }
             if attempt == MOST_ATTEMPTS {
@@ -217,7 +217,7 @@ impl<S: SampledProblem> Solver<S> {
             eta *= 0.25;
             self.state.progress.lipschitz.shorten(tau, eta);
         }
-        self.learn_from_same_draws(eta);
+        self.learn_from_common_samples(eta);
         self.learn_noise_of_lagrangian(self.distance_to_trial());
         self.oracle.accept_estimates(&mut self.trial, self.settings.stepsize.slack_reset);
         if self.settings.sampling.average > 0

@@ -49,7 +49,7 @@ impl<S: SampledProblem> Solver<S> {
         let evaluated = self.evaluate_on_the_curve();
         if evaluated {
             std::mem::swap(&mut self.state.current, &mut self.trial);
-            self.judging.kkt.judge(&self.state.current, &self.steps.tangent, &self.oracle.standard);
+            self.judging.kkt.measure(&self.state.current, &self.steps.tangent, &self.oracle.standard);
         }
         evaluated
     }

@@ -9,7 +9,7 @@ impl<S: SampledProblem> Solver<S> {
     /// The first reason that holds, if any.
     pub(crate) fn reason_to_stop(&mut self) -> Option<Stop> {
         if self.judging.kkt.residuals.feasibility > self.settings.tolerance.feasibility {
-            self.judging.kkt.judge_infeasibility(&self.state.current, &self.oracle.standard, &mut self.state.row_sizes);
+            self.judging.kkt.measure_infeasibility(&self.state.current, &self.oracle.standard, &mut self.state.row_sizes);
         } else {
             self.judging.kkt.find_nothing_to_repair();
         }

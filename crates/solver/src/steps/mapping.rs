@@ -26,7 +26,7 @@ pub struct Spectrum {
 }
 
 /// The memory of the mapping.
-pub struct MappingWork {
+pub struct MappingMemory {
     m: usize,
     gram: Vec<f64>,
     own: Vec<f64>,
@@ -36,10 +36,10 @@ pub struct MappingWork {
     mapped: Vec<f64>,
 }
 
-impl MappingWork {
+impl MappingMemory {
     pub fn new(m: usize) -> Self {
         let square = vec![0.0; m * m];
-        MappingWork { m, gram: square.clone(), own: square, eigen: Eigen::new(m), mapped: vec![0.0; m] }
+        MappingMemory { m, gram: square.clone(), own: square, eigen: Eigen::new(m), mapped: vec![0.0; m] }
     }
 
     /// Writes `u = -J^T A h` and gives the spectrum of `J J^T A`. `delta` is `L_c |h|`, for the regularised mapping.
@@ -118,7 +118,7 @@ mod tests {
     fn apply(mapping: Mapping, own: Option<&mut (dyn OwnMapping + '_)>) -> ([f64; 2], [f64; 2]) {
         let place = Place::new(&[[3.0, 0.0], [0.0, 4.0]], &[1.0, 2.0], [0.0; 2]);
         let mut u = [0.0; 2];
-        let spectrum = MappingWork::new(2).compute(&place.at, mapping, 7.0, own, &mut u);
+        let spectrum = MappingMemory::new(2).compute(&place.at, mapping, 7.0, own, &mut u);
         (u, [spectrum.smallest, spectrum.largest])
     }
 
@@ -150,7 +150,7 @@ mod tests {
         // The second row is the first: J J^T = [1 1; 1 1], whose inverse on its range is J J^T / 4.
         let place = Place::new(&[[1.0, 0.0], [1.0, 0.0]], &[1.0, 1.0], [0.0; 2]);
         let mut u = [0.0; 2];
-        let spectrum = MappingWork::new(2).compute(&place.at, Mapping::Sqp { alpha: 1.0 }, 0.0, None, &mut u);
+        let spectrum = MappingMemory::new(2).compute(&place.at, Mapping::Sqp { alpha: 1.0 }, 0.0, None, &mut u);
         assert_near(&u, &[-1.0, 0.0]);
         assert_near(&[spectrum.smallest, spectrum.largest], &[1.0, 1.0]);
     }

@@ -7,7 +7,7 @@ use crate::kernel::subproblem::{Block, Subproblem};
 use crate::kernel::vector::norm;
 use crate::steps::lipschitz::LEAST_CAUTION;
 use crate::steps::local_model::{LocalModel, StepBounds};
-use crate::steps::mapping::{MappingWork, OwnMapping};
+use crate::steps::mapping::{MappingMemory, OwnMapping};
 use crate::steps::null_space::{self, NullSpaceStep};
 use crate::{Event, Normal, NormalVariant, Unusual};
 
@@ -23,7 +23,7 @@ pub struct NormalStep {
     /// Multipliers, kept as a warm start.
     pub y: Vec<f64>,
     work: LeastSquaresRows,
-    mapping: Option<MappingWork>,
+    mapping: Option<MappingMemory>,
     /// For the shortest step with no bounds, with the paper's variants.
     unbounded: Option<Unbounded>,
     /// For a step whose null-space part is bounded or has a price, where a dense matrix is not too large for it.
@@ -82,7 +82,7 @@ const ATTAINED: f64 = 1e-6;
 impl NormalStep {
     pub fn new(m: usize, columns: usize, settings: &Normal) -> Self {
         let variant = settings.variant;
-        let mapping = (variant == NormalVariant::Mapping).then(|| MappingWork::new(m));
+        let mapping = (variant == NormalVariant::Mapping).then(|| MappingMemory::new(m));
         let is_of_the_paper = !matches!(variant, NormalVariant::Majorised | NormalVariant::Mapping);
         let has_matrix = matches!(variant, NormalVariant::Bounded | NormalVariant::Regularised)
             && (1..=null_space::MOST_COLUMNS).contains(&columns);
