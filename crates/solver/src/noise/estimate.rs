@@ -8,42 +8,55 @@ use crate::noise::random::Stream;
 use crate::noise::schedule::Situation;
 use crate::{Estimation, Estimator, Momentum, Schedule};
 
-/// The estimate of one function.
+/// The estimate of one function. Serialised is what the next one goes on from: the stream, the values and what they are worth.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Estimate {
+    #[serde(skip)]
     pub settings: Estimation,
+    #[serde(skip, default = "exact")]
     pub access: Access,
     stream: Stream,
+    #[serde(skip)]
     pub draws: Vec<Draw>,
     /// The stream as it was before these draws.
+    #[serde(skip)]
     drawn_from: Stream,
     /// Where the second half of the draws begins; at their end when they are taken at once.
+    #[serde(skip)]
     pub half: usize,
     /// Whether they are taken at the previous point, too.
+    #[serde(skip)]
     pub twice: bool,
     pub values: Vec<f64>,
     /// The estimate at the trial point; it becomes `values` when all three functions have one.
+    #[serde(skip)]
     pub next: Vec<f64>,
     /// Both halves of the batch at this point.
+    #[serde(skip)]
     pub here: [Vec<f64>; 2],
     /// At the previous point, both halves; once they are `known` there, their average and the difference between them.
+    #[serde(skip)]
     pub there: [Vec<f64>; 2],
     /// Whether the batch was evaluated at the previous point: one that is taken again at another trial point need not be.
+    #[serde(skip)]
     pub known: bool,
     /// The same samples, here less there; when `compared`.
+    #[serde(skip)]
     pub difference: Vec<f64>,
+    #[serde(skip)]
     pub compared: bool,
     pub effective: EffectiveSamples,
+    #[serde(skip)]
     pub next_effective: EffectiveSamples,
     /// The momentum of the last batch; 1 for a batch alone.
+    #[serde(skip)]
     pub a: f64,
 }
 
-/// What a checkpoint keeps of an estimate.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SavedEstimate {
-    stream: Stream,
-    values: Vec<f64>,
-    effective: EffectiveSamples,
+/// The access of an estimate from a file, which the one that takes it up knows.
+fn exact() -> Access {
+    Access::Exact
 }
 
 /// Both parts of a batch, the second only if it is not empty.
@@ -90,19 +103,14 @@ impl Estimate {
         &mut self.values
     }
 
-    pub fn save(&self) -> SavedEstimate {
-        SavedEstimate { stream: self.stream, values: self.values.clone(), effective: self.effective }
+    /// Whether another one has as many values.
+    pub fn fits(&self, saved: &Estimate) -> bool {
+        saved.values.len() == self.values.len()
     }
 
-    /// False: what was saved does not fit.
-    pub fn restore(&mut self, saved: &SavedEstimate) -> bool {
-        if saved.values.len() != self.values.len() {
-            return false;
-        }
-        self.stream = saved.stream;
-        self.values.copy_from_slice(&saved.values);
-        self.effective = saved.effective;
-        true
+    /// Goes on from another one that fits.
+    pub fn take_up(&mut self, saved: Estimate) {
+        (self.stream, self.values, self.effective) = (saved.stream, saved.values, saved.effective);
     }
 
     /// The mean square of the noise in `difference`, for a point that `moved`.

@@ -1,5 +1,6 @@
 //! The estimates of gradient, constraints and Jacobian, in one pass over the samples where they can share it.
 
+use serde::{Deserialize, Serialize};
 use tangor_problem::{Access, Accesses, Counted, Draw, Failure, Function, Meta, Outputs, SampledProblem, Wanted};
 
 use crate::form::quantity::Quantity;
@@ -43,14 +44,20 @@ impl Learning {
 }
 
 /// The estimates of all three functions, in the user's form.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Estimates {
+    #[serde(skip)]
     schedule: Schedule,
     pub gradient: Estimate,
     pub constraints: Estimate,
     pub jacobian: Estimate,
     /// Where they were last taken.
+    #[serde(skip)]
     before: Vec<f64>,
+    #[serde(skip)]
     started: bool,
+    #[serde(skip)]
     rows: f64,
 }
 
@@ -72,6 +79,18 @@ impl Estimates {
             started: false,
             rows: meta.m() as f64,
         }
+    }
+
+    /// Whether other estimates are of the same functions.
+    pub fn fit(&self, saved: &Estimates) -> bool {
+        Quantity::ALL.into_iter().all(|quantity| self.get(quantity).fits(saved.get(quantity)))
+    }
+
+    /// Goes on from others that fit.
+    pub fn take_up(&mut self, saved: Estimates) {
+        self.gradient.take_up(saved.gradient);
+        self.constraints.take_up(saved.constraints);
+        self.jacobian.take_up(saved.jacobian);
     }
 
     pub fn of(&mut self, source: Quantity) -> &mut Estimate {

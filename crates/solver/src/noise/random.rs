@@ -7,7 +7,7 @@ use tangor_problem::{Access, Draw, Failure, INCREMENT, mixed};
 const AT_ONCE: usize = 1 << 20;
 
 /// A stream of draws.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stream {
     key: u64,
     next: u64,

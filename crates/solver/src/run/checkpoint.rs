@@ -9,9 +9,8 @@ use tangor_problem::MemoryLimit;
 use tangor_problem::{Counts, Exact, Problem, SampledProblem, Samples};
 
 use crate::form::oracle::Trouble;
-use crate::form::quantity::Quantity;
 use crate::form::standard::Scales;
-use crate::noise::estimate::{Estimate, SavedEstimate};
+use crate::noise::estimator::Estimates;
 use crate::noise::sampled_step::Average;
 use crate::run::best::Best;
 use crate::run::clock::Clock;
@@ -51,7 +50,7 @@ pub struct Checkpoint {
 /// What a noisy run depends on besides.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct SavedNoise {
-    estimates: [SavedEstimate; 3],
+    estimates: Estimates,
     average: Average,
 }
 
@@ -208,7 +207,7 @@ impl<S: SampledProblem> Solver<S> {
         if z.iter().zip(&standard.lower).zip(&standard.upper).any(|((z, lower), upper)| !(lower..=upper).contains(&z)) {
             return Err(refuse("its point lies outside of the bounds"));
         }
-        let fits = saved.noisy.as_ref().is_none_or(|noisy| self.restore_noise(noisy));
+        let fits = saved.noisy.is_none_or(|noisy| self.restore_noise(noisy));
         if !fits {
             return Err(refuse("the lengths of its estimates do not fit the problem"));
         }
@@ -246,20 +245,17 @@ impl<S: SampledProblem> Solver<S> {
 
     fn save_noise(&self) -> Option<SavedNoise> {
         let noisy = self.noisy.as_ref()?;
-        let estimates = &self.oracle.estimates;
-        Some(SavedNoise {
-            estimates: [&estimates.gradient, &estimates.constraints, &estimates.jacobian].map(Estimate::save),
-            average: noisy.average.clone(),
-        })
+        Some(SavedNoise { estimates: self.oracle.estimates.clone(), average: noisy.average.clone() })
     }
 
     /// False: what was saved does not fit.
-    fn restore_noise(&mut self, saved: &SavedNoise) -> bool {
-        if let Some(noisy) = &mut self.noisy {
-            noisy.take_up(saved.average.clone());
+    fn restore_noise(&mut self, saved: SavedNoise) -> bool {
+        let fits = self.oracle.estimates.fit(&saved.estimates);
+        if let (true, Some(noisy)) = (fits, &mut self.noisy) {
+            noisy.take_up(saved.average);
+            self.oracle.estimates.take_up(saved.estimates);
         }
-        let mut each = Quantity::ALL.into_iter().zip(&saved.estimates);
-        each.all(|(quantity, saved)| self.oracle.estimates.of(quantity).restore(saved))
+        fits
     }
 }
 
