@@ -1,7 +1,8 @@
 //! Points that a user gives in a file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use serde::Deserialize;
 use tangor_problem::{MemoryLimit, Meta, count_of};
 
@@ -17,6 +18,21 @@ enum Form {
         #[serde(default)]
         row_multipliers: Option<Vec<f64>>,
     },
+}
+
+/// Where functions are looked at.
+#[derive(Debug, Args)]
+pub struct PointArguments {
+    /// Where: a file with a JSON list of numbers, or a result of `tangor solve --json`; the start if none is given
+    #[arg(long, value_name = "POINT.json")]
+    at: Option<PathBuf>,
+}
+
+impl PointArguments {
+    /// The point of the file, or else the start that is given.
+    pub fn or(&self, meta: &Meta, start: impl FnOnce() -> Vec<f64>) -> Result<Vec<f64>, Error> {
+        self.at.as_deref().map_or_else(|| Ok(start()), |path| read(path, meta))
+    }
 }
 
 /// A point, and what is known of the multipliers there.

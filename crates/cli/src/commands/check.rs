@@ -1,5 +1,4 @@
 use std::io::Write;
-use std::path::PathBuf;
 
 use clap::Args;
 use tangor_problem::{AtDraws, DerivativeCheck, MemoryLimit, Problem, check_derivatives};
@@ -7,6 +6,7 @@ use tangor_sif::Difference;
 
 use crate::draw_source::{self, DrawArguments};
 use crate::error::Error;
+use crate::point_source::PointArguments;
 use crate::problem_source::{Opened, ProblemArguments, SifFile};
 use crate::screen::{Color, Screen};
 use crate::style::{BAD, GOOD, TITLE};
@@ -35,9 +35,8 @@ pub struct Check {
     #[command(flatten)]
     problem: ProblemArguments,
 
-    /// Where: a file with a JSON list of numbers, or a result of `tangor solve --json`; the start if none is given
-    #[arg(long, value_name = "POINT.json")]
-    at: Option<PathBuf>,
+    #[command(flatten)]
+    point: PointArguments,
 
     #[command(flatten)]
     draws: DrawArguments,
@@ -54,10 +53,7 @@ impl Check {
         let draws = self.draws.of(&*problem)?;
         let mut problem = AtDraws::new(problem, draws.clone());
         let meta = problem.meta().clone();
-        let x = match &self.at {
-            Some(path) => point_source::read(path, &meta)?,
-            None => point_source::start(&meta),
-        };
+        let x = self.point.or(&meta, || point_source::start(&meta))?;
         let check =
             check_derivatives(&mut problem, &x).map_err(|cause| Error::Evaluation { name: meta.name.clone(), cause })?;
         let coded = sif.map(|file| compare_coded(&file, &x)).transpose()?;

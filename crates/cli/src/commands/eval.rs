@@ -1,6 +1,5 @@
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
@@ -9,10 +8,11 @@ use tangor_problem::{Draw, FunctionFailure, FunctionValues, Meta, SampledProblem
 use crate::draw_source::{self, DrawArguments};
 use crate::error::Error;
 use crate::number::readable;
+use crate::point_source::PointArguments;
 use crate::problem_source::ProblemArguments;
 use crate::screen::{Color, Screen};
 use crate::style::{DIM, TITLE};
-use crate::{exit, plain, point_source};
+use crate::{exit, plain};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,9 +29,8 @@ pub struct Eval {
     #[command(flatten)]
     problem: ProblemArguments,
 
-    /// Where: a file with a JSON list of numbers, or a result of `tangor solve --json`; the start if none is given
-    #[arg(long, value_name = "POINT.json")]
-    at: Option<PathBuf>,
+    #[command(flatten)]
+    point: PointArguments,
 
     #[command(flatten)]
     draws: DrawArguments,
@@ -83,10 +82,7 @@ impl Eval {
         let meta = problem.meta().clone();
         let draws = self.draws.of(&*problem)?;
         meta.validate().map_err(|cause| Error::Evaluation { name: meta.name.clone(), cause: cause.into() })?;
-        let x = match &self.at {
-            Some(path) => point_source::read(path, &meta)?,
-            None => meta.x0.clone(),
-        };
+        let x = self.point.or(&meta, || meta.x0.clone())?;
         let evaluated = evaluate(&mut *problem, &meta, &draws, x);
         let values = evaluated.map_err(|failed| Error::Evaluation { name: meta.name.clone(), cause: failed.failure })?;
         let mut out = self.color.screen();
