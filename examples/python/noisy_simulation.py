@@ -37,7 +37,7 @@ problem = tangor.SampledProblem(
 # %% Functions of samples are checked with fixed draws; kinks make some entries undecided
 result = tangor.minimize_sampled(problem, samples=200_000)
 print(result)
-print("stock:", dict(zip(["apples", "berries", "cherries"], result.x.round(2))))
+print("stock:", dict(zip(["apples", "berries", "cherries"], result.x.round(2).tolist())))
 print("the tolerance was chosen:", result.tolerance["chosen"])
 
 # %% Judged again on samples that the run has not seen

@@ -133,11 +133,10 @@ def _answer(answers, question, functions, x, draws, binary):
 def _finite(name, values):
     """The values of a function as an array; where one of them is no number, the function is undefined."""
     values = _numbers(values)
-    # The sum is finite in the usual case, which takes one pass that is not Python's.
-    if not math.isfinite(values.sum() if numpy is not None else math.fsum(values)):
-        strange = next((k for k, value in enumerate(values) if not math.isfinite(value)), None)
-        if strange is not None:
-            raise Undefined(f"value {strange} of {name} is {values[strange]}")
+    # In the usual case one pass that is not Python's own.
+    if not (all(map(math.isfinite, values)) if numpy is None else numpy.isfinite(values).all()):
+        strange = next(k for k, value in enumerate(values) if not math.isfinite(value))
+        raise Undefined(f"value {strange} of {name} is {values[strange]}")
     return values
 
 

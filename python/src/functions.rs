@@ -7,7 +7,7 @@ use numpy::{PyArray1, PyArrayMethods, PyUntypedArray};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use tangor_problem::{Evaluation, Meta, Problem};
+use tangor_problem::{Evaluation, Meta, Problem, count_of};
 
 use crate::call::Call;
 use crate::definition::{Block, Definition, Kind, Slope};
@@ -134,7 +134,7 @@ impl Functions {
     fn slope(&mut self, py: Python<'_>, x: &[f64], g: &mut [f64]) -> PyResult<()> {
         let definition = still_there(&self.definition)?;
         let n = g.len();
-        let why = || format!("there are {n} variables");
+        let why = || if n == 1 { "there is 1 variable".to_string() } else { format!("there are {n} variables") };
         match definition.objective.as_ref().map(|objective| (&objective.value, &objective.slope)) {
             Some((_, Slope::Given(call))) => {
                 self.shared.count(Callee::Gradient);
@@ -255,7 +255,7 @@ fn take_rows(block: &Block, result: &Bound<'_, PyAny>, out: &mut [f64]) -> PyRes
         return Ok(());
     }
     let count = out.len();
-    values::vector(result, out, &block.label, &|| format!("has {count} rows"))
+    values::vector(result, out, &block.label, &|| format!("has {}", count_of(count, "row")))
 }
 
 fn take_jacobian(block: &Block, n: usize, result: &Bound<'_, PyAny>, out: &mut [f64], what: &str) -> PyResult<()> {

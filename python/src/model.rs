@@ -7,7 +7,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tangor_problem::{Draw, Evaluation, Exact, FunctionFailure, Meta, Outputs, Pattern, Problem, SampledProblem, Wanted};
+use tangor_problem::{
+    Draw, Evaluation, Exact, FunctionFailure, Meta, Outputs, Pattern, Problem, SampledProblem, Wanted, count_of,
+};
 
 use crate::cycles::Root;
 use crate::definition::Definition;
@@ -152,7 +154,12 @@ impl Model {
             true => Ok(x),
             false => {
                 let (given, n) = (x.len(), self.meta.n());
-                Err(PyValueError::new_err(format!("the point has {given} numbers, but {} has {n} variables", self.meta.name)))
+                Err(PyValueError::new_err(format!(
+                    "the point has {}, but {} has {}",
+                    count_of(given, "number"),
+                    self.meta.name,
+                    count_of(n, "variable")
+                )))
             }
         }
     }

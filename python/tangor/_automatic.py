@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._numbers import real_vector
+from ._numbers import kind_of, real_vector
 from ._problem import Problem
 
 
@@ -50,7 +50,7 @@ class _Jax:
         def flat(value: Any) -> Any:
             values = value if isinstance(value, (list, tuple)) else [value]
             if any(value is None or isinstance(value, str) for value in values):
-                raise TypeError(f"a function gave a {type(value).__name__}, which JAX cannot differentiate: give an array")
+                raise TypeError(f"a function gave {kind_of(value)}, which JAX cannot differentiate: give an array")
             return jnp.concatenate([jnp.reshape(value, (-1,)) for value in values])
 
         together = _joined(f, c, jnp.concatenate, flat)
@@ -87,7 +87,7 @@ class _Torch:
         def flat(value: Any) -> Any:
             values = value if isinstance(value, (list, tuple)) else [value]
             if not all(isinstance(value, torch.Tensor) for value in values):
-                raise TypeError(f"a function gave a {type(value).__name__}, which torch cannot differentiate: give a tensor")
+                raise TypeError(f"a function gave {kind_of(value)}, which torch cannot differentiate: give a tensor")
             return torch.cat([value.reshape(-1) for value in values])
 
         self.together = _joined(f, c, torch.cat, flat)
@@ -117,7 +117,7 @@ def _joined(f: Any, c: Any, join: Any, flat: Any) -> Callable[[Any], Any]:
         raise TypeError("a function is missing: give the objective, the constraints or both")
     for function, what in ((f, "f"), (c, "c")):
         if function is not None and not callable(function):
-            raise TypeError(f"{what} is a {type(function).__name__}, which cannot be called")
+            raise TypeError(f"{what} is {kind_of(function)}, which cannot be called")
 
     def together(x: Any) -> Any:
         values = [] if f is None else [flat(f(x))]

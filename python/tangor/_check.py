@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _tangor
 from ._described import Described
-from ._numbers import read_draws, real_vector
+from ._numbers import count_of, kind_of, read_draws, real_vector
 
 
 class DerivativeCheck(dict[str, Any]):
@@ -54,10 +54,10 @@ def check_derivatives(problem: Any, x: Any = None, draws: Any = None) -> Derivat
     gradient of the objective, column x[0]: given 6, differences give 12
     """
     if not isinstance(problem, Described):
-        raise TypeError(f"the problem is a {type(problem).__name__}, but must be a Problem or a SampledProblem")
+        raise TypeError(f"the problem is {kind_of(problem)}, but must be a Problem or a SampledProblem")
     point = problem.x0 if x is None else real_vector(x, "x")
     if point.size != problem.n:
-        raise ValueError(f"x has {point.size} numbers, but {problem.name} has {problem.n} variables")
+        raise ValueError(f"x has {count_of(point.size, 'number')}, but {problem.name} has {count_of(problem.n, 'variable')}")
     members = getattr(problem, "members", None)
     if draws is None:
         draws = np.arange(8 if members is None else min(8, members))

@@ -10,6 +10,8 @@ import numpy as np
 from scipy.optimize import Bounds
 from scipy.sparse import coo_array, csr_array
 
+from ._numbers import count_of
+
 if TYPE_CHECKING:
     from . import _tangor
     from typing_extensions import Self
@@ -137,4 +139,4 @@ class Described:
         return csr_array(coo_array((values, self._data["pattern"]), shape=shape))
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name}: {self.n} variables, {self.m} constraints>"
+        return f"<{type(self).__name__} {self.name}: {count_of(self.n, 'variable')}, {count_of(self.m, 'constraint')}>"

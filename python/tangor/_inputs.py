@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint, OptimizeWarning
 from scipy.sparse import csr_array, issparse
 
-from ._numbers import broadcast, real_array, real_vector
+from ._numbers import broadcast, kind_of, real_array, real_vector
 from ._sparsity import Stated, find_pattern, read_pattern
 
 DIFFERENCES = ("2-point", "3-point", "cs")
@@ -26,7 +26,7 @@ def read_bounds(bounds: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(bounds, Bounds):
         return broadcast(bounds.lb, n, "the lower bound"), broadcast(bounds.ub, n, "the upper bound")
     if isinstance(bounds, (str, bytes)) or not isinstance(bounds, Iterable):
-        raise TypeError(f"bounds is a {type(bounds).__name__}, but must be scipy.optimize.Bounds or pairs (lower, upper)")
+        raise TypeError(f"bounds is {kind_of(bounds)}, but must be scipy.optimize.Bounds or pairs (lower, upper)")
     pairs = list(bounds)
     if len(pairs) != n:
         raise ValueError(f"bounds must have {n} pair{'' if n == 1 else 's'}, one for each variable, not {len(pairs)}")
@@ -142,7 +142,7 @@ class Blocks:
             self.add_dictionary(constraint, label)
         else:
             raise TypeError(
-                f"{label} is a {type(constraint).__name__}, but must be a LinearConstraint, a NonlinearConstraint or a dictionary"
+                f"{label} is {kind_of(constraint)}, but must be a LinearConstraint, a NonlinearConstraint or a dictionary"
             )
 
     def add_linear(self, constraint: LinearConstraint, label: str) -> None:
@@ -164,7 +164,7 @@ class Blocks:
 
     def add_nonlinear(self, constraint: NonlinearConstraint, label: str) -> None:
         if not callable(constraint.fun):
-            raise TypeError(f"the function of {label} is a {type(constraint.fun).__name__}, which cannot be called")
+            raise TypeError(f"the function of {label} is {kind_of(constraint.fun)}, which cannot be called")
         slope = read_slope(constraint.jac, (), f"jac of {label}")
         steps = constraint.finite_diff_rel_step
         self.add_function(constraint.fun, (), slope, constraint, label, steps, constraint.finite_diff_jac_sparsity)
@@ -183,7 +183,7 @@ class Blocks:
         if unknown:
             raise ValueError(f"{label} has unknown entries: {', '.join(sorted(map(str, unknown)))}")
         if not callable(constraint["fun"]):
-            raise TypeError(f"'fun' of {label} is a {type(constraint['fun']).__name__}, which cannot be called")
+            raise TypeError(f"'fun' of {label} is {kind_of(constraint['fun'])}, which cannot be called")
         args = read_args(constraint.get("args", ()))
         slope = read_slope(constraint.get("jac"), args, f"'jac' of {label}", self.usual)
         limits = Limits(0.0, 0.0 if kind.lower() == "eq" else np.inf)
@@ -267,4 +267,4 @@ def as_list(constraints: Any) -> Sequence[Any]:
         return (constraints,)
     if isinstance(constraints, Iterable) and not isinstance(constraints, (str, bytes)):
         return list(constraints)
-    raise TypeError(f"constraints is a {type(constraints).__name__}, but must be a constraint or a sequence of them")
+    raise TypeError(f"constraints is {kind_of(constraints)}, but must be a constraint or a sequence of them")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import _inputs, _options, _tangor
-from ._numbers import real_vector
+from ._numbers import kind_of, real_vector
 from ._problem import Problem, definition
 from ._result import Result, stopped_at_the_start
 from ._sparsity import check_stated
@@ -83,7 +83,7 @@ def minimize(
             raise TypeError("a Problem says itself from how many threads its functions may be called: tangor.Problem(..., threads=...)")
         return _minimize_problem(fun, x0, (args, jac, bounds, constraints), callback, (tree, others), progress)
     if not callable(fun):
-        raise TypeError(f"fun is a {type(fun).__name__}, which cannot be called")
+        raise TypeError(f"fun is {kind_of(fun)}, which cannot be called")
     if x0 is None:
         raise TypeError("x0, where to start, is missing")
     start = real_vector(x0, "x0")

@@ -50,14 +50,18 @@ def broadcast(values: Any, count: int, what: str) -> np.ndarray:
 
 
 def whole_number(value: Any, what: str, least: int = 1) -> int:
-    """A whole number of at least `least`; 1e6 is one, too."""
+    """A whole number of at least `least` and below 2^64; 1e6 is one, too."""
     if not is_real(value):
         raise TypeError(f"{what} must be a whole number, not {value!r}")
-    if not math.isfinite(value) or int(value) != value:
+    if not isinstance(value, numbers.Integral) and not (math.isfinite(value) and int(value) == value):
         raise ValueError(f"{what} must be a whole number, not {value!r}")
-    if value < least:
-        raise ValueError(f"{what} must be at least {least}, not {value!r}")
-    return int(value)
+    number = int(value)
+    # Not repeated: a number may have more digits than Python prints.
+    if number >= 2**64:
+        raise ValueError(f"{what} is too large: whole numbers are below 2^64")
+    if number < least:
+        raise ValueError(f"{what} must be at least {least}" + (f", not {value!r}" if number > -(2**64) else ""))
+    return number
 
 
 def read_draws(draws: Any, members: int | None) -> list[int]:
@@ -87,8 +91,21 @@ def real_number(value: Any, what: str) -> float:
         raise TypeError(f"{what} must be a number, not {value!r}")
     try:
         number = float(value)
+    except OverflowError:
+        raise ValueError(f"{what} is too large for a float") from None
     except (TypeError, ValueError):
         raise TypeError(f"{what} must be a number, not {value!r}") from None
     if np.isnan(number):
         raise ValueError(f"{what} must be a number, not NaN")
     return number
+
+
+def kind_of(value: Any) -> str:
+    """The type of a value with its article: `a str`, `an int`."""
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+
+
+def count_of(count: int, noun: str) -> str:
+    """`1 variable`, `2 variables`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

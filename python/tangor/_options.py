@@ -9,7 +9,8 @@ import math
 import numbers
 from typing import Any
 
-from ._numbers import real_number, whole_number
+from ._kinds import in_kind
+from ._numbers import real_number
 from ._schema import DEFAULTS, SECTIONS, Section
 from ._settings import Settings
 
@@ -75,23 +76,12 @@ def read(settings: Any, options: dict[str, Any] | None, keywords: dict[str, Any]
             tol = value if tol is None else tol
         else:
             raise TypeError(f"there is no option {name!r}{_nearest(name)}")
-    _check_groups(tree, DEFAULTS)
+    in_kind(tree)
     if tol is not None:
         tol = real_number(tol, "tol")
         for residual in ("stationarity", "feasibility", "complementarity"):
             merge(tree, deepened(f"tolerance.{residual}", tol))
     return tree, others
-
-
-def _check_groups(tree: dict[str, Any], defaults: dict[str, Any], path: str = "") -> None:
-    """A group of settings is a dictionary: the extension would take a list as its fields in their order, which nobody means."""
-    for name, value in tree.items():
-        default = defaults.get(name)
-        if name not in SECTIONS or not isinstance(default, dict) or isinstance(value, Section):
-            continue
-        if not isinstance(value, dict):
-            raise TypeError(f"the settings are wrong: {path}{name} is a group of settings and must be a dictionary, not {value!r}")
-        _check_groups(value, default, f"{path}{name}.")
 
 
 def _nearest(name: str) -> str:
@@ -103,27 +93,13 @@ def to_json(tree: dict[str, Any]) -> str:
     """For the extension. NumPy's numbers are numbers, too."""
     if not tree:
         return "{}"
-    tree = _in_kind(tree, DEFAULTS, "")
+    tree = in_kind(tree)
     try:
         return json.dumps(tree, default=_plain, allow_nan=False)
     except TypeError as error:
         raise TypeError(f"the settings are wrong: {error}") from None
     except ValueError as error:
         raise ValueError(f"the settings are wrong: {_not_finite(tree) or error}") from None
-
-
-def _in_kind(value: Any, default: Any, path: str) -> Any:
-    """The same settings with whole numbers where whole numbers belong, as 1e3; what is no number where one belongs is named."""
-    if isinstance(value, Section):
-        return value.to_dict()
-    if isinstance(value, dict) and isinstance(default, dict):
-        return {name: _in_kind(inner, default.get(name), f"{path}.{name}") for name, inner in value.items()}
-    if isinstance(default, bool) or not isinstance(default, (int, float)):
-        return value
-    try:
-        return whole_number(value, path[1:], 0) if isinstance(default, int) else real_number(value, path[1:])
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"the settings are wrong: {error}") from None
 
 
 def _not_finite(tree: Any, path: str = "") -> str:

@@ -7,9 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from ._numbers import count_of
 from ._problem import Problem
 
 RESIDUALS = ("stationarity", "feasibility", "complementarity")
+#: What was found, in the words of a title.
+FOUND = {
+    "eps_kkt": "a KKT point within the tolerances",
+    "eps_infeasible_stationary": "an infeasible stationary point",
+    "unbounded": "unbounded",
+    "feasible": "not solved, but feasible",
+}
 #: The fewest and the most points on each side of a picture of contours, and about how long their functions may take.
 SIDES, SECONDS = (20, 80), 3.0
 
@@ -26,7 +34,7 @@ def plot(result: Any, problem: Any) -> Any:
     draw_parameters(axes[1], result)
     if with_path:
         draw_path(axes[2], result, problem)
-    figure.suptitle(f"{result.problem}: {result.point.replace('_', ' ')} after {result.nit} iterations", fontsize=11)
+    figure.suptitle(f"{result.problem}: {FOUND.get(result.point, 'not solved')} after {count_of(result.nit, 'iteration')}", fontsize=11)
     return figure
 
 
@@ -43,6 +51,7 @@ def draw_residuals(axes: Any, result: Any) -> None:
             axes.semilogy(trace["iteration"], np.where(judged > 0, judged, np.nan), "o", color=f"C{k}", fillstyle="none", label=label)
     axes.axhline(result.settings["tolerance"]["stationarity"], color="grey", linewidth=0.8, linestyle=":")
     axes.set_xlabel("iteration")
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_title("residuals, estimated" if result.get("verdict") else "residuals", fontsize=10)
     axes.legend(fontsize=8)
 
@@ -53,6 +62,7 @@ def draw_parameters(axes: Any, result: Any) -> None:
     axes.semilogy(trace["iteration"], trace["rho"], label="merit parameter rho", linewidth=1.2)
     axes.semilogy(trace["iteration"], np.where(steps > 0, steps, np.nan), label="stepsize eta", linewidth=1.2)
     axes.set_xlabel("iteration")
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_title("rho and eta", fontsize=10)
     axes.legend(fontsize=8)
 

@@ -10,7 +10,7 @@ from scipy.sparse import coo_array, csr_array
 
 from . import _inputs, _tangor
 from ._described import Described
-from ._numbers import broadcast, read_names, real_vector
+from ._numbers import broadcast, kind_of, read_names, real_vector
 from ._sparsity import check_stated
 from ._threads import read_threads
 
@@ -85,7 +85,7 @@ class Problem(Described):
         limits = _inputs.Limits(c_lower, c_upper)
         for function, what in ((f, "f"), (c, "c"), (evaluate, "evaluate")):
             if function is not None and not callable(function):
-                raise TypeError(f"{what} is a {type(function).__name__}, which cannot be called")
+                raise TypeError(f"{what} is {kind_of(function)}, which cannot be called")
         if evaluate is not None and not (f is None and grad is None and c is None and jac is None):
             raise TypeError("evaluate stands for all functions: give either it or the single ones")
         if c is not None:

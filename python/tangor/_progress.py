@@ -10,6 +10,8 @@ from typing import Any
 
 from scipy.optimize import OptimizeResult
 
+from ._numbers import kind_of
+
 
 def adapted(callback: Callable[..., Any]) -> Callable[[Any], Any]:
     """What is called with a row. Callbacks of SciPy's get what SciPy gives: `callback(intermediate_result=...)` and `callback(xk)`, by these
@@ -42,7 +44,7 @@ def state_of(row: Any) -> OptimizeResult:
 def watching(callback: Callable[..., Any] | None, progress: bool, tree: dict[str, Any]) -> Iterator[Callable[[Any], Any]]:
     """What the solver calls once per iteration."""
     if callback is not None and not callable(callback):
-        raise TypeError(f"callback is a {type(callback).__name__}, which cannot be called")
+        raise TypeError(f"callback is {kind_of(callback)}, which cannot be called")
     told = adapted(callback) if callback is not None else None
     if not progress:
         assert told is not None

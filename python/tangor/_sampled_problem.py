@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from . import _inputs, _tangor
 from ._described import Described
-from ._numbers import read_draws, read_names, real_vector, whole_number
+from ._numbers import kind_of, read_draws, read_names, real_vector, whole_number
 from ._problem import definition
 from ._threads import Threads, read_threads
 
@@ -92,7 +92,7 @@ class SampledProblem(Described):
         functions = {"evaluate": evaluate, "sample": sample, "gradient": gradient, "constraints": constraints, "jacobian": jacobian}
         for what, function in {**functions, "objective": objective}.items():
             if function is not None and not callable(function):
-                raise TypeError(f"{what} is a {type(function).__name__}, which cannot be called")
+                raise TypeError(f"{what} is {kind_of(function)}, which cannot be called")
         given_ones = [what for what, function in functions.items() if function is not None]
         if len(given_ones) > 1 and given_ones[0] in ("evaluate", "sample"):
             raise TypeError(f"{given_ones[0]} stands for all functions: leave {given_ones[1]} out")
@@ -239,4 +239,4 @@ def as_sampled(problem: Any, x0: Any, rest: dict[str, Any]) -> SampledProblem:
         if x0 is None:
             raise TypeError("x0, where to start, is missing")
         return SampledProblem(x0, problem, **rest)
-    raise TypeError(f"the problem is a {type(problem).__name__}, but must be a SampledProblem, an object like it or a function")
+    raise TypeError(f"the problem is {kind_of(problem)}, but must be a SampledProblem, an object like it or a function")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 from . import _options, _result, _tangor
 from ._described import Described
-from ._numbers import whole_number
+from ._numbers import kind_of, whole_number
 from ._problem import Problem
 from ._progress import adapted, watching
 
@@ -29,7 +30,7 @@ class Solver:
 
     def __init__(self, problem: Problem, *, settings: Any = None, tol: Any = None, **keywords: Any) -> None:
         if not isinstance(problem, Described):
-            raise TypeError(f"the problem is a {type(problem).__name__}, but must be a Problem or a SampledProblem")
+            raise TypeError(f"the problem is {kind_of(problem)}, but must be a Problem or a SampledProblem")
         settings_json = _options.to_json(_only_settings(settings, keywords, tol))
         model, first = problem._for_run()
         self._begin(problem, _tangor.Run(model, settings_json, first=first))
@@ -44,6 +45,11 @@ class Solver:
     def resume(cls, problem: Problem, checkpoint: str | Path, *, settings: Any = None, **keywords: Any) -> Solver:
         """Goes on where a checkpoint was taken, bit for bit as if there had been no break. Settings may be changed, such as limits; the
         others are those of the checkpoint."""
+        if not isinstance(problem, Described):
+            raise TypeError(f"the problem is {kind_of(problem)}, but must be a Problem or a SampledProblem")
+        # A number would be a file that is open already, such as standard output, and would be closed below.
+        if not isinstance(checkpoint, (str, os.PathLike)):
+            raise TypeError(f"the checkpoint is {kind_of(checkpoint)}, but must be the path of a file")
         tree = _only_settings(settings, keywords, None)
         solver = cls.__new__(cls)
         changed = _options.to_json(tree) if tree else None
@@ -82,7 +88,7 @@ def _only_settings(settings: Any, keywords: dict[str, Any], tol: Any) -> dict[st
 
 def _watch(callback: Any) -> Any:
     if callback is not None and not callable(callback):
-        raise TypeError(f"callback is a {type(callback).__name__}, which cannot be called")
+        raise TypeError(f"callback is {kind_of(callback)}, which cannot be called")
     return None if callback is None else adapted(callback)
 
 

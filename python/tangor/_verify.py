@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _options, _tangor
 from ._described import Described
-from ._numbers import whole_number
+from ._numbers import kind_of, whole_number
 from ._result import RESIDUALS, Result
 
 #: A second look takes no more samples than this, or than twice those of the run: enough to tell that a constraint which never varies has no noise.
@@ -33,14 +33,14 @@ def verify(result: Result, problem: Any = None, *, samples: int | None = None, s
     True
     """
     if not isinstance(result, Result):
-        raise TypeError(f"the result is a {type(result).__name__}, but must be a tangor.Result")
+        raise TypeError(f"the result is {kind_of(result)}, but must be a tangor.Result")
     problem = problem if problem is not None else result.get("problem_object")
     if not result.settings:
         raise ValueError("the run was interrupted before it began: there is nothing to verify")
     if problem is None:
         raise TypeError("the result does not know its problem (it was pickled): give it, verify(result, problem)")
     if not isinstance(problem, Described):
-        raise TypeError(f"the problem is a {type(problem).__name__}, but must be a SampledProblem or a Problem")
+        raise TypeError(f"the problem is {kind_of(problem)}, but must be a SampledProblem or a Problem")
     sampling = json.loads(json.dumps(result.settings["sampling"]))
     if seed is not None:
         sampling["seed"] = whole_number(seed, "seed", 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping
 from itertools import combinations
@@ -16,7 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from ._frame import check_groups, column, encoding, is_here
 from ._logistic import Loss, Row, sigmoid, softmax
 from ._minimize import minimize
-from ._numbers import is_real, whole_number
+from ._numbers import is_real, real_number, whole_number
 from ._problem import Problem
 
 __all__ = ["ConstrainedLogisticRegression"]
@@ -162,7 +163,7 @@ class ConstrainedLogisticRegression(ClassifierMixin, BaseEstimator):
         for name, value, positive in (("l2", self.l2, False), ("norm", self.norm, True), ("false_positive", self.false_positive, True)):
             if not is_real(value) and (value is not None or name == "l2"):
                 raise TypeError(f"{name} must be a number, not {value!r}")
-            if value is not None and not (np.isfinite(value) and (value > 0 if positive else value >= 0)):
+            if value is not None and not (math.isfinite(real_number(value, name)) and (value > 0 if positive else value >= 0)):
                 raise ValueError(f"{name} must be a {'positive' if positive else 'non-negative'} number, not {value!r}")
         for name in ("rate_gap", "true_positive_gap"):
             gaps = getattr(self, name)

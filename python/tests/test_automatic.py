@@ -39,7 +39,7 @@ def test_an_objective_of_several_numbers_is_refused():
     pytest.importorskip("jax")
     with pytest.raises(ValueError, match="gave 2 numbers, but must give one"):
         tangor.minimize(tangor.from_jax(lambda x: x, x0=[1.0, 2.0]))
-    with pytest.raises(TypeError, match="f is a int"):
+    with pytest.raises(TypeError, match="f is an int"):
         tangor.from_jax(3, x0=[1.0])
 
 

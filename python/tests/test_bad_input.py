@@ -68,8 +68,8 @@ ZOO = [
     ("gradient of texts", dict(fun=f, x0=X, jac=lambda x: ["a", "b"]), TypeError, "numbers"),
     ("gradient changes its size", dict(fun=f, x0=X, jac=later(g, lambda x: np.ones(3), 2)), ValueError, "2 variables"),
     ("gradient is a dictionary", dict(fun=f, x0=X, jac=lambda x: {"a": 1}), TypeError, "numbers"),
-    ("constraints is a number", dict(fun=f, x0=X, constraints=3), TypeError, "constraints is a int"),
-    ("constraint is a number", dict(fun=f, x0=X, constraints=[3]), TypeError, r"constraints\[0\] is a int"),
+    ("constraints is a number", dict(fun=f, x0=X, constraints=3), TypeError, "constraints is an int"),
+    ("constraint is a number", dict(fun=f, x0=X, constraints=[3]), TypeError, r"constraints\[0\] is an int"),
     ("no type", dict(fun=f, x0=X, constraints={"fun": f}), KeyError, "'type'"),
     ("type is a number", dict(fun=f, x0=X, constraints={"type": 2, "fun": f}), TypeError, "'eq' or 'ineq'"),
     ("type unknown", dict(fun=f, x0=X, constraints={"type": "equal", "fun": f}), ValueError, "'equal'"),
@@ -106,7 +106,14 @@ ZOO = [
     ("NaN in a matrix", dict(fun=f, x0=X, constraints=LinearConstraint([[np.nan, 1]], 0, 1)), ValueError, "not finite"),
     ("an unknown option", dict(fun=f, x0=X, options={"maxitr": 3}), TypeError, "did you mean 'maxiter'"),
     ("options are a list", dict(fun=f, x0=X, options=[1]), TypeError, "dictionary"),
-    ("an unknown setting", dict(fun=f, x0=X, merit={"rho1": 3}), ValueError, "unknown field `rho1`"),
+    ("an unknown setting", dict(fun=f, x0=X, merit={"rho1": 3}), ValueError, r"no setting merit\.rho1; did you mean merit\.rho0\?"),
+    ("a number as a choice", dict(fun=f, x0=X, metric={"kind": 3}), TypeError, "metric.kind must be 'identity', .* or 'exact', not 3"),
+    ("an unknown choice", dict(fun=f, x0=X, scaling="ful"), ValueError, "scaling must be 'none', 'gradient' or 'full', not 'ful'"),
+    ("an unknown form", dict(fun=f, x0=X, sampling={"gradient": {"batch": {"even": 3}}}), ValueError, r"batch must be \{'constant': \{'size': ...\}\}, "),
+    ("a form without its field", dict(fun=f, x0=X, normal={"mapping": {"sqp": {}}}), ValueError, "normal.mapping.sqp.alpha is missing"),
+    ("a form that is a number", dict(fun=f, x0=X, normal={"mapping": {"sqp": 3}}), TypeError, "normal.mapping.sqp is a group of settings"),
+    ("a text for yes or no", dict(fun=f, x0=X, presolve="yes"), TypeError, "presolve must be True or False, not 'yes'"),
+    ("a count too large", dict(fun=f, x0=X, limits={"iterations": 10**30}), ValueError, "limits.iterations is too large"),
     ("a list as group of settings", dict(fun=f, x0=X, limits=[1]), TypeError, r"limits is a group of settings .* not \[1\]"),
     ("nothing as group of settings", dict(fun=f, x0=X, settings={"merit": None}), TypeError, "merit is a group of settings"),
     ("a list as inner group", dict(fun=f, x0=X, sampling={"judge": [1]}), TypeError, r"sampling\.judge is a group of settings"),
@@ -127,7 +134,7 @@ ZOO = [
     ("NaN in a setting", dict(fun=f, x0=X, merit={"rho0": np.nan}), ValueError, "merit.rho0 must be a number, not NaN"),
     ("infinity in a setting", dict(fun=f, x0=X, options={"limits.seconds": np.inf}), ValueError, "limits.seconds is inf"),
     ("an option without a name", dict(fun=f, x0=X, options={3: 1}), TypeError, "an option has a name, not 3"),
-    ("bounds is a number", dict(fun=f, x0=X, bounds=3), TypeError, "bounds is a int"),
+    ("bounds is a number", dict(fun=f, x0=X, bounds=3), TypeError, "bounds is an int"),
     ("bounds is a text", dict(fun=f, x0=X, bounds="ab"), TypeError, "bounds is a str"),
     ("tol is negative", dict(fun=f, x0=X, tol=-1), ValueError, "positive"),
     ("callback is a number", dict(fun=f, x0=X, callback=3), TypeError, "callback"),
@@ -273,14 +280,40 @@ def test_what_is_no_problem_is_refused_everywhere():
     for call, kind, message in (
         (lambda: tangor.Solver(f), TypeError, "must be a Problem"),
         (lambda: tangor.check_derivatives(f), TypeError, "must be a Problem"),
-        (lambda: tangor.check_derivatives(tangor.collection["HS71"], [1.0]), ValueError, "1 numbers, but HS71 has 4"),
+        (lambda: tangor.check_derivatives(tangor.collection["HS71"], [1.0]), ValueError, "x has 1 number, but HS71 has 4 variables"),
         (lambda: tangor.check_derivatives(sampled, draws="x"), TypeError, "a draw must be a whole number"),
         (lambda: tangor.check_derivatives(sampled, draws=[-1]), ValueError, "at least 0"),
         (lambda: sampled.grad(X, [7]), ValueError, "no draw 7: the population has 3 members"),
-        (lambda: tangor.SampledProblem(X, 3), TypeError, "evaluate is a int"),
-        (lambda: tangor.SampledProblem(X, gradient=3), TypeError, "gradient is a int"),
+        (lambda: tangor.SampledProblem(X, 3), TypeError, "evaluate is an int"),
+        (lambda: tangor.SampledProblem(X, gradient=3), TypeError, "gradient is an int"),
         (lambda: tangor.SampledProblem(X, lambda x, d: (x, None, None), gradient=lambda x, d: x), TypeError, "leave gradient out"),
-        (lambda: tangor.Problem(X, evaluate=3), TypeError, "evaluate is a int"),
+        (lambda: tangor.Problem(X, evaluate=3), TypeError, "evaluate is an int"),
     ):
         with pytest.raises(kind, match=message):
             call()
+
+
+def test_a_number_is_no_checkpoint_and_closes_no_file(tmp_path):
+    problem = tangor.Problem(X, f=f, grad=g)
+    with open(tmp_path / "open", "w") as file:
+        for number in (file.fileno(), True, None, 1.5):
+            with pytest.raises(TypeError, match="must be the path of a file"):
+                tangor.Solver.resume(problem, number)
+        # The file is still open.
+        file.write("more")
+        file.flush()
+    with pytest.raises(TypeError, match="the problem is an int, but must be"):
+        tangor.Solver.resume(3, tmp_path / "open")
+
+
+def test_numbers_of_any_length_are_refused_in_a_sentence():
+    solver = tangor.Solver(tangor.Problem(X, f=f, grad=g))
+    for iterations in (2**64, 10**400, 10**5000):
+        with pytest.raises(ValueError, match="iterations is too large"):
+            solver.step(iterations)
+    with pytest.raises(ValueError, match="must be at least 0"):
+        solver.step(-(10**5000))
+    with pytest.raises(ValueError, match="tol is too large"):
+        tangor.minimize(f, X, tol=10**400)
+    with pytest.raises(ValueError, match="kernel.iterations is too large"):
+        tangor.minimize(f, X, kernel={"iterations": 2**40})

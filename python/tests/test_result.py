@@ -58,3 +58,12 @@ def test_a_noisy_run_tells_no_objective_that_it_does_not_know():
 def test_one_is_not_many():
     told = str(tangor.minimize(lambda x: x @ x, [1.0], jac=lambda x: 2 * x, options={"maxiter": 1}))
     assert "  1 iteration, " in told
+
+
+def test_a_picture_says_what_was_found_in_words():
+    pytest.importorskip("matplotlib").use("Agg")
+    given = dict(fun=lambda x: np.exp(x[0]) - 5 * x[0], x0=[1.0])
+    for options, expected in (({}, "a KKT point within the tolerances after "), ({"maxiter": 1}, "not solved, but feasible after 1 iteration")):
+        figure = tangor.minimize(**given, options=options).plot()
+        assert expected in figure.get_suptitle()
+        assert all(tick == round(tick) for tick in figure.axes[0].get_xticks())

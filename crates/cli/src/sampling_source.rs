@@ -1,6 +1,7 @@
 //! Short ways to the settings of the stochastic method.
 
 use clap::{Args, ValueEnum};
+use tangor_solver::{Event, Report};
 
 use crate::idle::Idle;
 
@@ -18,7 +19,7 @@ pub struct SamplingArguments {
     #[arg(long, value_name = "A", help_heading = "Sampling", allow_negative_numbers = true)]
     momentum: Option<f64>,
 
-    /// The seed of all samples: the same one gives the same run, bit for bit (sampling.seed)
+    /// The seed of all samples and random starts: the same one gives the same run, bit for bit (sampling.seed)
     #[arg(long, value_name = "N", help_heading = "Sampling", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     seed: Option<u64>,
 
@@ -92,6 +93,14 @@ impl SamplingArguments {
         ];
         idle.add(exact, reason, &given);
         self.add_momentum(!exact, &mut idle);
+        idle
+    }
+
+    /// What did nothing, as is known at the end of an exact run: a seed from which no other start was drawn.
+    pub fn idle_after(&self, exact: bool, report: &Report) -> Idle {
+        let mut idle = Idle::default();
+        let unused = exact && report.unusual.iter().all(|(event, _)| *event != Event::Elsewhere);
+        idle.add(unused, "the functions are exact, and no random start was tried", &[("--seed", self.seed.is_some())]);
         idle
     }
 

@@ -4,10 +4,11 @@ use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use anstyle::Style;
+use tangor_problem::count_of;
 use tangor_solver::{Row, Tolerance, TrueResiduals};
 
 use crate::number::scientific;
-use crate::style::{GOOD, TITLE, UNUSUAL};
+use crate::style::{DIM, GOOD, TITLE, UNUSUAL};
 use crate::width;
 
 /// Lines between two headers.
@@ -43,8 +44,8 @@ pub struct Table {
     detail: Detail,
     tolerance: Tolerance,
     columns: Vec<Column>,
-    /// Whether the screen has no room for all columns, and so none for remarks; the summary tells them, too.
-    is_cut: bool,
+    /// How many columns the screen has no room for; then it has none for remarks, either, which the summary tells, too.
+    missing: usize,
     lines: u64,
     last_line: Instant,
     /// The newest row, when it was not worth a line yet.
@@ -72,13 +73,13 @@ impl Table {
             columns.extend(further_columns());
         }
         let all = columns.len();
-        if let (Some(width), Detail::Quiet | Detail::Normal) = (width::of_screen(), detail) {
+        if let Some(width) = width::of_screen() {
             make_fit(&mut columns, width);
         }
         Table {
             detail,
             tolerance,
-            is_cut: columns.len() < all,
+            missing: all - columns.len(),
             columns,
             lines: 0,
             last_line: Instant::now(),
@@ -129,7 +130,7 @@ impl Table {
             let (text, style) = (column.cell)(row, &self.tolerance);
             write!(out, "{}{style}{text:>width$}{style:#}", gap(k), width = column.width)?;
         }
-        match row.unusual.is_empty() || self.is_cut {
+        match row.unusual.is_empty() || self.missing > 0 {
             true => writeln!(out)?,
             false => writeln!(out, "  {UNUSUAL}{}{UNUSUAL:#}", row.unusual)?,
         }
@@ -142,6 +143,10 @@ impl Table {
     fn header(&self, out: &mut dyn Write) -> io::Result<()> {
         if self.lines > 0 {
             writeln!(out)?;
+        } else if self.detail == Detail::Verbose && self.missing > 0 {
+            // Who asked for all columns is told where the others are.
+            let told = format!("{} do not fit the screen; --trace FILE writes all", count_of(self.missing, "column"));
+            writeln!(out, "{DIM}{}{DIM:#}", width::wrapped(&told, 0))?;
         }
         for (k, column) in self.columns.iter().enumerate() {
             write!(out, "{}{TITLE}{:>width$}{TITLE:#}", gap(k), column.title, width = column.width)?;
@@ -258,6 +263,9 @@ mod tests {
         };
         assert_eq!(titles(main_columns(), 80), "iter objective stationary feasible complem. rho eta");
         assert_eq!(titles(main_columns(), 60), "iter objective stationary feasible complem.");
+        let all = || main_columns().into_iter().chain(further_columns()).collect();
+        assert_eq!(titles(all(), 100), "iter objective stationary feasible complem. rho eta |normal| |tangent|");
+        assert_eq!(titles(all(), 60), titles(main_columns(), 60));
         assert_eq!(titles(noisy_columns(true), 80), "iter stationary feasible complem. true stat true feas true comp samples");
         assert_eq!(titles(noisy_columns(true), 60), "iter stationary feasible complem. true stat samples");
         assert_eq!(titles(noisy_columns(false), 80), "iter stationary feasible complem. samples rho eta");

@@ -1,10 +1,10 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why data cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file cannot be read.
-    #[error("the file {} cannot be read: {cause}", file.display())]
+    #[error("{} cannot be read: {cause}", named(file))]
     Unreadable {
         /// Which file.
         file: PathBuf,
@@ -34,7 +34,7 @@ pub enum Error {
         message: String,
     },
     /// A file as a whole is wrong.
-    #[error("the file {} cannot be used: {message}", file.display())]
+    #[error("{} cannot be used: {message}", named(file))]
     File {
         /// Which file.
         file: PathBuf,
@@ -63,4 +63,14 @@ pub enum Error {
     /// Something asked for makes no sense.
     #[error("{0}")]
     Senseless(String),
+}
+
+/// What text is called that comes from no file.
+pub(crate) const STANDARD_INPUT: &str = "standard input";
+
+fn named(file: &Path) -> String {
+    match file == Path::new(STANDARD_INPUT) {
+        true => STANDARD_INPUT.to_string(),
+        false => format!("the file {}", file.display()),
+    }
 }

@@ -1,9 +1,9 @@
 use serde::{Deserialize, Serialize};
-use tangor_problem::two_sided;
 
+use crate::estimate::{Sums, estimates};
 use crate::quality::{Criterion, Scored, best_threshold};
 use crate::regression::{loss_at, probability};
-use crate::{Classes, Contrast, DataSet, Error, Quality, Requirement};
+use crate::{Classes, DataSet, Error, Estimate, Quality, Requirement};
 
 /// How well weights do on data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,17 +53,6 @@ pub struct Attained {
     pub decisions: Option<Estimate>,
 }
 
-/// A value on some rows and what it says of others.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Estimate {
-    /// The value on these rows.
-    pub value: f64,
-    /// With the confidence of the evaluation, the value for all people like those in the rows is within this of `value`, provided that
-    /// these rows had no part in the choice of the weights.
-    pub margin: f64,
-}
-
 impl Attained {
     /// By how much a value violates the constraint.
     pub fn violation(&self, value: f64) -> f64 {
@@ -76,15 +65,6 @@ impl Attained {
         let above = self.upper.map_or(f64::INFINITY, |upper| upper - value);
         above.min(self.lower.map_or(f64::INFINITY, |lower| value - lower))
     }
-}
-
-/// Weighted sums over the rows of a class: of ones, their squares, and both with probabilities, their squares and decisions.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sums {
-    w: f64,
-    ww: f64,
-    p: [f64; 3],
-    d: [f64; 3],
 }
 
 impl Evaluation {
@@ -106,12 +86,11 @@ impl Evaluation {
             by_class[usize::from(classes.of_row[i])].add(weight, p, f64::from(u8::from(p > threshold)));
             scored.push(Scored { p, positive: data.positive[i], weight });
         }
-        let errors = two_sided(confidence);
         let attained = requirements.iter().map(|requirement| match requirement {
             Requirement::Norm { radius } => norm(weights, *radius),
             Requirement::Rate { name, lower, upper, .. } => {
                 let contrast = classes.contrast(data, requirement).filter(|contrast| classes.can_tell(contrast));
-                let [probabilities, decisions] = estimates(contrast.as_ref(), &by_class, errors);
+                let [probabilities, decisions] = estimates(contrast.as_ref(), &by_class, confidence);
                 Attained { name: name.clone(), lower: *lower, upper: *upper, probabilities, decisions }
             }
         });
@@ -157,63 +136,4 @@ fn norm(weights: &[f64], radius: f64) -> Attained {
     let value = weights.iter().map(|x| x * x).sum::<f64>().sqrt();
     let probabilities = Some(Estimate { value, margin: 0.0 });
     Attained { name: "norm".to_string(), lower: None, upper: Some(radius), probabilities, decisions: None }
-}
-
-/// The values of a contrast with probabilities and with decisions; the margins are this many standard errors.
-fn estimates(contrast: Option<&Contrast>, by_class: &[Sums], errors: f64) -> [Option<Estimate>; 2] {
-    let Some(contrast) = contrast else { return [None; 2] };
-    let total = |chosen: &[bool]| {
-        let chosen = by_class.iter().zip(chosen).filter(|(_, chosen)| **chosen);
-        chosen.fold(Sums::default(), |total, (sums, _)| total.plus(sums))
-    };
-    let (plus, minus) = (total(&contrast.plus), contrast.minus.as_ref().map(|minus| total(minus)));
-    // A group and the whole that it is part of have rows in common, which move both means at once.
-    let shared = contrast.minus.as_ref().map(|minus| {
-        let both: Vec<bool> = contrast.plus.iter().zip(minus).map(|(a, b)| *a && *b).collect();
-        total(&both)
-    });
-    [Sums::probabilities as fn(&Sums) -> [f64; 3], Sums::decisions].map(|of| {
-        let mean = |sums: &Sums| of(sums)[0] / sums.w;
-        let value = mean(&plus) - minus.as_ref().map_or(0.0, mean);
-        // The squares of `w (y - a)` added up, where `a` may be the mean of other rows.
-        let scatter = |sums: &Sums, a: f64, b: f64| of(sums)[2] - (a + b) * of(sums)[1] + a * b * sums.ww;
-        let variance = scatter(&plus, mean(&plus), mean(&plus)) / plus.w.powi(2)
-            + minus.as_ref().map_or(0.0, |minus| scatter(minus, mean(minus), mean(minus)) / minus.w.powi(2))
-            - minus
-                .as_ref()
-                .zip(shared.as_ref())
-                .map_or(0.0, |(minus, shared)| 2.0 * scatter(shared, mean(&plus), mean(minus)) / (plus.w * minus.w));
-        Some(Estimate { value, margin: errors * variance.max(0.0).sqrt() })
-    })
-}
-
-impl Sums {
-    fn add(&mut self, weight: f64, p: f64, decision: f64) {
-        let square = weight * weight;
-        self.w += weight;
-        self.ww += square;
-        for (sums, value) in [(&mut self.p, p), (&mut self.d, decision)] {
-            sums[0] += weight * value;
-            sums[1] += square * value;
-            sums[2] += square * value * value;
-        }
-    }
-
-    fn plus(mut self, other: &Sums) -> Sums {
-        self.w += other.w;
-        self.ww += other.ww;
-        for k in 0..3 {
-            self.p[k] += other.p[k];
-            self.d[k] += other.d[k];
-        }
-        self
-    }
-
-    fn probabilities(&self) -> [f64; 3] {
-        self.p
-    }
-
-    fn decisions(&self) -> [f64; 3] {
-        self.d
-    }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use tangor_problem::MemoryLimit;
 
 use crate::Error;
+use crate::error::STANDARD_INPUT;
 
 /// How much of an input is read at once.
 const CHUNK: usize = 1 << 16;
@@ -61,7 +62,7 @@ impl From<&PathBuf> for Input {
 impl Input {
     /// All that standard input gives, as far as the limit goes, kept in memory because tables are read more than once.
     pub fn standard_input(limit: MemoryLimit) -> Result<Self, Error> {
-        let path = PathBuf::from("standard input");
+        let path = PathBuf::from(STANDARD_INPUT);
         let unreadable = |cause| Error::Unreadable { file: path.clone(), cause };
         let (mut kept, mut stdin) = (Vec::new(), io::stdin().lock());
         while stdin.by_ref().take(CHUNK as u64).read_to_end(&mut kept).map_err(unreadable)? > 0 {

@@ -217,7 +217,11 @@ impl Reading {
         };
         let values = categories.known().ok_or_else(|| refuse("very many different values"))?;
         let [a, b] = &values[..] else {
-            return Err(refuse(&count_of(values.len(), "different value")));
+            return Err(refuse(&if values.len() == 1 {
+                "only one value".to_string()
+            } else {
+                count_of(values.len(), "different value")
+            }));
         };
         let swapped = match &self.positive {
             None => self.decimal.number(a).zip(self.decimal.number(b)).is_some_and(|(a, b)| a > b),

@@ -90,7 +90,9 @@ impl<'a> Table<'a> {
 
     pub fn find(&self, name: &str) -> Result<usize, Error> {
         self.index.get(name).copied().ok_or_else(|| {
-            let known = self.header.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+            // As they are written in a list: in quotes where they have commas.
+            let written = |name: &String| if name.contains(',') { format!("{name:?}") } else { name.clone() };
+            let known = self.header.iter().take(NAMED).map(written).collect::<Vec<_>>().join(", ");
             let more = if self.header.len() > NAMED { ", ..." } else { "" };
             self.unusable(&format!("it has no column {name:?}; its columns are {known}{more}{}", self.doubt()))
         })

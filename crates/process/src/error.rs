@@ -2,7 +2,7 @@ use std::fmt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use tangor_problem::{Function, MetaError, Wanted};
+use tangor_problem::{Function, MetaError, Wanted, count_of};
 
 use crate::PROTOCOL_VERSION;
 use crate::patience::Impatience;
@@ -191,7 +191,7 @@ pub enum Misdeed {
         answered: u64,
     },
     /// Too few values, or too many.
-    #[error("gave {found} values for {question}, where {expected} belong")]
+    #[error("gave {} for {question}, where {}", count_of(*found, "value"), belongs(*expected))]
     Length {
         /// What it was asked.
         question: Question,
@@ -208,4 +208,8 @@ pub enum Misdeed {
         /// What it says.
         cause: String,
     },
+}
+
+fn belongs(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "belongs" } else { "belong" })
 }

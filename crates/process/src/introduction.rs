@@ -7,6 +7,7 @@ use tangor_problem::{Access, Accesses, Meta, MetaError, Pattern};
 
 use crate::PROTOCOL_VERSION;
 use crate::error::{Misdeed, Question};
+use crate::literal::Infinite;
 use crate::message::{Payload, parse};
 
 /// The longest introduction: a million variables with names, and a pattern of ten million entries, fit.
@@ -121,14 +122,14 @@ fn exact() -> Accesses {
 impl Introduction {
     /// Reads the line with which a process introduces itself.
     pub fn read(line: &[u8]) -> Result<Introduction, Misdeed> {
-        let opening: Opening = parse(line, Question::Introduction)?;
+        let opening: Opening = parse(line, Question::Introduction, Infinite::Huge)?;
         if opening.tangor != PROTOCOL_VERSION {
             return Err(Misdeed::Version(opening.tangor));
         }
         match opening.error {
             Some(cause) => Err(Misdeed::Refused(cause)),
             None => {
-                let fields: Fields = parse(line, Question::Introduction)?;
+                let fields: Fields = parse(line, Question::Introduction, Infinite::Huge)?;
                 let Accesses { gradient, constraints, jacobian } = fields.accesses;
                 if [gradient, constraints, jacobian].contains(&Access::Finite(0)) {
                     return Err(Misdeed::EmptyPopulation);
@@ -188,6 +189,8 @@ fn bounds(given: Vec<Option<f64>>, none: f64) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
+    use tangor_problem::INFINITE;
+
     use super::*;
 
     #[test]
@@ -234,6 +237,16 @@ mod tests {
         assert_eq!((found.several, found.most_draws), (true, NonZeroUsize::new(100)));
         assert_eq!(found.exact_rows, [true]);
         assert!(found.accesses.are_exact());
+    }
+
+    #[test]
+    fn infinite_bounds_are_none() {
+        let line = "{\"tangor\": 1, \"name\": \"p\", \"n\": 1, \"m\": 1, \"x0\": [0], \"x_lower\": [-Infinity], \"x_upper\": [Infinity], \
+                    \"c_lower\": [0], \"c_upper\": [Infinity]}";
+        let meta = Introduction::read(line.as_bytes()).unwrap().meta;
+        assert!(meta.x_lower[0] <= -INFINITE && meta.x_upper[0] >= INFINITE && meta.c_upper[0] >= INFINITE, "{meta:?}");
+        let without_start = Introduction::read(line.replace("\"x0\": [0]", "\"x0\": [NaN]").as_bytes());
+        assert!(without_start.is_err());
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod child;
 mod error;
 mod group;
 mod introduction;
+mod literal;
 #[cfg(unix)]
 mod mark;
 mod message;

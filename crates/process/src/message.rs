@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use tangor_problem::{Draw, Function, Wanted};
 
 use crate::error::{Misdeed, Question};
+use crate::literal::{Infinite, without_literals};
 
 /// How numbers travel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,7 +113,7 @@ impl Payload {
 
 /// Reads the line of an answer.
 pub fn reply<V: DeserializeOwned>(line: &[u8], question: Question, id: u64) -> Result<Reply<V>, Misdeed> {
-    let answer: Answer<V> = parse(line, question)?;
+    let answer: Answer<V> = parse(line, question, Infinite::Null)?;
     if answer.id != id {
         return Err(Misdeed::OtherQuestion { question, answered: answer.id });
     }
@@ -127,15 +128,29 @@ pub fn reply<V: DeserializeOwned>(line: &[u8], question: Question, id: u64) -> R
     }
 }
 
-/// Reads a line of JSON.
-pub fn parse<T: DeserializeOwned>(line: &[u8], question: Question) -> Result<T, Misdeed> {
-    serde_json::from_slice(line).map_err(|error| {
+/// Reads a line of JSON, in which numbers may be written that JSON does not have.
+pub fn parse<T: DeserializeOwned>(line: &[u8], question: Question, infinite: Infinite) -> Result<T, Misdeed> {
+    let spelt = || without_literals(line, infinite).and_then(|line| serde_json::from_slice(&line).ok());
+    serde_json::from_slice(line).or_else(|error| spelt().ok_or(error)).map_err(|error| {
         let excerpt = excerpt(line, error.column());
         // The place in the line is what the excerpt shows.
         let message = error.to_string();
-        let cause = message.split(" at line ").next().unwrap_or(&message).to_string();
+        let cause = in_words(message.split(" at line ").next().unwrap_or(&message));
         Misdeed::Garbage { question, cause, excerpt }
     })
+}
+
+/// What the reader of JSON says, in words of those who wrote the line.
+fn in_words(cause: &str) -> String {
+    let words = [
+        ("expected value", "it is not JSON"),
+        ("expected f64", "expected a number"),
+        ("expected u64", "expected a whole number"),
+        ("expected usize", "expected a whole number"),
+    ];
+    words
+        .into_iter()
+        .fold(cause.to_string(), |cause, (from, to)| if cause.ends_with(from) { cause.replace(from, to) } else { cause })
 }
 
 /// The bytes of a line around a place, as text in quotes.
@@ -196,9 +211,9 @@ mod tests {
                  `undefined` and `error` is needed): \"{\\\"id\\\": 7}\"",
             ),
             (
-                "{\"id\": 7, \"values\": [1.0, NaN]}",
-                "answered request 7 (gradient of the objective) with a line that cannot be understood (expected value): \
-                 \"{\\\"id\\\": 7, \\\"values\\\": [1.0, NaN]}\"",
+                "{\"id\": 7, \"values\": [1.0, \"2\"]}",
+                "answered request 7 (gradient of the objective) with a line that cannot be understood (invalid type: string \"2\", \
+                 expected a number): \"{\\\"id\\\": 7, \\\"values\\\": [1.0, \\\"2\\\"]}\"",
             ),
         ];
         for (line, expected) in wrong {
@@ -207,10 +222,17 @@ mod tests {
     }
 
     #[test]
+    fn numbers_that_json_lacks_are_none() {
+        let read = |line: &str| reply::<Vec<Option<f64>>>(line.as_bytes(), QUESTION, 7);
+        assert_eq!(read("{\"id\": 7, \"values\": [1.0, NaN, -Infinity]}"), Ok(Reply::Values(vec![Some(1.0), None, None])));
+        assert!(read("{\"id\": 7, \"values\": [1.0, Nan]}").is_err());
+    }
+
+    #[test]
     fn an_excerpt_is_short_and_shows_the_place() {
-        let line = format!("[{}Infinity{}]", "0,".repeat(100), ",0".repeat(100));
-        let error = parse::<Vec<f64>>(line.as_bytes(), QUESTION).unwrap_err().to_string();
-        assert!(error.contains("...\"") && error.contains("0,Infinity,0") && error.len() < 300, "{error}");
+        let line = format!("[{}infinite{}]", "0,".repeat(100), ",0".repeat(100));
+        let error = parse::<Vec<f64>>(line.as_bytes(), QUESTION, Infinite::Null).unwrap_err().to_string();
+        assert!(error.contains("...\"") && error.contains("0,infinite,0") && error.len() < 300, "{error}");
         assert_eq!(excerpt("é".as_bytes(), 1), "\"é\"");
         assert_eq!(excerpt(b"", 5), "\"\"");
     }

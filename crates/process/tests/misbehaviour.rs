@@ -48,12 +48,12 @@ fn who_introduces_itself_badly_is_refused() {
         (
             "garbage at start",
             format!(
-                "answered the greeting with a line that cannot be understood (expected value): \"Welcome to the simulator!\"{STOPPED}"
+                "answered the greeting with a line that cannot be understood (it is not JSON): \"Welcome to the simulator!\"{STOPPED}"
             ),
         ),
         (
             "status",
-            "answered the greeting with a line that cannot be understood (expected value): \"Welcome to the simulator!\"; it ended \
+            "answered the greeting with a line that cannot be understood (it is not JSON): \"Welcome to the simulator!\"; it ended \
              with exit status: 5"
                 .to_string(),
         ),
@@ -78,9 +78,9 @@ fn who_answers_badly_is_stopped() {
         ("short", "text", format!("gave 3 values for {request}, where 4 belong{STOPPED}")),
         ("short", "binary", format!("gave 3 values for {request}, where 4 belong{STOPPED}")),
         ("long", "binary", format!("gave 5 values for {request}, where 4 belong{STOPPED}")),
-        ("garbage", "text", format!("{misunderstood} (expected value): \"energy = 3.14\"{STOPPED}")),
-        ("garbage", "binary", format!("{misunderstood} (expected value): \"energy = 3.14\"{STOPPED}")),
-        ("bytes", "text", format!("{misunderstood} (expected value): \"\u{fffd}\u{fffd}\\0\"{STOPPED}")),
+        ("garbage", "text", format!("{misunderstood} (it is not JSON): \"energy = 3.14\"{STOPPED}")),
+        ("garbage", "binary", format!("{misunderstood} (it is not JSON): \"energy = 3.14\"{STOPPED}")),
+        ("bytes", "text", format!("{misunderstood} (it is not JSON): \"\u{fffd}\u{fffd}\\0\"{STOPPED}")),
         ("endless", "text", format!("answered {request} with a line of more than 1048832 bytes{STOPPED}")),
         ("truncated", "binary", format!("ended without an answer to {request}; it ended with exit status: 0")),
     ];

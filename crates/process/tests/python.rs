@@ -114,6 +114,31 @@ fn exceptions_in_python_become_answers() {
     }
 }
 
+const LARGE: &str = "
+import math, sys, oracle
+NUMPY
+def gradient(x, draws):
+    return [1.7e308, 1.7e308] if x[0] > 0 else [math.inf, -math.inf]
+oracle.serve('large', [1.0, 1.0], gradient, lambda x, draws: 0.0)
+";
+
+/// With NumPy and without: what is finite is a value, even if the sum of values is not, and infinities that cancel are none.
+#[test]
+fn each_value_counts_and_not_their_sum() {
+    if !python_has("json") {
+        return;
+    }
+    for numpy in ["", "oracle.numpy = None"] {
+        let model = LARGE.replace("NUMPY", numpy);
+        let mut problem = start(&["-c", &model]).and_then(ProcessProblem::into_exact).expect("an exact problem");
+        let mut g = [0.0; 2];
+        problem.gradient(&[1.0, 1.0], &mut g).expect("a gradient");
+        assert_eq!(g, [1.7e308; 2]);
+        let infinite = problem.gradient(&[-1.0, 1.0], &mut g).expect_err("no value");
+        assert!(!infinite.is_broken() && infinite.to_string() == "value 0 of gradient is inf", "{infinite}");
+    }
+}
+
 const WITHOUT_GRADIENT: &str = "
 print('a print before the module is imported', flush=True)
 print({'does': 'no'}, 3, '{}', [], flush=True)

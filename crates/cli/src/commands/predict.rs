@@ -7,6 +7,7 @@ use tangor_learn::{Model, Prediction};
 use tangor_problem::MemoryLimit;
 
 use crate::error::Error;
+use crate::regression::columns::names;
 use crate::regression::data::LayoutArguments;
 use crate::screen::{Color, warn};
 use crate::{exit, plain};
@@ -59,7 +60,8 @@ impl Predict {
             out.flush()?;
             return Ok(exit::SOLVED);
         }
-        let id = self.id.as_ref().unwrap_or(&model.file.id);
+        let named = self.id.as_deref().map(names);
+        let id = named.as_ref().unwrap_or(&model.file.id);
         let remarks = model.predict(&input, delimiter, id, |_| Ok::<(), Error>(()))?;
         remarks.iter().for_each(|remark| warn(remark));
         let mut table = csv::Writer::from_writer(out);

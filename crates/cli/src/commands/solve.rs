@@ -151,6 +151,7 @@ impl Solve {
             self.record.name_files(&mut watch, &report, &format!("tangor solve {}", self.problem))?;
         }
         watch.listener.flush()?;
+        self.sampling.idle_after(functions == Functions::Exact, &report).tell();
         Ok(watch.exit_code(exit::of(&report)))
     }
 

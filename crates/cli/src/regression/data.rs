@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::files;
 use crate::idle::Idle;
 use crate::progress::FileBar;
+use crate::regression::columns::names;
 
 /// Where the data come from. A fit that goes on has them already.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
@@ -29,7 +30,7 @@ pub struct DataArguments {
     #[arg(long, value_name = "VALUE", help_heading = "Data", conflicts_with = "resume", allow_hyphen_values = true)]
     pub positive: Option<String>,
 
-    /// Columns that are no features; they can still be groups
+    /// Columns that are no features; they can still be groups. A name with commas stands in quotes, as in '"last, first",age'
     #[arg(long, value_name = "COLUMNS", help_heading = "Data", value_delimiter = ',', conflicts_with = "resume")]
     pub drop: Vec<String>,
 
@@ -130,10 +131,10 @@ impl DataArguments {
         let reading = Reading {
             label: self.label.clone(),
             positive: self.positive.clone(),
-            drop: self.drop.iter().chain(&self.id).cloned().collect(),
-            log: self.log.clone(),
-            numeric: self.numeric.clone(),
-            categorical: self.categorical.clone(),
+            drop: [names(&self.drop), names(&self.id)].concat(),
+            log: names(&self.log),
+            numeric: names(&self.numeric),
+            categorical: names(&self.categorical),
             groups,
             weight: self.sample_weight.clone(),
             format: Format { delimiter: self.layout.delimiter, header: self.header.map(|header| header == YesNo::Yes) },
@@ -157,7 +158,7 @@ impl DataArguments {
             ("--header", self.header.is_some()),
             ("--decimal-comma", self.decimal_comma),
         ];
-        let names = [
+        let columns = [
             ("--label", self.label.is_some()),
             ("--positive", self.positive.is_some()),
             ("--drop", !self.drop.is_empty()),
@@ -169,7 +170,7 @@ impl DataArguments {
             ("--encoding", self.layout.encoding != Letters::default()),
             ("--cache", self.cache.is_some()),
         ];
-        idle.add(self.file.is_none(), "no FILE is given, and the data are generated", &[&names[..], &layout].concat());
+        idle.add(self.file.is_none(), "no FILE is given, and the data are generated", &[&columns[..], &layout].concat());
         let libsvm = self.file.as_deref().is_some_and(|file| is_libsvm(&Input::from(file).unpacked_path()));
         idle.add(libsvm, "a LIBSVM file has no columns", &layout);
     }
@@ -179,7 +180,7 @@ impl DataArguments {
         FileForm {
             header: self.header != Some(YesNo::No),
             decimal: self.decimal(),
-            id: self.id.clone(),
+            id: names(&self.id),
             weight: self.sample_weight.clone(),
         }
     }

@@ -1,5 +1,6 @@
 //! What `tangor fit` is made of: its arguments, the task, and how its outcome is told.
 
+pub mod columns;
 pub mod cross_validation;
 pub mod data;
 pub mod fitted;

@@ -40,9 +40,7 @@ impl Constraints<'_> {
         shown.truncate(SHOWN);
         shown.sort_unstable();
         for &k in &shown {
-            // What rounds to zero has no sign.
-            let multiplier = self.multipliers.get(k).copied().filter(|multiplier| multiplier.abs() >= 5e-5).unwrap_or(0.0);
-            let multiplier = if multiplier.abs() < 1e6 { format!("{multiplier:.4}") } else { scientific(multiplier, 1) };
+            let multiplier = told(self.multipliers.get(k).copied().unwrap_or(0.0));
             let heading = format!("{}: {}, multiplier {multiplier}", plain::name(&all[k].name), bound(&all[k]));
             writeln!(out, "  {}", width::wrapped(&heading, 3))?;
             self.lines(out, "training", &all[k], true)?;
@@ -116,6 +114,19 @@ impl Constraints<'_> {
 /// Wider than this no legend is read easily.
 const LEGEND: usize = 70;
 
+/// A multiplier with four digits after the point, where they tell anything.
+fn told(multiplier: f64) -> String {
+    match multiplier.abs() {
+        // What is not worth a sign has none.
+        size if size < NOTHING => "0".to_string(),
+        size if (5e-4..1e6).contains(&size) => format!("{multiplier:.4}"),
+        _ => scientific(multiplier, 1),
+    }
+}
+
+/// A multiplier of this size changes no objective that anyone looks at.
+const NOTHING: f64 = 1e-12;
+
 fn bound(attained: &Attained) -> String {
     match (attained.lower, attained.upper) {
         (Some(_), Some(upper)) => format!("within +-{upper}"),
@@ -128,6 +139,13 @@ fn bound(attained: &Attained) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn multipliers_that_are_small_but_not_zero_are_told() {
+        let cases =
+            [(0.0, "0"), (-3e-17, "0"), (2.34e-5, "2.3e-05"), (-4e-4, "-4.0e-04"), (0.81114, "0.8111"), (2e7, "2.0e+07")];
+        cases.into_iter().for_each(|(multiplier, expected)| assert_eq!(told(multiplier), expected));
+    }
 
     #[test]
     fn met_is_said_only_where_the_margin_allows_it() {

@@ -132,13 +132,13 @@ fn short_ways_reach_the_settings_and_files_are_written() {
     assert_eq!((&gradient["estimator"], &gradient["batch"]["constant"]["size"]), (&"minibatch".into(), &64.into()));
     assert_eq!((&gradient["momentum"]["constant"]["a"], &settings["sampling"]["seed"]), (&0.5.into(), &3.into()));
     assert_eq!(settings["limits"]["samples"], 100_000);
-    // A margin of 99% is 2.575829 standard errors, one of 95% 1.959964.
+    // A margin of 99% is 2.575829 standard errors, one of 95% 1.959964, and a little more for few rows.
     let training = &all["model"]["training"];
     let margin = |all: &serde_json::Value| of_probabilities(&all["constraints"][0], "margin");
     assert_eq!(training["confidence"], 0.99);
     let (usual, _) = run_json(&[&arguments[..], &sampling].concat());
     let ratio = margin(training) / margin(&usual["model"]["training"]);
-    assert!((ratio - 2.575829 / 1.959964).abs() < 1e-6, "{ratio}");
+    assert!((ratio - 2.575829 / 1.959964).abs() < 5e-3, "{ratio}");
     let rows = std::fs::read_to_string(trace).expect("there is a trace");
     assert_eq!(rows.lines().count(), 22);
     assert!(std::fs::read_to_string(plot).expect("there is a picture").contains("</svg>"));

@@ -119,6 +119,32 @@ fn predictions_say_who_is_who_and_come_whole_or_not_at_all() {
 }
 
 #[test]
+fn names_with_commas_stand_in_quotes() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let table = people(120).replacen("name,", "\"last, first\",", 1);
+    let (file, model) = (write(&folder, "a.csv", &table), folder.path().join("model.json"));
+    let fitted = run(&["fit", text(&file), "--id", "\"last, first\"", "--model", text(&model)]);
+    assert_eq!(code(&fitted), 0, "{}", stderr(&fitted));
+    for more in [&[][..], &["--id", "\"last, first\""]] {
+        let predicted = stdout(&run(&[&["predict", text(&model), text(&file)], more].concat()));
+        assert!(predicted.starts_with("\"last, first\",probability,prediction\np0,0."), "{predicted}");
+    }
+    let message = refusal(&["fit", text(&file), "--id", "last, first"]);
+    assert!(message.contains("it has no column \"last\"; its columns are \"last, first\", age,"), "{message}");
+}
+
+#[test]
+fn standard_input_is_no_file() {
+    for (text, expected) in [("", "it is empty"), ("a,b\n1,0\n2,0\n", "the label \"b\" has only one value, but")] {
+        let mut child =
+            tangor(&["fit", "-"]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program can be started");
+        child.stdin.take().expect("a pipe").write_all(text.as_bytes()).expect("the program reads");
+        let message = stderr(&child.wait_with_output().expect("the program ends"));
+        assert!(message.starts_with(&format!("error: standard input cannot be used: {expected}")), "{message}");
+    }
+}
+
+#[test]
 fn names_cannot_steer_the_terminal() {
     let folder = TempDir::new().expect("a folder can be made");
     let file = write(&folder, "a.csv", &people(200).replace("age", "a\u{1b}[2Jge").replace("Bath", "B\u{1b}[31math"));

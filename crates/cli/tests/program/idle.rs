@@ -32,6 +32,7 @@ fn arguments_that_do_nothing_are_told_of() {
             "--set sampling... does nothing here: the functions of HS71 are exact",
         ),
         ("solve HS71 --starts 2 --samples 9 --seed 3", "--samples does nothing here: the functions of HS71 are exact"),
+        ("solve HS71 --seed 3", "--seed does nothing here: the functions are exact, and no random start was tried"),
         ("verify RESULT --samples 10 --seed 3", "--samples, --seed do nothing here: the functions of HS71 are exact"),
         ("bench run HS71 --seeds 2 --out TABLE", "--seeds does nothing here: the functions are exact"),
     ] {
@@ -56,7 +57,8 @@ fn arguments_that_do_something_are_not() {
         "fit --rows 300 --max-rate-gap group=0.1 --on decisions --sharpness 5 --compare whole --min-group 10 --confidence 0.9",
         "fit --rows 300 --batch 64 --seed 3 --confidence 0.9 --momentum 0.5",
         // Whoever finds no feasible point starts elsewhere, by the seed.
-        "solve HS71 --quiet --seed 3 --set sampling.seed=3",
+        "solve CIRCLELINE --quiet --seed 3 --set sampling.seed=3",
+        "solve HS71 --starts 2 --seed 3",
         "solve HS71 --quiet --noise 1e-2 --tolerance 1e-1 --momentum 0.5 --batch 4 --seed 3 --confidence 0.9",
     ] {
         let arguments: Vec<&str> = line.split(' ').collect();

@@ -31,6 +31,8 @@ fn what_commands_print_fits_a_narrow_screen() {
         "eval HS71",
         "check HS71",
         "solve HS71",
+        "solve HS71 --verbose",
+        "solve HS71 --verbose --noise 1e-2 --tolerance 1e-2",
         "solve HS13 --max-iterations 50",
         "solve HS71 --starts 3",
         "solve CIRCLELINE --starts 2",
