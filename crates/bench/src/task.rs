@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::{Counts, Noise, Noisy, Problem};
+use tangor_problem::{Counts, Noise, Problem};
 use tangor_solver::{MetricKind, Observer, Point, Report, Row, Settings, Solver};
 
 use crate::Error;
@@ -121,16 +121,16 @@ impl Task {
 
     fn report(&self, settings: Settings, observer: &mut dyn Observer) -> Result<Report, Error> {
         let refused = |error: tangor_solver::Error| Error::Refused(error.to_string());
-        let problem = match settings.metric.kind {
-            MetricKind::Exact => self.member.source.with_hessian()?,
-            _ => self.member.source.problem()?,
-        };
-        if self.contender.noise == 0.0 {
-            return Ok(Solver::new(problem, settings).map_err(refused)?.run(observer));
+        let source = &self.member.source;
+        if self.contender.noise != 0.0 {
+            let noisy = source.sampled(Some(Noise::level(self.contender.noise)))?;
+            return Ok(Solver::sampled(noisy, settings).map_err(refused)?.run(observer));
         }
-        let noisy =
-            Noisy::new(problem, Noise::level(self.contender.noise)).map_err(|error| Error::Refused(error.to_string()))?;
-        Ok(Solver::sampled(noisy, settings).map_err(refused)?.run(observer))
+        let problem = match settings.metric.kind {
+            MetricKind::Exact => source.with_hessian()?,
+            _ => source.problem()?,
+        };
+        Ok(Solver::new(problem, settings).map_err(refused)?.run(observer))
     }
 
     #[cfg(feature = "ipopt")]

@@ -1,7 +1,7 @@
 //! Noise on a problem's functions, as the arguments ask for it.
 
 use clap::{Args, ValueEnum};
-use tangor_problem::{Distribution, Evaluation, Failure, Meta, Noise, NoiseForm, Noisy, Problem, SampledProblem};
+use tangor_problem::{Distribution, Noise, NoiseForm};
 
 use crate::error::Error;
 use crate::number::short;
@@ -82,45 +82,6 @@ impl NoiseArguments {
         noise.validate()?;
         // Without any noise the functions are exact.
         Ok(Some(noise).filter(|noise| noise.gradient > 0.0 || noise.constraints > 0.0 || noise.jacobian > 0.0))
-    }
-}
-
-/// The problem with its noise, if there is any to put on it.
-pub fn disturbed(
-    problem: Box<dyn SampledProblem + Send>,
-    noise: Option<Noise>,
-) -> Result<Box<dyn SampledProblem + Send>, Error> {
-    let Some(noise) = noise else { return Ok(problem) };
-    if !problem.accesses().are_exact() {
-        return Err(Error::Setting("noise is put on exact functions, but those of this problem are noisy already".to_string()));
-    }
-    Ok(Box::new(Noisy::new(Undisturbed(problem), noise)?))
-}
-
-/// The exact functions of an opened problem.
-struct Undisturbed(Box<dyn SampledProblem + Send>);
-
-impl Undisturbed {
-    fn exact(&mut self) -> Evaluation<&mut dyn Problem> {
-        self.0.exact().ok_or_else(|| Failure::broken("the problem has no exact functions"))
-    }
-}
-
-impl Problem for Undisturbed {
-    fn meta(&self) -> &Meta {
-        self.0.meta()
-    }
-    fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
-        self.exact()?.objective(x)
-    }
-    fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
-        self.exact()?.gradient(x, g)
-    }
-    fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
-        self.exact()?.constraints(x, c)
-    }
-    fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
-        self.exact()?.jacobian(x, values)
     }
 }
 

@@ -177,4 +177,117 @@ mod tests {
             }
         }
     }
+
+    /// What a number may be: the ends, and whether they belong to it.
+    #[derive(Debug, PartialEq)]
+    struct Range {
+        low: (f64, bool),
+        high: Option<(f64, bool)>,
+    }
+
+    /// The number that a text begins with, or the default of the setting that it names.
+    fn number(text: &str) -> Option<f64> {
+        if let Some(path) = text.strip_prefix('`').and_then(|rest| rest.split('`').next()) {
+            let settings = groups().into_iter().flat_map(|group| group.settings);
+            return settings.into_iter().find(|setting| setting.path == path)?.default.as_f64();
+        }
+        let digits: String = text.chars().take_while(|c| "0123456789.e-/".contains(*c)).collect();
+        let digits = digits.trim_end_matches('.');
+        match digits.split_once('/') {
+            Some((above, below)) => Some(above.parse::<f64>().ok()? / below.parse::<f64>().ok()?),
+            None => digits.parse().ok(),
+        }
+    }
+
+    /// The range that a meaning names, as in `> 0`, `>= 1`, `in (0, 1/2)` or `In [0, 1)`.
+    fn range(meaning: &str) -> Option<Range> {
+        for (sign, belongs) in [("> ", false), (">= ", true)] {
+            let starts = meaning.match_indices(sign).map(|(at, _)| at).filter(|at| *at == 0 || meaning[..*at].ends_with(' '));
+            if let Some(low) = starts.filter_map(|at| number(&meaning[at + sign.len()..])).next() {
+                return Some(Range { low: (low, belongs), high: None });
+            }
+        }
+        let at = ["In [", "in [", "In (", "in ("].iter().filter_map(|start| meaning.find(start)).min()?;
+        let (open, rest) = (meaning.as_bytes()[at + 3], &meaning[at + 4..]);
+        let end = rest.find([']', ')'])?;
+        let (low, high) = rest[..end].split_once(", ")?;
+        Some(Range { low: (number(low)?, open == b'['), high: Some((number(high)?, rest.as_bytes()[end] == b']')) })
+    }
+
+    /// Whether a value is taken; `form` says how it is set.
+    fn takes(form: &dyn Fn(&str) -> (String, String), value: f64) -> bool {
+        let text = if value.abs() < 1e15 && value == value.trunc() { format!("{value:.0}") } else { format!("{value:e}") };
+        let (path, text) = form(&text);
+        Settings::default().set(&path, &text).is_ok()
+    }
+
+    fn check(name: &str, meaning: &str, form: &dyn Fn(&str) -> (String, String)) {
+        let is_whole = !(takes(form, 0.5) || takes(form, 0.75) || takes(form, 1.5));
+        for wrong in ["nan", "inf", "-inf"] {
+            let (path, text) = form(wrong);
+            assert!(Settings::default().set(&path, &text).is_err(), "{name} takes {wrong}");
+        }
+        let Some(Range { low, high }) = range(meaning) else {
+            // Nothing is said of a range: then there is none but that of its type.
+            assert!(is_whole && takes(form, 0.0) && takes(form, 1e9), "{name} has a range that nobody tells of: {meaning}");
+            return;
+        };
+        let near = if is_whole { 1.0 } else { 1e-9 * low.0.abs().max(1e-3) };
+        assert_eq!(takes(form, low.0), low.1, "{name} at {}: {meaning}", low.0);
+        assert!(takes(form, low.0 + near), "{name} refuses {}: {meaning}", low.0 + near);
+        assert!(!takes(form, low.0 - near), "{name} takes {}: {meaning}", low.0 - near);
+        match high {
+            None => assert!(takes(form, low.0.max(1.0) * 1e3), "{name} has an end that nobody tells of: {meaning}"),
+            Some((high, belongs)) => {
+                let near = if is_whole { 1.0 } else { 1e-9 };
+                assert_eq!(takes(form, high), belongs, "{name} at {high}: {meaning}");
+                assert!(takes(form, high - near) && !takes(form, high + near), "{name} around {high}: {meaning}");
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_are_read() {
+        let ends = |low, high| Some(Range { low, high });
+        assert_eq!(range("The weight `mu |v|`; > 0. Default: 1e-2."), ends((0.0, false), None));
+        assert_eq!(range("Samples at the start; >= 1. None: 16"), ends((1.0, true), None));
+        assert_eq!(range("How much; in (0, 1/2). Default: 0.4."), ends((0.0, false), Some((0.5, false))));
+        assert_eq!(range("A share. In [1, 1e12]. Default: 2000."), ends((1.0, true), Some((1e12, true))));
+        assert_eq!(range("Largest entry; >= `metric.smallest`. Default: 1e10."), ends((1e-8, true), None));
+        assert_eq!(range("Most iterations. Default: 3000, with `|v| <= |h|`."), None);
+    }
+
+    #[test]
+    fn every_number_has_the_range_that_its_meaning_tells() {
+        let mut checked = 0;
+        for setting in groups().into_iter().flat_map(|group| group.settings) {
+            if setting.default.is_number() || setting.default.is_null() {
+                check(&setting.path, &setting.meaning, &|value| (setting.path.clone(), value.to_string()));
+                checked += 1;
+            }
+            // Fields of choices: `{sqp = {alpha = ...}}` with "`alpha`: > 0"; all others are 1 meanwhile.
+            for choice in setting.choices.iter().filter(|choice| choice.form.contains("...")) {
+                let fields: Vec<(&str, &str)> = choice
+                    .meaning
+                    .split('`')
+                    .collect::<Vec<_>>()
+                    .windows(2)
+                    .filter_map(|pair| {
+                        let of_field = pair[1].strip_prefix(": ")?;
+                        choice.form.contains(&format!("{} = ...", pair[0])).then_some((pair[0], of_field))
+                    })
+                    .collect();
+                assert_eq!(fields.len(), choice.form.matches("...").count(), "{}: {}", choice.form, choice.meaning);
+                for (field, meaning) in fields {
+                    let form = |value: &str| {
+                        let one = choice.form.replace(&format!("{field} = ..."), &format!("{field} = {value}"));
+                        (setting.path.clone(), one.replace("...", "1"))
+                    };
+                    check(&format!("{}, {}", setting.path, choice.form), meaning, &form);
+                    checked += 1;
+                }
+            }
+        }
+        assert!(checked > 50, "{checked}");
+    }
 }

@@ -22,6 +22,8 @@ pub struct SlopeFigure {
     pub panels: Vec<SlopePanel>,
     /// The names of the curves, the same in every panel.
     pub labels: Vec<String>,
+    /// So many curves have colours of their own; those after them have the same again, dashed.
+    pub colors: usize,
 }
 
 /// The curves of one quantity.
@@ -76,12 +78,12 @@ impl SlopeFigure {
         };
         for (k, panel) in self.panels.iter().enumerate() {
             let left = LEFT + (PANEL + LEFT) * k as f64;
-            panel.draw(&mut canvas, &scales, left);
+            panel.draw(&mut canvas, &scales, left, self.colors);
             canvas.text(left + PANEL / 2.0, base + 36.0, Anchor::Middle, "", &self.x_label);
         }
         for (k, label) in self.labels.iter().enumerate() {
             let y = base + 60.0 + 20.0 * k as f64;
-            let (color, dashes) = look(k);
+            let (color, dashes) = look(k, self.colors);
             canvas.path("curve", color, dashes, &format!("M{LEFT} {:.1}h34", y - 4.0));
             canvas.text(LEFT + 44.0, y, Anchor::Start, "", label);
         }
@@ -90,7 +92,7 @@ impl SlopeFigure {
 }
 
 impl SlopePanel {
-    fn draw(&self, canvas: &mut Canvas, scales: &Scales, left: f64) {
+    fn draw(&self, canvas: &mut Canvas, scales: &Scales, left: f64, colors: usize) {
         let base = TOP + HEIGHT;
         canvas.text(left + PANEL / 2.0, TOP - 14.0, Anchor::Middle, "", &self.title);
         for exponent in scales.y[0]..=scales.y[1] {
@@ -109,7 +111,7 @@ impl SlopePanel {
         canvas.line("axis", None, (left, TOP), (left, base));
         canvas.line("axis", None, (left, base), (left + PANEL, base));
         for (k, curve) in self.curves.iter().enumerate() {
-            let (color, dashes) = look(k);
+            let (color, dashes) = look(k, colors);
             let mut path = String::new();
             for log in logarithms(curve) {
                 let (x, y) = scales.place(left, log);
@@ -124,8 +126,10 @@ impl SlopePanel {
     }
 }
 
-fn look(k: usize) -> (&'static str, &'static str) {
-    (COLORS[k % COLORS.len()], DASHES[k % DASHES.len()])
+/// The colour and the dashes of the k-th curve.
+fn look(k: usize, colors: usize) -> (&'static str, &'static str) {
+    let colors = colors.clamp(1, COLORS.len());
+    (COLORS[k % colors], DASHES[k / colors % DASHES.len()])
 }
 
 #[cfg(test)]
@@ -135,13 +139,16 @@ mod tests {
     #[test]
     fn points_stand_where_they_should() {
         let curve = vec![(1.0, 1.0), (0.1, 10.0), (0.01, 100.0), (0.001, f64::NAN)];
-        let panel = SlopePanel { title: "p".into(), curves: vec![curve] };
-        let figure =
-            SlopeFigure { title: "t".into(), x_label: "eps".into(), panels: vec![panel], labels: vec!["a < b".into()] };
+        let panel = SlopePanel { title: "p".into(), curves: vec![curve.clone(), curve] };
+        let (panels, labels) = (vec![panel], vec!["a < b".into(), "again".into()]);
+        let figure = SlopeFigure { title: "t".into(), x_label: "eps".into(), panels, labels, colors: 1 };
         // The diagonal of a panel from (58, 60) to (308, 360).
         let drawn = figure.draw();
         assert!(drawn.contains("d=\"M58.0 360.0L183.0 210.0L308.0 60.0\""), "{drawn}");
         assert!(drawn.contains("a &lt; b") && !drawn.contains("NaN"));
+        // The second curve has the colour of the first, dashed: here and in the legend.
+        assert_eq!(drawn.matches(DASHES[1]).count(), 2);
+        assert!(!drawn.contains(COLORS[1]) && look(1, 1) == (COLORS[0], DASHES[1]) && look(1, 5) == (COLORS[1], DASHES[0]));
         let empty = SlopeFigure { panels: Vec::new(), ..figure };
         assert!(empty.draw().contains("nothing was measured"));
     }

@@ -30,6 +30,12 @@ pub enum Error {
     /// Nothing gives second derivatives.
     #[error("{0} has no second derivatives")]
     NoHessian(String),
+    /// Noise on functions that have some already.
+    #[error("noise is put on exact functions, but those of this problem are noisy already")]
+    NoisyAlready,
+    /// A level of noise makes no sense.
+    #[error("{0}")]
+    Noise(#[from] tangor_problem::NoiseError),
     /// A SIF file is wrong.
     #[error("{0}")]
     Sif(#[from] tangor_sif::SifError),

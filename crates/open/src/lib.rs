@@ -1,4 +1,4 @@
-//! From a name or a path to a problem: the one place that knows where problems come from.
+//! From a name or a path to a problem, exact or sampled: the one place that knows where problems come from, and that puts noise on them.
 //!
 //! ```
 //! use tangor_open::{Finder, Parameters};
@@ -18,10 +18,12 @@ mod error;
 mod finder;
 mod kind;
 mod opened;
+mod sampled;
 mod source;
 
 pub use error::Error;
 pub use finder::{Finder, SIF_FOLDER};
 pub use kind::FileKind;
 pub use opened::{About, Opened};
+pub use sampled::disturbed;
 pub use source::{Parameters, Source};

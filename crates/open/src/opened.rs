@@ -6,7 +6,7 @@ use tangor_problem::Problem;
 
 /// A problem that is ready to be solved.
 pub struct Opened {
-    /// The problem; `tangor_problem::Exact` and `tangor_problem::Noisy` make a sampled one of it.
+    /// The problem; [`Source::sampled`](crate::Source::sampled) gives a sampled one.
     pub problem: Box<dyn Problem>,
     /// What its source tells of it.
     pub about: About,

@@ -68,7 +68,8 @@ impl Samples {
 }
 
 /// A problem whose evaluations are counted, and whose panics are turned into failures: a user's function never takes the run
-/// down. Averages over many draws can be taken in portions, between which an evaluation can be broken off.
+/// down. Averages over many draws can be taken in portions, between which an evaluation can be broken off. An evaluation beyond a limit is
+/// refused before it begins.
 ///
 /// ```
 /// use tangor_problem::{ClosureProblem, Counted, Meta, Problem};
@@ -92,18 +93,85 @@ impl Samples {
 /// assert!(line.gradient(&[3.0], &many, &mut [0.0]).is_err());
 /// # Ok::<(), tangor_problem::Failure>(())
 /// ```
+///
+/// ```
+/// use tangor_problem::{ClosureProblem, Counted, Meta, Problem};
+///
+/// let line = ClosureProblem::builder(Meta::new("line", vec![0.0])).objective(|x| x[0]).gradient(|_, g| g[0] = 1.0).build()?;
+/// let mut line = Counted::new(line);
+/// line.limit_evaluations(Some(1));
+/// assert!(line.objective(&[1.0]).is_ok());
+/// assert!(line.objective(&[2.0]).is_err_and(|failure| failure.is_broken()));
+/// assert!(line.is_exhausted() && line.counts().total() == 1);
+/// # Ok::<(), tangor_problem::Failure>(())
+/// ```
 #[derive(Debug)]
 pub struct Counted<P> {
     problem: P,
     counts: Counts,
     samples: Samples,
     portions: Portions,
+    ration: Ration,
+}
+
+/// How many evaluations there may be.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ration {
+    most: Option<u64>,
+    /// Evaluations that are not part of the counts.
+    uncounted: u64,
+    /// Whether one was refused.
+    exhausted: bool,
+}
+
+impl Ration {
+    fn left(&self, counts: &Counts) -> Option<u64> {
+        self.most.map(|most| most.saturating_sub(counts.total().saturating_add(self.uncounted)))
+    }
+
+    /// Refuses so many more evaluations where they are beyond the limit.
+    fn allow(&mut self, counts: &Counts, more: u64) -> Evaluation {
+        if self.left(counts).is_none_or(|left| more <= left) {
+            return Ok(());
+        }
+        self.exhausted = true;
+        Err(Failure::broken("the limit on evaluations is reached"))
+    }
 }
 
 impl<P> Counted<P> {
     /// Starts counting from zero.
     pub fn new(problem: P) -> Self {
-        Counted { problem, counts: Counts::default(), samples: Samples::default(), portions: Portions::whole() }
+        Counted {
+            problem,
+            counts: Counts::default(),
+            samples: Samples::default(),
+            portions: Portions::whole(),
+            ration: Ration::default(),
+        }
+    }
+
+    /// Refuses every evaluation with which there would be more than so many, of all functions together. None: there may be any number.
+    pub fn limit_evaluations(&mut self, most: Option<u64>) {
+        self.ration.most = most;
+        self.ration.exhausted = false;
+    }
+
+    /// How many evaluations there may still be; none without a limit.
+    pub fn evaluations_left(&self) -> Option<u64> {
+        self.ration.left(&self.counts)
+    }
+
+    /// Whether an evaluation was refused because of the limit.
+    pub fn is_exhausted(&self) -> bool {
+        self.ration.exhausted
+    }
+
+    /// Goes back to these counts: what was evaluated since then is not counted, but stays within the limit.
+    pub fn uncount(&mut self, counts: Counts, samples: Samples) {
+        let since = self.counts.total().saturating_sub(counts.total());
+        self.ration.uncounted = self.ration.uncounted.saturating_add(since);
+        self.set_counts(counts, samples);
     }
 
     /// Breaks a batch off after a portion when the end is wanted then: the evaluation fails. None: every batch is evaluated to its end.
@@ -132,6 +200,12 @@ impl<P> Counted<P> {
         self.samples = samples;
     }
 
+    /// Refuses functions that are evaluated together where they are beyond the limit.
+    fn allow(&mut self, wanted: Wanted) -> Result<(), FunctionFailure> {
+        let first = wanted.first().unwrap_or(Function::Objective);
+        self.ration.allow(&self.counts, wanted.count() as u64).map_err(FunctionFailure::of(first))
+    }
+
     /// The problem itself; what it evaluates is not counted.
     pub fn get_mut(&mut self) -> &mut P {
         &mut self.problem
@@ -148,24 +222,29 @@ impl<P: Problem> Problem for Counted<P> {
         self.problem.meta()
     }
     fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
+        self.ration.allow(&self.counts, 1)?;
         self.counts.objective += 1;
         guarded(|| self.problem.objective(x))
     }
     fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
+        self.ration.allow(&self.counts, 1)?;
         self.counts.gradient += 1;
         guarded(|| self.problem.gradient(x, g))
     }
     fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
+        self.ration.allow(&self.counts, 1)?;
         self.counts.constraints += 1;
         guarded(|| self.problem.constraints(x, c))
     }
     fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
+        self.ration.allow(&self.counts, 1)?;
         self.counts.jacobian += 1;
         guarded(|| self.problem.jacobian(x, values))
     }
     /// Counts as one evaluation of each function that is wanted.
     fn evaluate(&mut self, x: &[f64], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
         let wanted = wanted.of(self.problem.meta());
+        self.allow(wanted)?;
         self.counts.add(wanted);
         together(wanted, || self.problem.evaluate(x, wanted, out))
     }
@@ -221,8 +300,12 @@ impl<S: SampledProblem> Counted<S> {
 
     /// `sigma * hess f(x) + sum_i y_i * hess c_i(x)`, counted; none when the problem has no second derivatives.
     pub fn hessian(&mut self, x: &[f64], sigma: f64, y: &[f64], values: &mut [f64]) -> Option<Evaluation> {
-        let problem = self.problem.second_order()?;
-        self.counts.hessian += 1;
+        let Counted { problem, counts, ration, .. } = self;
+        let problem = problem.second_order()?;
+        if let Err(refused) = ration.allow(counts, 1) {
+            return Some(Err(refused));
+        }
+        counts.hessian += 1;
         Some(guarded(|| problem.hessian(x, sigma, y, values)))
     }
 }
@@ -252,14 +335,17 @@ impl<S: SampledProblem> SampledProblem for Counted<S> {
         self.problem.exact_rows()
     }
     fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
+        self.ration.allow(&self.counts, 1)?;
         self.counts.gradient += 1;
         self.average(draws, 0, g, |problem, draws, out| problem.gradient(x, draws, out))
     }
     fn constraints(&mut self, x: &[f64], draws: &[Draw], c: &mut [f64]) -> Evaluation {
+        self.ration.allow(&self.counts, 1)?;
         self.counts.constraints += 1;
         self.average(draws, 1, c, |problem, draws, out| problem.constraints(x, draws, out))
     }
     fn jacobian(&mut self, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Evaluation {
+        self.ration.allow(&self.counts, 1)?;
         self.counts.jacobian += 1;
         self.average(draws, 2, values, |problem, draws, out| problem.jacobian(x, draws, out))
     }
@@ -267,7 +353,8 @@ impl<S: SampledProblem> SampledProblem for Counted<S> {
     /// round it.
     fn evaluate(&mut self, x: &[f64], draws: &[Draw], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
         let (wanted, accesses, lengths) = (wanted.of(self.problem.meta()), accesses(&self.problem), lengths(&self.problem));
-        let Counted { problem, counts, samples, portions } = self;
+        self.allow(wanted)?;
+        let Counted { problem, counts, samples, portions, .. } = self;
         counts.add(wanted);
         let is_sampled = accesses.map(|access| access.is_sampled());
         let of_each = |wanted: Wanted, draws: &[Draw]| {
@@ -306,6 +393,9 @@ impl<S: SampledProblem> SampledProblem for Counted<S> {
         Ok(())
     }
     fn objective(&mut self, x: &[f64], draws: &[Draw]) -> Option<Evaluation<f64>> {
+        if let Err(refused) = self.ration.allow(&self.counts, 1) {
+            return Some(Err(refused));
+        }
         self.counts.objective += 1;
         let lengths = lengths(&self.problem);
         let Counted { problem, portions, .. } = self;

@@ -118,7 +118,7 @@ impl<S: SampledProblem> Solver<S> {
             self.update_merit_parameter(&mut unusual);
             let step = if self.looks_for_a_way_out() {
                 self.start_elsewhere(&mut unusual)
-            } else if self.state.progress.idle.is_over() {
+            } else if self.is_idle() {
                 Err(Stop::StepTooSmall)
             } else if self.noisy.is_some() {
                 self.take_sampled_step(longest, &mut unusual)
@@ -134,7 +134,7 @@ impl<S: SampledProblem> Solver<S> {
                 Next::Again => self.state.begin_next_iteration(&self.steps),
                 Next::Ended(stop) => {
                     self.outcome.end(stop);
-                    if stop == Stop::Samples {
+                    if matches!(stop, Stop::Samples | Stop::Evaluations) && self.noisy.is_some() {
                         self.judge_if_due(true, &mut unusual);
                     }
                     self.conclude(&mut unusual);
@@ -154,6 +154,9 @@ impl<S: SampledProblem> Solver<S> {
         // The row tells of the point where the iteration began: after a step, that is the one behind.
         let at = if moved { &self.trial } else { &self.state.current };
         if observer.observe(&row, &at.user.x).is_break() {
+            self.clock.ask_for_the_end();
+        }
+        if self.clock.ends_as_the_observer_asked() {
             self.outcome.stop.get_or_insert(Stop::User);
         }
         self.outcome.stop

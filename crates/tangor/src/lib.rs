@@ -97,7 +97,8 @@ pub mod problem {
 pub mod settings {
     pub use tangor_solver::{
         Batch, Estimation, Estimator, Factorisation, Judge, Kernel, Limits, Lipschitz, Mapping, Merit, Metric, MetricKind,
-        Momentum, Normal, NormalVariant, Sampling, Scaling, Schedule, Settings, SettingsError, Stepsize, Theta, Tolerance,
+        Momentum, Normal, NormalVariant, SampledCurvature, Sampling, Scaling, Schedule, Settings, SettingsError, Stepsize,
+        Theta, Tolerance,
     };
 }
 

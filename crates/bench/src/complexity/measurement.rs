@@ -7,20 +7,22 @@ use serde::Serialize;
 use tangor_problem::SampledProblem;
 use tangor_solver::{Row, Solver};
 
-use super::setting::{Oracle, Setting};
+use super::setting::{Oracle, Rules, Setting};
 use super::valley::Valley;
 use crate::Error;
 
 /// What is to be run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
+    /// Whose rules.
+    pub rules: Rules,
     /// The row of the table.
     pub setting: Setting,
     /// Which residuals are wanted.
     pub eps: f64,
     /// The seed of all draws.
     pub seed: u64,
-    /// How much of the proven stepsize is taken.
+    /// How much of the proven stepsize is taken, by the paper's rules.
     pub tau: f64,
 }
 
@@ -28,6 +30,8 @@ pub struct Trial {
 /// counts twice.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Measurement {
+    /// Whose rules.
+    pub rules: Rules,
     /// The row of the table.
     pub setting: Setting,
     /// Which residuals were wanted.
@@ -62,7 +66,7 @@ impl Trial {
     /// are counted too. None: the flag ended it.
     pub fn run(&self, interrupt: &AtomicBool) -> Result<Option<Measurement>, Error> {
         let problem = self.setting.problem();
-        let settings = self.setting.settings(self.eps, self.tau, self.seed);
+        let settings = self.setting.settings(self.rules, self.eps, self.tau, self.seed);
         let refused = |error: tangor_solver::Error| Error::Refused(error.to_string());
         if self.setting.is_sampled() {
             Ok(self.follow(Solver::sampled(problem, settings).map_err(refused)?, interrupt))
@@ -73,6 +77,7 @@ impl Trial {
 
     fn follow<S: SampledProblem>(&self, mut solver: Solver<S>, interrupt: &AtomicBool) -> Option<Measurement> {
         let mut measurement = Measurement {
+            rules: self.rules,
             setting: self.setting,
             eps: self.eps,
             seed: self.seed,
@@ -105,8 +110,21 @@ mod tests {
     use super::*;
 
     fn run(setting: Setting, eps: f64, seed: u64) -> Measurement {
-        let trial = Trial { setting, eps, seed, tau: 0.1 };
+        run_by(Rules::Paper, setting, eps, seed)
+    }
+
+    fn run_by(rules: Rules, setting: Setting, eps: f64, seed: u64) -> Measurement {
+        let trial = Trial { rules, setting, eps, seed, tau: 0.1 };
         trial.run(&AtomicBool::new(false)).expect("a valid trial").expect("nobody interrupts")
+    }
+
+    #[test]
+    fn the_defaults_reach_an_eps_kkt_point_in_every_setting() {
+        for setting in Setting::ALL {
+            let measurement = run_by(Rules::Defaults, setting, 0.4, 0);
+            assert!(measurement.reached && measurement.objective_gradients > 0, "{measurement:?}");
+            assert_ne!(measurement, Measurement { rules: Rules::Defaults, ..run(setting, 0.4, 0) }, "other rules, other runs");
+        }
     }
 
     #[test]
@@ -135,7 +153,7 @@ mod tests {
         let first = run(Setting::FullMomentum, 0.8, 1);
         assert_eq!(first, run(Setting::FullMomentum, 0.8, 1));
         assert_ne!(first, run(Setting::FullMomentum, 0.8, 2));
-        let trial = Trial { setting: Setting::FullMomentum, eps: 0.8, seed: 1, tau: 0.1 };
+        let trial = Trial { rules: Rules::Paper, setting: Setting::FullMomentum, eps: 0.8, seed: 1, tau: 0.1 };
         assert_eq!(trial.run(&AtomicBool::new(true)).expect("a valid trial"), None);
         let refused = Trial { tau: 0.7, ..trial }.run(&AtomicBool::new(false));
         assert!(refused.is_err_and(|error| error.to_string().contains("sampling.tau")));

@@ -1,9 +1,7 @@
-//! The five settings of the paper's Table 1, with its exponents, and the paper's settings of the method.
+//! The five settings of the paper's Table 1, with its exponents, and whose rules they are run by.
 
 use serde::{Serialize, Serializer};
-use tangor_solver::{
-    Batch, Estimation, Estimator, Lipschitz, Merit, MetricKind, Momentum, NormalVariant, Scaling, Schedule, Settings, Theta,
-};
+use tangor_solver::{Batch, Estimator, Lipschitz, Schedule, Settings, Theta};
 
 use super::valley::{L_CONSTRAINT, L_OBJECTIVE, SIGMA_CONSTRAINT, SIGMA_OBJECTIVE, Valley};
 
@@ -30,6 +28,28 @@ pub enum Setting {
     FullMinibatch,
     /// The same with recursive momentum.
     FullMomentum,
+}
+
+/// Whose rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rules {
+    /// The preset `paper`, with the constants of the problem given to it.
+    Paper,
+    /// The defaults, which are told none.
+    Defaults,
+}
+
+impl Rules {
+    /// Both of them, the paper's first: its exponents are what is looked at.
+    pub const ALL: [Rules; 2] = [Rules::Paper, Rules::Defaults];
+
+    /// Their name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rules::Paper => "preset paper",
+            Rules::Defaults => "defaults",
+        }
+    }
 }
 
 /// One of the three functions that are counted.
@@ -93,21 +113,18 @@ impl Setting {
         Valley::new(self.is_sampled(), matches!(self, Setting::FullMinibatch | Setting::FullMomentum))
     }
 
-    /// The paper's rules: identity metric, given Lipschitz constants, no margin on the merit parameter, a fixed `theta`, its batch
-    /// sizes and its momentum. The accuracy of the estimates is `eps` itself, where the paper has `eps` over a constant.
-    pub(super) fn settings(self, eps: f64, tau: f64, seed: u64) -> Settings {
-        let mut settings = Settings { scaling: Scaling::None, ..Settings::default() };
-        settings.normal.variant = NormalVariant::Bounded;
-        settings.metric.kind = MetricKind::Identity;
-        settings.merit = Merit { falls: false, rho0: 1.0, margin: 1.0 };
-        settings.stepsize.tau = tau;
-        settings.stepsize.lipschitz = Lipschitz::Given { objective: L_OBJECTIVE, constraints: L_CONSTRAINT };
+    /// The settings of a run. The estimator is that of the row, and batches have the paper's sizes, whose accuracy is `eps` itself, where the
+    /// paper has `eps` over a constant; but recursive momentum by the defaults has the defaults' batches, since the paper's grow with the square
+    /// of a step, and these steps are long.
+    pub(super) fn settings(self, rules: Rules, eps: f64, tau: f64, seed: u64) -> Settings {
+        let mut settings = match rules {
+            Rules::Paper => theory(tau),
+            Rules::Defaults => Settings::default(),
+        };
         settings.limits.iterations = MOST_ITERATIONS;
         let sampling = &mut settings.sampling;
         sampling.seed = seed;
-        sampling.theta = Theta::Fixed { share: SHARE };
-        sampling.tau = tau;
-        sampling.probe = 0;
+        // What a judgement draws is none of the method's.
         sampling.judge.every = 0;
         sampling.schedule = Schedule {
             sigma_f: SIGMA_OBJECTIVE,
@@ -120,16 +137,35 @@ impl Setting {
             Setting::SemiMomentum | Setting::FullMomentum => Estimator::Momentum,
             _ => Estimator::Minibatch,
         };
-        let batch = Batch::Paper { largest: LARGEST_BATCH };
-        let estimation = Estimation { estimator, batch, first_batch: None, momentum: Momentum::Paper };
-        sampling.gradient = estimation.clone();
-        sampling.constraints = estimation.clone();
-        sampling.jacobian = estimation;
+        for estimation in [&mut sampling.gradient, &mut sampling.constraints, &mut sampling.jacobian] {
+            estimation.estimator = estimator;
+            if rules == Rules::Paper || estimator == Estimator::Minibatch {
+                estimation.batch = Batch::Paper { largest: LARGEST_BATCH };
+            }
+        }
         settings
     }
 }
 
+/// The preset with the constants that the paper takes as known: nothing is left to be found, and nothing is probed for it.
+fn theory(tau: f64) -> Settings {
+    let mut settings = Settings::paper();
+    settings.merit.rho0 = 1.0;
+    settings.stepsize.tau = tau;
+    settings.stepsize.lipschitz = Lipschitz::Given { objective: L_OBJECTIVE, constraints: L_CONSTRAINT };
+    settings.sampling.theta = Theta::Fixed { share: SHARE };
+    settings.sampling.tau = tau;
+    settings.sampling.probe = 0;
+    settings
+}
+
 impl Serialize for Setting {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl Serialize for Rules {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
     }

@@ -17,7 +17,7 @@ Examples:
 /// Measure how many samples are needed against eps
 ///
 /// Runs the five settings of the paper's Table 1 (deterministic; sampled objective; everything sampled; mini-batches or recursive
-/// momentum) on a problem with known constants, by the paper's rules, until the exact residuals are at most eps, for several eps. Prints the
+/// momentum) on a problem with known constants, by the paper's rules and by the defaults, until the exact residuals are at most eps, for several eps. Prints the
 /// slopes of the counts beside the paper's exponents; complexity.csv (every run), complexity-slopes.csv and complexity.svg go into
 /// a folder.
 #[derive(Debug, Args)]
@@ -35,7 +35,7 @@ pub struct Complexity {
     #[arg(long, value_name = "N", default_value_t = VALUES as u64, value_parser = values())]
     values: u64,
 
-    /// How much of the proven stepsize to take; above 0 and at most 0.2
+    /// How much of the proven stepsize to take by the paper's rules; above 0 and at most 0.2
     #[arg(long, value_name = "TAU", default_value_t = TAU)]
     tau: f64,
 

@@ -19,6 +19,7 @@ const MARKDOWN_TITLE: &str = "\
 
 Every setting has a path, and the same path works everywhere: `tangor solve NAME --set merit.rho0=1`, a TOML file for `--config`
 (`tangor options --format toml` writes one with all defaults), and in Rust `settings.set(\"merit.rho0\", \"1\")` or the field itself.
+All numbers are finite; what is outside of the range that a setting names is refused.
 
 This page is generated from the code: `tangor options --format markdown > docs/options.md`.
 ";

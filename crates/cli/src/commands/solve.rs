@@ -2,11 +2,12 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use tangor_open::disturbed;
 use tangor_problem::{Meta, Noise, count_of};
 use tangor_solver::{Checkpoint, MetricKind, Names, Report, Settings};
 
 use crate::error::Error;
-use crate::noise_source::{NoiseArguments, described, disturbed};
+use crate::noise_source::{NoiseArguments, described};
 use crate::problem_source::{Opened, Opening, ProblemArguments};
 use crate::progress::Progress;
 use crate::provenance::{Outcome, Provenance};
@@ -174,7 +175,7 @@ impl Solve {
         ending.restart();
         let runs = starts::solve(&starts, settings, ending, || {
             let problem = self.problem.open_with(&opening(settings, ending))?.problem;
-            disturbed(problem, source.noise)
+            Ok(disturbed(problem, source.noise)?)
         })?;
         let best = starts::best(&meta, &runs);
         let mut out = Listener::new(self.color.screen());

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use serde::Deserialize;
+use tangor_open::disturbed;
 use tangor_problem::{Access, Accesses, MemoryLimit, Meta, Noise, Problem, SampledProblem, count_of};
 use tangor_solver::{Candidate, Report, Sampling, judge_point_and_rows};
 
@@ -16,7 +17,7 @@ use crate::contradiction::{
 use crate::error::Error;
 use crate::idle::Idle;
 use crate::interrupt::Ending;
-use crate::noise_source::{described, disturbed};
+use crate::noise_source::described;
 use crate::number::{scientific, short};
 use crate::problem_source::{Opening, ProblemArguments};
 use crate::provenance::Provenance;

@@ -156,10 +156,10 @@ fn complexity_prints_slopes_and_leaves_data_and_a_picture() {
     let text = stdout(&output);
     assert!(text.contains("fully stochastic, momentum") && text.contains("the paper's exponent"), "{text}");
     assert!(text.contains("slopes are"), "{text}");
-    // Five settings, five values of eps, one seed, and the heading.
-    assert_eq!(fs::read_to_string(folder.path().join("study/complexity.csv")).unwrap().lines().count(), 26);
+    // Both rules, five settings, five values of eps, one seed, and the heading.
+    assert_eq!(fs::read_to_string(folder.path().join("study/complexity.csv")).unwrap().lines().count(), 51);
     let slopes = fs::read_to_string(folder.path().join("study/complexity-slopes.csv")).unwrap();
-    assert_eq!(slopes.lines().filter(|line| line.ends_with(",true") || line.ends_with(",false")).count(), 15, "{slopes}");
+    assert_eq!(slopes.lines().filter(|line| line.ends_with(",true") || line.ends_with(",false")).count(), 30, "{slopes}");
     assert!(fs::read_to_string(folder.path().join("study/complexity.svg")).unwrap().starts_with("<svg"));
 
     let message = refusal(&["bench", "complexity", "--tau", "0.4", "--out", &out]);

@@ -1,4 +1,5 @@
-//! A point with what is known of the functions there. The current one and the trial are swapped, never copied.
+//! A point with what is known of the functions there. The current one and the trial are swapped; a step that does not begin at the current
+//! point may copy it.
 
 use std::sync::Arc;
 
@@ -91,6 +92,21 @@ impl Iterate {
         self.move_by(d);
         let bounds = standard.lower.iter().zip(&standard.upper);
         self.z.iter_mut().zip(bounds).for_each(|(z, (lower, upper))| *z = z.max(*lower).min(*upper));
+    }
+
+    /// Becomes the same point, without allocating.
+    pub fn copy_from(&mut self, other: &Iterate) {
+        self.z.copy_from_slice(&other.z);
+        self.f = other.f;
+        self.c.copy_from_slice(&other.c);
+        self.h.copy_from_slice(&other.h);
+        self.g.copy_from_slice(&other.g);
+        self.jacobian.a.values.copy_from_slice(&other.jacobian.a.values);
+        Arc::make_mut(&mut self.user.x).copy_from_slice(&other.user.x);
+        self.user.objective = other.user.objective;
+        self.user.c.copy_from_slice(&other.user.c);
+        self.user.fixed_gradient.copy_from_slice(&other.user.fixed_gradient);
+        self.user.fixed_jacobian.copy_from_slice(&other.user.fixed_jacobian);
     }
 
     /// The number of variables without slacks.

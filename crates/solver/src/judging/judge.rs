@@ -245,7 +245,7 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     /// Whether so many samples of a function are all that there is to know of it.
-    fn is_whole(&self, source: Quantity, size: usize) -> bool {
+    pub(crate) fn is_whole(&self, source: Quantity, size: usize) -> bool {
         let access = source.access(self.oracle.problem.accesses());
         let whole = matches!(access, Access::Finite(members) if size as u64 >= members);
         whole || access == Access::Exact || !source.is_needed(self.oracle.meta())

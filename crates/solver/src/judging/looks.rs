@@ -44,7 +44,10 @@ impl<S: SampledProblem> Solver<S> {
             true => self.population(source),
             false => self.samples_of_judgement(source, last, source.samples(self.oracle.samples())),
         });
-        if !(due || pays) || !(last && !pays || self.affords(sizes.map(|size| size as u64))) {
+        if !(due || pays)
+            || !(last && !pays || self.affords(sizes.map(|size| size as u64)))
+            || !self.affords_judgement(sizes, last)
+        {
             return None;
         }
         self.state.progress.judged.begin(iteration, due);
@@ -108,7 +111,7 @@ impl<S: SampledProblem> Solver<S> {
         let larger = [0, 1, 2].map(|k| self.size_that_tells(Quantity::ALL[k], last).max(sizes[k]));
         let more = larger.map(|size| size as u64);
         let affords = if last { self.is_within_limits(more, |_, _| 0) } else { self.affords(more) };
-        if lacks_only_events && larger != sizes && affords {
+        if lacks_only_events && larger != sizes && affords && self.affords_judgement(larger, last) {
             return Ok(self.judge(larger, last, unusual)?.or(Some(verdict)));
         }
         Ok(Some(verdict))

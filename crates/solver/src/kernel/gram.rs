@@ -18,6 +18,18 @@ pub(super) const COMPROMISE: f64 = 1e-9;
 /// Up to so many rows, plain products are faster than a matrix product.
 const SMALL: usize = 16;
 
+/// A dense matrix of the columns is the smaller one with more rows than so many times the columns; up to a hundred rows either is small.
+const ROWS_PER_COLUMN: usize = 3;
+const MANY_ROWS: usize = 100;
+
+/// Up to so many rows a dense factorisation is faster than a sparse one, however few entries that has.
+const FEW_ROWS: usize = 60;
+
+/// Beyond, a sparse one pays where its factor has less than this share of a full one's entries. With more rows than the second number a full
+/// factor would cost more memory and time than a sparse one of any fill.
+const SPARSE: f64 = 0.3;
+const TOO_MANY_FOR_DENSE: usize = 2000;
+
 /// A way to solve `(A W A^T + D) y = b`.
 pub enum Gram {
     /// Dense Cholesky in `R^m`.
@@ -41,10 +53,10 @@ impl Gram {
             Factorisation::Dense => dense(),
             Factorisation::Primal => Gram::Primal(PrimalGram::new(a)),
             Factorisation::Sparse => sparse().map_or_else(dense, Gram::Sparse),
-            Factorisation::Automatic if a.m > 100 && a.m > 3 * a.n => Gram::Primal(PrimalGram::new(a)),
-            Factorisation::Automatic if a.m <= 60 => dense(),
+            Factorisation::Automatic if a.m > MANY_ROWS && a.m > ROWS_PER_COLUMN * a.n => Gram::Primal(PrimalGram::new(a)),
+            Factorisation::Automatic if a.m <= FEW_ROWS => dense(),
             Factorisation::Automatic => match sparse() {
-                Some(gram) if gram.fill() < 0.3 || a.m > 2000 => Gram::Sparse(gram),
+                Some(gram) if gram.fill() < SPARSE || a.m > TOO_MANY_FOR_DENSE => Gram::Sparse(gram),
                 _ => dense(),
             },
         }

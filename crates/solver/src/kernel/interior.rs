@@ -44,6 +44,15 @@ const ROWS_HOLD: f64 = 1e-11;
 const GRADIENT_VANISHES: f64 = 1e-10;
 /// How far ahead a step aims at most.
 const FURTHEST_AIM: f64 = 1e-6;
+/// The duality measure at which most bounds that hold show, and all of them, relative to what [`Near`] says.
+const MOST_BOUNDS_SHOW: f64 = 1e-3;
+const ALL_BOUNDS_SHOW: f64 = 1e-9;
+/// Two bounds leave no more room to each side than this share of what is between them, so that a column begins in the middle half.
+const OF_THE_ROOM: f64 = 0.25;
+/// Of what rows miss, a step of length `t` must remove this share of `t`; a whole one with exact systems removes all of it.
+const EXPECTED: f64 = 0.5;
+/// What becomes zero beyond so many times the step does not matter to it.
+const WITHIN: f64 = 2.0;
 
 /// How near to come: the duality measure at which the active set is told, relative to where it began and to the size of its factors.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,8 +66,8 @@ pub enum Near {
 impl Near {
     fn measure(self) -> f64 {
         match self {
-            Near::Enough => 1e-3,
-            Near::Solved => 1e-9,
+            Near::Enough => MOST_BOUNDS_SHOW,
+            Near::Solved => ALL_BOUNDS_SHOW,
         }
     }
 }
@@ -193,7 +202,7 @@ impl Interior {
         for i in 0..s.len() {
             let (lower, upper) = (problem.lower[i], problem.upper[i]);
             if self.extra[i] == 0.0 {
-                let room = room.min(0.25 * (upper - lower));
+                let room = room.min(OF_THE_ROOM * (upper - lower));
                 s[i] = s[i].max(lower + room).min(upper - room);
             }
         }
@@ -239,7 +248,7 @@ impl Interior {
             add(t, &self.direction.lower, &mut self.lower);
             add(t, &self.direction.upper, &mut self.upper);
             self.last = t;
-            expected = (1.0 - 0.5 * t) * left;
+            expected = (1.0 - EXPECTED * t) * left;
         }
         self.steps - before
     }
@@ -370,7 +379,7 @@ impl Interior {
     /// The gap or multiplier that the step makes zero first, and how it changes, if this is within twice the step.
     fn first_zero(&self, problem: &Subproblem, s: &[f64]) -> Zero {
         let direction = &self.direction;
-        let (mut first, mut t) = (Zero { value: 2.0, change: -1.0 }, 2.0);
+        let (mut first, mut t) = (Zero { value: WITHIN, change: -1.0 }, WITHIN);
         let mut see = |value: f64, change: f64| {
             if t * change < -value && value > 0.0 {
                 (first, t) = (Zero { value, change }, -value / change);

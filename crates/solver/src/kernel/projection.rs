@@ -24,8 +24,11 @@ const MOST_PROXIMAL: f64 = 1e-5;
 /// So often all columns may change over although their number does not fall.
 const TRIES: u32 = 1;
 
-/// So often one system may serve.
+/// So often one system may serve, as long as it leaves at most this share of what rows miss; with more than the second share a smaller proximal
+/// term would do better than the same system.
 const REFINEMENTS: u32 = 5;
+const REFINES: f64 = 0.5;
+const REFINES_WELL: f64 = 0.1;
 
 /// So many wrong columns are settled one by one; more must become fewer by a quarter with every system.
 const FEW: usize = 25;
@@ -349,14 +352,14 @@ impl Projection {
             }
             if wrong == 0 {
                 let allowed = self.allowed(problem, y, s);
-                let refines = done.residual <= 0.5 * best && refined < REFINEMENTS;
+                let refines = done.residual <= REFINES * best && refined < REFINEMENTS;
                 if done.residual <= allowed || !refines && best <= AS_GOOD_AS_IT_GETS * allowed {
                     done.converged = true;
                     return Search::Done;
                 }
                 // Far from holding after a step, the rows need a smaller proximal term; else the same system serves again.
                 refined += 1;
-                stale = !refines || done.residual > 0.1 * best;
+                stale = !refines || done.residual > REFINES_WELL * best;
                 if stale && proximal <= LEAST_PROXIMAL {
                     return Search::Stuck;
                 }

@@ -17,8 +17,11 @@ use crate::metric::limited_memory::LimitedMemory;
 use crate::metric::quasi_newton::QuasiNewton;
 use crate::{Event, Metric, MetricKind, Unusual};
 
+/// Powell's damping: along a step a quasi-Newton matrix keeps at least this share of its curvature, whatever the step shows.
+const DAMPED: f64 = 0.2;
+
 /// What is left of the metric after a step without curvature: as much as damping leaves of a quasi-Newton matrix along it.
-const FALL: f64 = 0.2;
+const FALL: f64 = DAMPED;
 
 /// The least that counts of a Hessian along a step, relative to its largest entry.
 const SMALLEST: f64 = 1e-8;
@@ -98,7 +101,7 @@ impl Curvature<'_> {
             clear = (1.0 - self.noise / dot(y, y)).max(0.0);
             y.iter_mut().zip(bs).for_each(|(y, bs)| *y = clear * *y + c * bs);
         }
-        let share = if sy >= 0.2 * before { 1.0 } else { 0.8 * before / (before - sy) };
+        let share = if sy >= DAMPED * before { 1.0 } else { (1.0 - DAMPED) * before / (before - sy) };
         y.iter_mut().zip(bs).for_each(|(y, bs)| *y = share * *y + (1.0 - share) * bs);
         Some(Lesson { before, after: share * sy + (1.0 - share) * before, clear })
     }

@@ -10,6 +10,11 @@ use crate::metric::Curvature;
 const FLATTEST: f64 = 1e-10;
 /// The most that this becomes under noise.
 const FLATTEST_UNDER_NOISE: f64 = 1e-4;
+/// No bound below the smallest eigenvalue is larger than this share of the smallest entry of the diagonal, which is above it.
+const BELOW: f64 = 0.5;
+/// The factor between two bounds that are tried, and the most trials: from the largest entry they lead to 1e-24 of it.
+const TRIED: f64 = 4.0;
+const MOST_TRIALS: u32 = 40;
 
 /// `B` with the memory of its update. What was learnt is all of it that is serialised.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -43,7 +48,7 @@ impl QuasiNewton {
     /// `B = I`.
     pub fn new(n: usize) -> Self {
         let mut new = QuasiNewton {
-            learnt: Learnt { b: vec![0.0; n * n], delta: 0.5, steps: 0 },
+            learnt: Learnt { b: vec![0.0; n * n], delta: BELOW, steps: 0 },
             n,
             factor: vec![0.0; n * n],
             bs: vec![0.0; n],
@@ -89,7 +94,7 @@ impl QuasiNewton {
         let n = self.size();
         self.learnt.b.fill(0.0);
         (0..n).for_each(|i| self.learnt.b[i * n + i] = sigma);
-        self.learnt.delta = 0.5 * sigma;
+        self.learnt.delta = BELOW * sigma;
         self.find_delta(FLATTEST);
     }
 
@@ -134,23 +139,23 @@ impl QuasiNewton {
         let n = self.size();
         let diagonal = (0..n).map(|i| self.learnt.b[i * n + i]);
         let (least, most) = diagonal.fold((f64::INFINITY, 0.0f64), |(least, most), b| (least.min(b), most.max(b)));
-        self.learnt.delta = (4.0 * self.learnt.delta).min(0.5 * least).max(flattest * most);
-        for _ in 0..40 {
+        self.learnt.delta = (TRIED * self.learnt.delta).min(BELOW * least).max(flattest * most);
+        for _ in 0..MOST_TRIALS {
             if self.is_definite() {
                 return;
             }
             // The smallest eigenvalue is kept above a share of the largest entry: a flat direction must not spoil the others.
-            if self.learnt.delta < 4.0 * flattest * most {
-                (0..n).for_each(|i| self.learnt.b[i * n + i] += 4.0 * flattest * most);
+            if self.learnt.delta < TRIED * flattest * most {
+                (0..n).for_each(|i| self.learnt.b[i * n + i] += TRIED * flattest * most);
             }
-            self.learnt.delta = (0.25 * self.learnt.delta).max(flattest * most);
+            self.learnt.delta = (self.learnt.delta / TRIED).max(flattest * most);
         }
         // Rounding has made nonsense of it.
         self.learnt.steps = 0;
         let sigma = if most.is_finite() && most > 0.0 { most } else { 1.0 };
         self.learnt.b.fill(0.0);
         (0..n).for_each(|i| self.learnt.b[i * n + i] = sigma);
-        self.learnt.delta = 0.5 * sigma;
+        self.learnt.delta = BELOW * sigma;
     }
 
     /// Whether `B - delta I` has a Cholesky factor.

@@ -41,6 +41,9 @@ impl Learning {
         compare: false,
         again: false,
     };
+
+    /// The least that a step takes: of batches that are there already, at one more point.
+    pub const AGAIN: Learning = Learning { again: true, ..Learning::START };
 }
 
 /// The estimates of all three functions, in the user's form.
@@ -173,6 +176,17 @@ impl Estimates {
             let samples = estimate.samples(&self.schedule, &now, self.started, (probe, compare, again));
             if source.is_needed(meta) { samples } else { 0 }
         })
+    }
+
+    /// How often the functions are evaluated at most by [`Estimates::refresh`], each in up to two halves at up to two points.
+    pub fn most_evaluations(&self, meta: &Meta, learning: Learning) -> u64 {
+        let of = |source: Quantity| {
+            let estimate = self.get(source);
+            let points = if learning.again && estimate.known { 1 } else { 2 };
+            let halves = if learning.probe || (learning.again && estimate.half < estimate.draws.len()) { 2 } else { 1 };
+            if estimate.access.is_sampled() { points * halves } else { 1 }
+        };
+        Quantity::ALL.into_iter().filter(|source| source.is_needed(meta)).map(of).sum()
     }
 
     /// Whether all three functions are about to be taken over the same draws at the same points.

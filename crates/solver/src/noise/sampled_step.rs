@@ -9,10 +9,12 @@ use crate::kernel::vector::norm;
 use crate::noise::common_samples::CommonSamples;
 use crate::noise::estimator::Learning;
 use crate::solver::Solver;
+use crate::steps::line_search::TO_WHERE_VALUES_ARE;
 use crate::{EndedBy, Error, Event, Limits, Settings, Stop, Unusual};
 
-/// Attempts at a step that descends; after that it is as short as matters.
+/// Attempts at a step that descends, and what is left of its length with each: after the last it is as short as matters.
 const MOST_ATTEMPTS: u32 = 12;
+const SHORTENED: f64 = 0.25;
 
 /// The share of all samples in which steps become shorter, and how short they become.
 const COOLING: f64 = 0.1;
@@ -126,8 +128,8 @@ impl<S: SampledProblem> Solver<S> {
 
     /// Estimates at the start, from the first batches. False: limits do not allow these, and the run ends before it begins.
     pub(crate) fn estimate_start(&mut self) -> Result<bool, Trouble> {
-        if !self.affords(self.oracle.estimates.samples(self.oracle.meta(), Learning::START)) {
-            self.outcome.end(Stop::Samples);
+        if let Err(stop) = self.affords_batches(Learning::START) {
+            self.outcome.end(stop);
             return Ok(false);
         }
         self.oracle.estimate(&mut self.state.current, Learning::START)?;
@@ -139,9 +141,7 @@ impl<S: SampledProblem> Solver<S> {
     /// Estimates at the trial point from first batches, as at the start. False: a function has no value there.
     pub(crate) fn estimate_elsewhere(&mut self, unusual: &mut Unusual) -> Result<bool, Stop> {
         self.oracle.estimates.begin_anew();
-        if !self.affords(self.oracle.estimates.samples(self.oracle.meta(), Learning::START)) {
-            return Err(Stop::Samples);
-        }
+        self.affords_batches(Learning::START)?;
         let done = self.oracle.estimate(&mut self.trial, Learning::START);
         let defined = self.is_defined(done, unusual)?;
         if defined {
@@ -154,6 +154,15 @@ impl<S: SampledProblem> Solver<S> {
         Ok(defined)
     }
 
+    /// The limit that the next batches would exceed, if there is one: nothing is drawn in vain.
+    fn affords_batches(&self, learning: Learning) -> Result<(), Stop> {
+        if !self.affords_step(learning) {
+            return Err(Stop::Evaluations);
+        }
+        let samples = self.oracle.estimates.samples(self.oracle.meta(), learning);
+        if self.affords(samples) { Ok(()) } else { Err(Stop::Samples) }
+    }
+
     /// `z + eta s` with estimates there; shorter where a function has no value, or where the merit function of the draws does not
     /// descend. It moves by no more than `longest`.
     pub(crate) fn take_sampled_step(&mut self, longest: f64, unusual: &mut Unusual) -> Result<f64, Stop> {
@@ -163,6 +172,7 @@ impl<S: SampledProblem> Solver<S> {
             tau,
             self.steps.normal.cap,
             self.state.metric.scalar(),
+            self.settings.sampling.curvature,
         );
         let tested = self.settings.sampling.merit_test && !self.state.progress.lipschitz.are_given();
         if tested {
@@ -173,6 +183,9 @@ impl<S: SampledProblem> Solver<S> {
         let (mut attempt, mut undefined) = (0, 0);
         loop {
             self.check_limits(eta)?;
+            if self.evaluations_are_spent() {
+                return Err(Stop::Evaluations);
+            }
             self.place_trial(eta, false);
             self.repair_exact_rows(eta, unusual)?;
             let moved = self.distance_to_trial();
@@ -192,16 +205,14 @@ impl<S: SampledProblem> Solver<S> {
                 compare: probe > 0 && tested && moved > LONGEST_UNSEEN * self.state.progress.lipschitz.compared,
                 again: attempt > 0 || (1..REPEATED_SAMPLES).contains(&undefined),
             };
-            if !self.affords(self.oracle.estimates.samples(self.oracle.meta(), learning)) {
-                return Err(Stop::Samples);
-            }
+            self.affords_batches(learning)?;
             let done = self.oracle.estimate(&mut self.trial, learning);
             if !self.is_defined(done, unusual)? {
                 undefined += 1;
                 if undefined == MOST_UNDEFINED {
                     return Err(Stop::EvaluationFailed);
                 }
-                eta *= 0.25;
+                eta *= TO_WHERE_VALUES_ARE;
                 continue;
             }
             if self.descends_on_common_samples(eta) {
@@ -214,7 +225,7 @@ impl<S: SampledProblem> Solver<S> {
             }
             unusual.insert(Event::Shortened);
             attempt += 1;
-            eta *= 0.25;
+            eta *= SHORTENED;
             self.state.progress.lipschitz.shorten(tau, eta);
         }
         self.learn_from_common_samples(eta);

@@ -9,8 +9,8 @@ use tangor_problem::EndWanted;
 
 /// Several processes that run the same iterations end them together: their clocks differ, so one decides for all.
 pub trait Agreement: Send + Sync + fmt::Debug {
-    /// What the deciding process says, given what this one would say: whether the time is used up, and whether the user asked for the end.
-    /// Every process asks at the same iterations.
+    /// What the deciding process says, given what this one would say: whether the time is used up, and whether the user asked for the end, by
+    /// the flag or as the observer. Every process asks at the same iterations.
     fn decide(&self, own: Ending) -> Ending;
 }
 
@@ -42,6 +42,8 @@ pub struct Clock {
     before: f64,
     limit: Option<Duration>,
     interrupt: Option<Arc<AtomicBool>>,
+    /// Whether the observer asked for the end.
+    asked: bool,
 }
 
 impl Clock {
@@ -49,12 +51,17 @@ impl Clock {
     pub fn new(limit: Option<f64>, before: f64) -> Self {
         // A limit beyond what a duration can hold is no limit.
         let limit = limit.and_then(|seconds| Duration::try_from_secs_f64((seconds - before).max(0.0)).ok());
-        Clock { start: Instant::now(), before, limit, interrupt: None, agreement: None }
+        Clock { start: Instant::now(), before, limit, interrupt: None, asked: false, agreement: None }
     }
 
     /// Ends the run when the flag becomes true.
     pub fn watch(&mut self, flag: Arc<AtomicBool>) {
         self.interrupt = Some(flag);
+    }
+
+    /// The observer asks for the end. Who runs alone ends now; several processes decide it together, at the next iteration.
+    pub fn ask_for_the_end(&mut self) {
+        self.asked = true;
     }
 
     /// From now on the end is decided together, whenever [`Clock::agree`] is called.
@@ -80,7 +87,7 @@ impl Clock {
     fn own(&self) -> Ending {
         Ending {
             late: self.limit.is_some_and(|limit| self.start.elapsed() >= limit),
-            interrupted: self.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)),
+            interrupted: self.asked || self.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)),
         }
     }
 
@@ -101,6 +108,11 @@ impl Clock {
     /// Whether the user asked for the end.
     pub fn is_interrupted(&self) -> bool {
         self.ending().interrupted
+    }
+
+    /// Whether the observer did, and that is decided.
+    pub fn ends_as_the_observer_asked(&self) -> bool {
+        self.asked && self.is_interrupted()
     }
 
     /// Either of the two.
@@ -135,5 +147,35 @@ mod tests {
         assert!(!clock.is_over(), "nothing changes within an iteration");
         clock.agree();
         assert!(clock.is_late() && !clock.is_interrupted());
+    }
+
+    /// Ends when this process wants to, as that of the first one is.
+    #[derive(Debug)]
+    struct First;
+
+    impl Agreement for First {
+        fn decide(&self, own: Ending) -> Ending {
+            own
+        }
+    }
+
+    #[test]
+    fn an_observer_ends_a_run_alone_at_once_and_with_others_when_they_agree() {
+        let mut alone = Clock::new(None, 0.0);
+        assert!(!alone.ends_as_the_observer_asked());
+        alone.ask_for_the_end();
+        assert!(alone.ends_as_the_observer_asked() && alone.is_over());
+        let mut first = Clock::new(None, 0.0);
+        first.share(Arc::new(First));
+        first.ask_for_the_end();
+        assert!(!first.is_over(), "the others do not know yet");
+        first.agree();
+        assert!(first.ends_as_the_observer_asked());
+        // Another process than the one that decides may ask for as long as it likes.
+        let mut other = Clock::new(None, 0.0);
+        other.share(Arc::new(Another(AtomicBool::new(false))));
+        other.ask_for_the_end();
+        other.agree();
+        assert!(!other.is_over());
     }
 }

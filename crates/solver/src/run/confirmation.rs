@@ -1,5 +1,5 @@
 //! The end of an exact run: the functions are evaluated once more at the point that is reported, and what is reported of it, residuals
-//! included, is what they say there. These evaluations are not counted.
+//! included, is what they say there. These evaluations are not counted, but are within the limit on them.
 
 use tangor_problem::{KktPoint, KktResiduals, SampledProblem};
 
@@ -23,9 +23,11 @@ impl<S: SampledProblem> Solver<S> {
         !claimed || holds
     }
 
-    /// Evaluates the functions at the best point, unless the run ends because there is no time for it or because they fail.
+    /// Evaluates the functions at the best point, unless the run ends because there is no time for it, because nothing may be evaluated any
+    /// more, or because they fail.
     fn confirm(&mut self) {
-        let has_time = !matches!(self.outcome.stop, Some(Stop::WallTime | Stop::User | Stop::EvaluationFailed));
+        let has_time =
+            !matches!(self.outcome.stop, Some(Stop::WallTime | Stop::User | Stop::Evaluations | Stop::EvaluationFailed));
         if self.noisy.is_some() || !has_time || self.outcome.best.values.is_none() {
             return;
         }
@@ -45,7 +47,7 @@ impl<S: SampledProblem> Solver<S> {
             self.outcome.remember_failure(contradiction);
             self.outcome.end(Stop::EvaluationFailed);
         }
-        self.oracle.problem.set_counts(counts, samples);
+        self.oracle.problem.uncount(counts, samples);
     }
 
     /// Whether the run ends with the claim that no small change reduces the violation.

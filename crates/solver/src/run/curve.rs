@@ -8,6 +8,7 @@ use crate::kernel::vector::norm;
 use crate::run::divergence::{DOUBLINGS, STEADY};
 use crate::solver::Solver;
 use crate::steps::local_model::LocalModel;
+use crate::steps::normal_step::Repair;
 
 /// Rows must hold within this share of the tolerance: what decays along a curve must not end below it.
 const HOLDS: f64 = 1e-3;
@@ -71,7 +72,8 @@ impl<S: SampledProblem> Solver<S> {
                 LocalModel { at: &self.trial, bounds: &self.steps.bounds, metric: &self.state.metric, clock: &self.clock };
             let (y, d) = (&mut self.steps.search.y, &mut self.steps.search.d);
             let (projection, unusual) = (&mut self.steps.projection, &mut Unusual::default());
-            self.steps.normal.correction(local, (&self.trial.h, 0.0), y, d, projection, unusual);
+            let violated = Repair { residual: &self.trial.h, softness: 0.0, posed: 1.0 };
+            self.steps.normal.repair(local, violated, y, d, projection, unusual);
             moved += norm(&d[..n]);
             if moved.is_nan() || moved > NEAR * length {
                 return false;

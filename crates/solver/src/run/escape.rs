@@ -140,7 +140,7 @@ impl<S: SampledProblem> Solver<S> {
 
     /// What comes after a step. One that is too small to move need not be the end.
     pub(crate) fn or_another_try(&mut self, step: Result<f64, Stop>, unusual: &mut Unusual) -> Next {
-        let is_idle = self.state.progress.idle.is_over();
+        let is_idle = self.is_idle();
         match step {
             Ok(eta) => Next::Moved(eta),
             // The normal step reckoned with far less curvature than its trials then showed: the next one knows better.

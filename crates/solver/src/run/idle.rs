@@ -15,9 +15,6 @@ const NOTHING: f64 = 1e-8;
 /// The violation in the user's units may still creep where that inside has nothing left to lose: so little in all is no progress.
 const CREEPING: f64 = 1e-5;
 
-/// So many such iterations in a row are enough.
-const PATIENCE: u32 = 50;
-
 /// Iterations in a row that repaired nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Idle {
@@ -37,9 +34,9 @@ impl Idle {
         }
     }
 
-    /// Whether nothing more is to be expected.
-    pub fn is_over(&self) -> bool {
-        self.iterations >= PATIENCE
+    /// Whether nothing more is to be expected after so many of them; 0 for never.
+    pub fn is_over(&self, patience: u32) -> bool {
+        patience > 0 && self.iterations >= patience
     }
 }
 
@@ -55,6 +52,11 @@ impl<S: SampledProblem> Solver<S> {
             false => *idle = Idle::default(),
         }
     }
+
+    /// Whether the run repairs nothing any more.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.state.progress.idle.is_over(self.settings.limits.idle)
+    }
 }
 
 #[cfg(test)]
@@ -63,19 +65,21 @@ mod tests {
 
     #[test]
     fn only_what_repairs_nothing_for_long_is_given_up() {
+        const PATIENCE: u32 = 50;
         let mut idle = Idle::default();
         for _ in 1..PATIENCE {
             idle.count(1e-14, 2.0);
-            assert!(!idle.is_over());
+            assert!(!idle.is_over(PATIENCE));
         }
         idle.count(0.0, 2.0);
-        assert!(idle.is_over());
+        assert!(idle.is_over(PATIENCE) && !idle.is_over(PATIENCE + 1));
+        assert!(!idle.is_over(0), "the paper gives up nothing");
         // A step that promises something, or a violation that falls without any promise, begins anew.
         idle.count(1e-3, 2.0);
         assert_eq!(idle, Idle::default());
         for k in 0..3 * PATIENCE {
             idle.count(0.0, 2.0 - 1e-3 * f64::from(k));
-            assert!(!idle.is_over());
+            assert!(!idle.is_over(PATIENCE));
         }
     }
 }

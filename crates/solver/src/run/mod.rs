@@ -8,6 +8,7 @@ mod curve;
 pub(crate) mod display;
 mod divergence;
 pub(crate) mod escape;
+mod evaluations;
 mod finding;
 mod idle;
 mod keeping;

@@ -234,7 +234,8 @@ impl<'de> Deserialize<'de> for Unusual {
 ///
 /// A closure `|row: &Row, x: &[f64]| -> ControlFlow<()>` is one.
 pub trait Observer {
-    /// Called once per iteration with the row and the user's variables; `Break` ends the run.
+    /// Called once per iteration with the row and the user's variables; `Break` ends the run. Where several processes end together, that of the
+    /// process which decides for all does, at the next iteration.
     fn observe(&mut self, row: &Row, x: &[f64]) -> ControlFlow<()>;
 }
 

@@ -79,6 +79,7 @@ impl<S: SampledProblem> Solver<S> {
         settings.validate()?;
         memory::check(meta, &settings)?;
         let mut problem = Counted::in_portions(problem);
+        problem.limit_evaluations(settings.limits.evaluations);
         let presolve = if settings.presolve { presolve(&mut problem) } else { None };
         let meta = problem.meta();
         let (standard, jacobian) = Standard::new(presolve.as_ref().map_or(meta, |presolve| &presolve.meta));
@@ -176,6 +177,7 @@ impl<S: SampledProblem> Solver<S> {
         let stop = match trouble.is_broken() {
             _ if self.clock.is_interrupted() => Stop::User,
             true if self.clock.is_late() => Stop::WallTime,
+            true if self.oracle.problem.is_exhausted() => Stop::Evaluations,
             _ => Stop::EvaluationFailed,
         };
         self.outcome.remember_failure(trouble.into_failure());

@@ -32,7 +32,7 @@ impl<S: SampledProblem> Solver<S> {
             (exact && has_failed && is_last && self.best_is_stuck(), Stop::Tolerance),
             (has_failed, Stop::NumericalTrouble),
             (self.state.progress.iteration >= limits.iterations, Stop::Iterations),
-            (limits.evaluations.is_some_and(|most| self.oracle.counts().total() >= most), Stop::Evaluations),
+            (self.evaluations_are_spent(), Stop::Evaluations),
             (self.samples_are_spent(), Stop::Samples),
         ];
         reasons.into_iter().find(|(holds, _)| *holds).map(|(_, stop)| stop)

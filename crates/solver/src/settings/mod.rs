@@ -70,11 +70,15 @@ pub struct Limits {
     /// Starts from random points before a stationary point of the violation is called infeasible: three around it, each farther away than
     /// the one before, then around the start of the run; 0 (the paper) calls it so at once. Default: 8.
     pub escapes: u32,
+    /// So many iterations in a row that repair nothing of a violation, a share of 1e-8 being nothing, are the end of an exact run, or of its
+    /// present start; 0 (the paper) for never. Default: 50.
+    pub idle: u32,
     /// Most iterations. Default: 3000, the order of what a first-order method needs.
     pub iterations: u64,
-    /// Most seconds of wall time; none by default.
+    /// Most seconds of wall time; > 0. None by default.
     pub seconds: Option<f64>,
-    /// Most evaluations of all functions together; none by default.
+    /// Most evaluations of all functions together, that of a batch of samples being one; those by which the point is confirmed at the end of an
+    /// exact run are not counted, but are within the limit. None by default.
     pub evaluations: Option<u64>,
     /// Most samples of all functions together; none by default.
     pub samples: Option<u64>,
@@ -92,6 +96,7 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             escapes: 8,
+            idle: 50,
             iterations: 3000,
             seconds: None,
             evaluations: None,
@@ -149,11 +154,14 @@ pub struct Normal {
     pub mapping: Mapping,
     /// The weight `mu` of the regularised variant, `mu/2 |v|^2`; > 0. Default: 1e-2.
     pub regularisation: f64,
+    /// Where an exact run can remove less than this share of a violation, its step is the normal step alone: a step that also serves the
+    /// objective repairs only up to its rounding. In [0, 1); 0 (the paper) for never. Default: 1e-8.
+    pub alone: f64,
 }
 
 impl Default for Normal {
     fn default() -> Self {
-        Normal { variant: NormalVariant::Majorised, mapping: Mapping::default(), regularisation: 1e-2 }
+        Normal { variant: NormalVariant::Majorised, mapping: Mapping::default(), regularisation: 1e-2, alone: 1e-8 }
     }
 }
 
@@ -189,7 +197,7 @@ pub struct Metric {
     pub memory: usize,
     /// Smallest entry; > 0. Default: 1e-8.
     pub smallest: f64,
-    /// Largest entry. Default: 1e10.
+    /// Largest entry; >= `metric.smallest`. Default: 1e10.
     pub largest: f64,
     /// Weight of a slack, relative to that of its row's variables; > 0. The metric `identity` has 1, as the
     /// paper; a small one keeps inactive inequalities
@@ -237,6 +245,7 @@ pub enum MetricKind {
 #[serde(default, deny_unknown_fields)]
 pub struct Merit {
     /// Whether `rho` falls when it is far larger than what recent steps needed; at most 16 times in a run. The paper's never falls.
+    /// Default: true.
     pub falls: bool,
     /// Where `rho` starts, and never falls below; > 0. Default: 1e-2.
     pub rho0: f64,
@@ -251,7 +260,7 @@ impl Default for Merit {
     }
 }
 
-/// The stepsize `eta = min(tau / (L_f + rho L_c), 1)`.
+/// The stepsize `eta = min(tau / (L_f + rho L_c), 1)`; where the constants are found, one for the merit function stands in place of the sum.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(default, deny_unknown_fields)]
@@ -265,13 +274,23 @@ pub struct Stepsize {
     pub correction: bool,
     /// After each step move the slacks to where they violate least; it never raises the merit function. Default: true.
     pub slack_reset: bool,
-    /// Below this `eta |s|`, relative to `1 + |z|`, the run ends. Default: 1e-14.
+    /// Whether gradients at both ends of a step judge whether it descends, where the change of the objective is lost in the rounding of its
+    /// values; the paper has values alone. Default: true.
+    pub gradient_test: bool,
+    /// Below this `eta |s|`, relative to `1 + |z|`, the run ends; >= 0. Default: 1e-14.
     pub smallest: f64,
 }
 
 impl Default for Stepsize {
     fn default() -> Self {
-        Stepsize { tau: 0.9, lipschitz: Lipschitz::Found, correction: true, slack_reset: true, smallest: 1e-14 }
+        Stepsize {
+            tau: 0.9,
+            lipschitz: Lipschitz::Found,
+            correction: true,
+            slack_reset: true,
+            gradient_test: true,
+            smallest: 1e-14,
+        }
     }
 }
 
@@ -301,7 +320,7 @@ pub struct Kernel {
     pub tolerance: f64,
     /// Absolute accuracy that is always enough; > 0. Default: 1e-13.
     pub floor: f64,
-    /// Most factorisations before the fallback. Default: 100.
+    /// Most factorisations before the fallback; >= 1. Default: 100.
     pub iterations: u32,
     /// How the system is factorised where `H` is diagonal, or diagonal and of low rank. Default: chosen by size and density.
     pub factorisation: Factorisation,

@@ -1,14 +1,17 @@
 //! Settings that belong together, under one name.
 
-use crate::{Batch, Estimation, Merit, MetricKind, Momentum, NormalVariant, Scaling, Settings, SettingsError, Theta};
+use crate::{
+    Batch, Estimation, Limits, Merit, MetricKind, Momentum, NormalVariant, SampledCurvature, Scaling, Settings, SettingsError,
+    Theta,
+};
 
 /// The largest batch that the paper's schedules may ask for.
 const LARGEST_BATCH: usize = 1_000_000;
 
 impl Settings {
-    /// The paper's methods as they are written: identity metric, its normal step, a merit parameter that never falls, its stepsize with
+    /// The paper's methods as they are written: identity metric, its normal step, a merit parameter that never falls, its stepsizes with
     /// constants that are found, its batch schedules and momentum, samples with replacement, no test on samples, nothing scaled or
-    /// presolved, no correction, no other starts. `docs/algorithm.md` says why the defaults depart from it, line by line.
+    /// presolved, no correction, no other test, no other starts. `docs/algorithm.md` says why the defaults depart from it, line by line.
     ///
     /// ```
     /// use tangor_solver::{MetricKind, Settings};
@@ -20,12 +23,14 @@ impl Settings {
     /// ```
     pub fn paper() -> Self {
         let mut settings = Settings { scaling: Scaling::None, ..Settings::default() };
-        settings.limits.escapes = 0;
+        (settings.limits.escapes, settings.limits.idle) = (0, 0);
         settings.normal.variant = NormalVariant::Bounded;
+        settings.normal.alone = 0.0;
         settings.metric.kind = MetricKind::Identity;
         settings.merit = Merit { falls: false, margin: 1.0, ..Merit::default() };
         settings.stepsize.correction = false;
         settings.stepsize.slack_reset = false;
+        settings.stepsize.gradient_test = false;
         let estimation =
             Estimation { batch: Batch::Paper { largest: LARGEST_BATCH }, momentum: Momentum::Paper, ..Estimation::default() };
         let sampling = &mut settings.sampling;
@@ -34,6 +39,7 @@ impl Settings {
         sampling.exact_passes = 0.0;
         sampling.shared_draws = false;
         sampling.theta = Theta::Fixed { share: 1.0 };
+        sampling.curvature = SampledCurvature::Constants;
         sampling.merit_test = false;
         settings
     }
@@ -52,7 +58,9 @@ impl Settings {
             }
         };
         settings.tolerance = self.tolerance.clone();
-        settings.limits = crate::Limits { escapes: settings.limits.escapes, ..self.limits.clone() };
+        // Other starts, and when one is given up, are part of the method.
+        let Limits { escapes, idle, .. } = settings.limits;
+        settings.limits = Limits { escapes, idle, ..self.limits.clone() };
         settings.sampling.seed = self.sampling.seed;
         Ok(settings)
     }
@@ -71,7 +79,7 @@ mod tests {
         let before = settings.clone();
         settings.set("preset", "paper").unwrap();
         assert_eq!((settings.tolerance.feasibility, settings.limits.iterations, settings.sampling.seed), (1e-3, 7, 5));
-        assert_eq!((settings.merit.falls, settings.limits.escapes), (false, 0));
+        assert_eq!((settings.merit.falls, settings.limits.escapes, settings.limits.idle), (false, 0, 0));
         assert!(settings.validate().is_ok());
         settings.set("preset", "default").unwrap();
         assert_eq!(settings, before);

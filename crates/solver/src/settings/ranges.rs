@@ -29,6 +29,8 @@ impl Settings {
         for (path, alpha) in alphas {
             in_range(path, alpha, alpha > 0.0 && alpha.is_finite(), "positive and finite")?;
         }
+        let alone = self.normal.alone;
+        in_range("normal.alone", alone, (0.0..1.0).contains(&alone), "at least 0 and below 1")?;
         let smallest = self.stepsize.smallest;
         in_range("stepsize.smallest", smallest, smallest >= 0.0 && smallest.is_finite(), "at least 0")?;
         in_range("kernel.iterations", self.kernel.iterations as f64, self.kernel.iterations >= 1, "at least 1")?;
@@ -38,7 +40,8 @@ impl Settings {
         in_range("stepsize.tau", tau, tau > 0.0 && tau < 1.0, "between 0 and 1")?;
         let largest = self.metric.largest;
         in_range("metric.memory", self.metric.memory as f64, self.metric.memory >= 1, "at least 1")?;
-        in_range("metric.largest", largest, largest >= self.metric.smallest, "at least metric.smallest")?;
+        let fine = largest >= self.metric.smallest && largest.is_finite();
+        in_range("metric.largest", largest, fine, "finite and at least metric.smallest")?;
         if let Lipschitz::Given { objective, constraints } = self.stepsize.lipschitz {
             in_range("stepsize.lipschitz.given.objective", objective, objective >= 0.0 && objective.is_finite(), "at least 0")?;
             let fine = constraints >= 0.0 && constraints.is_finite();

@@ -36,6 +36,8 @@ pub struct Sampling {
     pub theta: Theta,
     /// How much of the stepsize to take; in (0, 1/2). Default: 0.4.
     pub tau: f64,
+    /// Which curvature the stepsize of a noisy run is made of, where Lipschitz constants are not given. Default: lagrangian.
+    pub curvature: SampledCurvature,
     /// Whether a step must descend on the merit function of its own samples, taken at both of its ends; the paper has no such test.
     /// Nothing is tested where Lipschitz constants are given. Default: true.
     pub merit_test: bool,
@@ -65,6 +67,7 @@ impl Default for Sampling {
             exact_passes: 0.1,
             theta: Theta::Measured,
             tau: 0.4,
+            curvature: SampledCurvature::Lagrangian,
             merit_test: true,
             probe: 10,
             schedule: Schedule::default(),
@@ -138,7 +141,8 @@ pub struct Estimation {
     pub estimator: Estimator,
     /// Samples per iteration. Default: constant.
     pub batch: Batch,
-    /// Samples at the start, >= 1; none: 16 times the usual batch. A larger one pays for itself with momentum.
+    /// Samples at the start; >= 1. None: with momentum, which goes on from it for long, 16 times the usual batch; the paper's batches have a first one
+    /// of their own.
     pub first_batch: Option<usize>,
     /// The momentum `a`. Default: adaptive.
     pub momentum: Momentum,
@@ -188,7 +192,7 @@ pub enum Batch {
     },
     /// The paper's sizes: (batch-mb), or (rm_b0) and (batch-rm).
     Paper {
-        /// At most so many.
+        /// At most so many; >= 1
         largest: usize,
     },
 }
@@ -224,6 +228,19 @@ pub enum Theta {
     },
 }
 
+/// Which curvature the stepsize is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "toml", derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum SampledCurvature {
+    /// `eta = min(tau / max(L, 1), 1)` with the curvature `L` of the Lagrangian that the same samples show at both ends of steps, in the norm of
+    /// the metric: curvature of objective and constraints may cancel.
+    #[default]
+    Lagrangian,
+    /// The paper: `eta = min(tau / (L_f + rho (L_c + 1)), 1)`, with the constants that the same samples show at both ends of steps.
+    Constants,
+}
+
 /// The constants of the paper's batch sizes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "toml", derive(JsonSchema))]
@@ -256,15 +273,15 @@ pub struct Judge {
     /// Default: 100.
     pub every: u64,
     /// Fresh samples of each function per judgement, or a tenth of those since the last one if that is more; where samples are limited,
-    /// only that tenth. Default: 2000.
+    /// only that tenth. In [1, 1e12]. Default: 2000.
     pub samples: usize,
-    /// They are split into so many batches, whose spread gives the standard errors; >= 10. Default: 20.
+    /// They are split into so many batches, whose spread gives the standard errors; in [10, 1e6]. Default: 20.
     pub batches: usize,
     /// The confidence of each upper bound; in (0.5, 1). All judgements of a run share the risk, so that it holds for the one that ends it.
     /// Default: 0.95.
     pub confidence: f64,
     /// The length of an interval that holds the values of a constraint for every sample, if it is known: then bounds on the constraints
-    /// hold however rare the events are that make them. Each sample is evaluated on its own for that. Default: none.
+    /// hold however rare the events are that make them. Each sample is evaluated on its own for that. >= 0. Default: none.
     pub range: Option<f64>,
     /// The probability of the rarest event that matters; in (0, 1]. A point is certified on so many samples of each function that it cannot be
     /// missing, about 25,000; where limits do not allow them nothing is claimed, and the verdict says of which events the samples tell. Where

@@ -7,6 +7,7 @@ use crate::solver::Solver;
 use crate::steps::line_search::{Line, SearchMemory};
 use crate::steps::lipschitz::Trial;
 use crate::steps::local_model::LocalModel;
+use crate::steps::normal_step::Repair;
 use crate::{Event, Stop, Unusual};
 
 /// A step that removes less of the residual than this was held back by the curvature of the constraints, and is bent along them.
@@ -32,8 +33,8 @@ impl<S: SampledProblem> Solver<S> {
         let local =
             LocalModel { at: &self.state.current, bounds: &self.steps.bounds, metric: &self.state.metric, clock: &self.clock };
         let SearchMemory { remainder, y, d, .. } = &mut self.steps.search;
-        let missed = (&remainder[..], self.steps.reckoned * line.residual);
-        self.steps.normal.correction(local, missed, y, d, &mut self.steps.projection, unusual);
+        let missed = Repair { residual: remainder, softness: self.steps.reckoned * line.residual, posed: 1.0 };
+        self.steps.normal.repair(local, missed, y, d, &mut self.steps.projection, unusual);
         if norm(&d[..n]) > LONGEST_BEND * eta * norm(&self.steps.tangent.s[..n]) {
             return Ok(false);
         }
@@ -56,7 +57,8 @@ impl<S: SampledProblem> Solver<S> {
         let local =
             LocalModel { at: &self.state.current, bounds: &self.steps.bounds, metric: &self.state.metric, clock: &self.clock };
         let (y, d) = (&mut self.steps.search.y, &mut self.steps.search.d);
-        self.steps.normal.correction(local, (&self.trial.h, softness), y, d, &mut self.steps.projection, unusual);
+        let left = Repair { residual: &self.trial.h, softness, posed: 1.0 };
+        self.steps.normal.repair(local, left, y, d, &mut self.steps.projection, unusual);
         for i in 0..self.trial.z.len() {
             self.steps.search.d[i] += self.trial.z[i] - (self.state.current.z[i] + eta * self.steps.tangent.s[i]);
         }

@@ -10,7 +10,9 @@ use tangor_problem::SampledProblem;
 
 use crate::kernel::vector::norm;
 use crate::solver::Solver;
+use crate::steps::lipschitz::LEAST_CAUTION;
 use crate::steps::local_model::LocalModel;
+use crate::steps::normal_step::Repair;
 use crate::{Event, NormalVariant, Stop, Unusual};
 
 /// What the violation must have become, relative to what it was.
@@ -78,18 +80,15 @@ impl<S: SampledProblem> Solver<S> {
         }
         let caution = self.state.progress.slowness.caution() * self.state.progress.lipschitz.constraints;
         let left = self.settings.limits.iterations.saturating_sub(self.state.progress.iteration + 1);
-        self.trial.go_to(&self.state.current.z);
-        let mut defined = self.evaluate_trial(unusual)? && self.evaluate_derivatives(unusual)?;
+        self.trial.copy_from(&self.state.current);
         for _ in 0..STEPS.min(left) {
-            if !defined {
-                break;
-            }
             self.check_clock()?;
             self.step_from_the_trial(caution, unusual);
             self.state.progress.count_iteration();
-            defined = self.evaluate_trial(unusual)? && self.evaluate_derivatives(unusual)?;
-            let led_on = norm(&self.trial.h) <= HALF * violation && self.trial_merit() <= phi - decrease;
-            if defined && led_on {
+            if !(self.evaluate_trial(unusual)? && self.evaluate_derivatives(unusual)?) {
+                break;
+            }
+            if norm(&self.trial.h) <= HALF * violation && self.trial_merit() <= phi - decrease {
                 unusual.insert(Event::Excursion);
                 return Ok(true);
             }
@@ -104,7 +103,9 @@ impl<S: SampledProblem> Solver<S> {
         self.steps.bounds.around(&self.trial.z, &standard.lower, &standard.upper);
         let local = LocalModel { at: &self.trial, bounds: &self.steps.bounds, metric: &self.state.metric, clock: &self.clock };
         let (y, d) = (&mut self.steps.search.y, &mut self.steps.search.d);
-        self.steps.normal.bold(local, caution * norm(&self.trial.h), y, d, &mut self.steps.projection, unusual);
+        // As little softness as any that steps have earned.
+        let all = Repair { residual: &self.trial.h, softness: caution * norm(&self.trial.h), posed: LEAST_CAUTION };
+        self.steps.normal.repair(local, all, y, d, &mut self.steps.projection, unusual);
         self.trial.move_within_bounds(d, standard);
     }
 }

@@ -12,6 +12,9 @@ use crate::{Event, Lipschitz, NormalVariant, Stop, Unusual};
 /// The relative rounding error that a sum of many terms may have.
 pub const ROUNDING: f64 = 64.0 * f64::EPSILON;
 
+/// What is left of a step that led to where a function has no value: nothing tells how far away the next value is.
+pub const TO_WHERE_VALUES_ARE: f64 = 0.25;
+
 /// The memory of the search and of the metric's update.
 pub struct SearchMemory {
     /// `A s` without slacks
@@ -77,7 +80,7 @@ impl<S: SampledProblem> Solver<S> {
             self.check_limits(eta)?;
             self.place_trial(eta, false);
             if !self.evaluate_trial(unusual)? {
-                eta *= 0.25;
+                eta *= TO_WHERE_VALUES_ARE;
                 continue;
             }
             let mut told = self.tell(&line, eta);
@@ -101,7 +104,7 @@ impl<S: SampledProblem> Solver<S> {
                     self.state.progress.lipschitz.accept(&told, easy);
                     return Ok(eta);
                 }
-                eta *= 0.25;
+                eta *= TO_WHERE_VALUES_ARE;
                 continue;
             }
             easy = false;
@@ -121,7 +124,7 @@ impl<S: SampledProblem> Solver<S> {
     fn descends_by_gradients(&mut self, line: &Line, eta: f64, unusual: &mut Unusual) -> Result<bool, Stop> {
         let change = self.trial.f - self.state.current.f;
         let lost = change.abs().max(eta * line.slope.abs()) <= ROUNDING * self.state.progress.largest_objective;
-        if !lost || !self.evaluate_derivatives(unusual)? {
+        if !self.settings.stepsize.gradient_test || !lost || !self.evaluate_derivatives(unusual)? {
             return Ok(false);
         }
         let (here, there) = (&self.state.current, &self.trial);

@@ -2,10 +2,42 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Lipschitz;
+use crate::{Lipschitz, SampledCurvature};
 
 /// The least caution of the normal step: what remains keeps it well posed.
 pub const LEAST_CAUTION: f64 = 1e-6;
+
+/// By how much a good step relaxes the caution, and by how much a bad one brings it back: one bad step undoes two good ones, so that the caution
+/// settles where most steps are good.
+const RELAXED: f64 = 4.0;
+const TIGHTENED: f64 = 16.0;
+
+/// Less caution has paid where the next step removes a share of the residual that is larger by this factor.
+const PAYS: f64 = 1.2;
+
+/// Good steps that are waited for, at most, until less caution is tried again.
+const MOST_PATIENCE: u32 = 64;
+
+/// A step that is to remove a smaller share of the residual leaves much to repair: there less caution would gain something.
+const MUCH_IS_LEFT: f64 = 0.5;
+
+/// A step that removes more than this share of what it should has kept its promise. Levenberg's and Marquardt's methods have the same.
+const KEPT: f64 = 0.75;
+
+/// By how much estimates fall at most after a step: the constant there says little of the next one.
+const FALL: f64 = 4.0;
+
+/// Before anything was measured, `L_c |h|` is at most this multiple of the Jacobian's square.
+const UNKNOWN: f64 = 10.0;
+
+/// A step that was rejected becomes shorter by the first of these at least, and by the second at most: far from the point the quadratic model
+/// says little.
+const SHORTER: f64 = 2.0;
+const SHORTEST: f64 = 10.0;
+
+/// In the norm of a metric that knows the curvature the constant of the Lagrangian is 1. A noisy run does not believe in less, which would
+/// be a step beyond the metric's own.
+const LEAST_OF_LAGRANGIAN: f64 = 1.0;
 
 /// How much of `L_c` the normal step reckons with.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -28,20 +60,20 @@ impl Caution {
     /// A step that removed the share `theta` went well. Less caution must pay: where the violation itself is nearly stationary it does
     /// not, and the caution comes back.
     fn relax(&mut self, theta: f64) {
-        if self.before > 0.0 && theta < 1.2 * self.before {
-            self.patience = (2 * self.patience).min(64);
+        if self.before > 0.0 && theta < PAYS * self.before {
+            self.patience = (2 * self.patience).min(MOST_PATIENCE);
             self.wait = self.patience;
             self.tighten();
         } else if self.wait > 0 {
             self.wait -= 1;
         } else {
             self.before = theta;
-            self.share = (self.share / 4.0).max(LEAST_CAUTION);
+            self.share = (self.share / RELAXED).max(LEAST_CAUTION);
         }
     }
 
     fn tighten(&mut self) {
-        self.share = (16.0 * self.share).min(1.0);
+        self.share = (TIGHTENED * self.share).min(1.0);
         self.before = 0.0;
     }
 }
@@ -116,18 +148,23 @@ impl Estimates {
         }
     }
 
-    /// `eta = min(tau / (L_f + rho L_c), cap)` (etak-2), with what was found in place of the sum. Given constants are turned into those
-    /// of the metric's norm by its smallest eigenvalue.
+    /// `eta = min(tau / (L_f + rho L_c), cap)` (etak-2) with given constants, which the smallest eigenvalue of the metric turns into those of its
+    /// norm; otherwise `min(tau / L, cap)` with the constant `L` of the merit function that was found in place of the sum.
     pub fn stepsize(&self, rho: f64, tau: f64, cap: f64, smallest: f64) -> f64 {
         let constant = if self.given { (self.objective + rho * self.constraints) / smallest } else { self.merit };
         (tau / constant).min(cap)
     }
 
-    /// The stepsize of the stochastic method, `eta = min(tau / (L_f + rho (L_c + 1)), cap)`; what was found of the Lagrangian's curvature
-    /// stands in place of the sum.
-    pub fn sampled_stepsize(&self, rho: f64, tau: f64, cap: f64, smallest: f64) -> f64 {
-        let given = (self.objective + rho * (self.constraints + 1.0)) / smallest;
-        (tau / if self.given { given } else { self.merit.max(1.0) }).min(cap)
+    /// The stepsize of the stochastic method, `eta = min(tau / (L_f + rho (L_c + 1)), cap)` (eq:sto_rhok_etak), with constants that are given or
+    /// that samples showed; unless what samples showed of the Lagrangian's curvature is to stand in place of the sum.
+    pub fn sampled_stepsize(&self, rho: f64, tau: f64, cap: f64, smallest: f64, curvature: SampledCurvature) -> f64 {
+        let constant = match curvature {
+            SampledCurvature::Lagrangian if !self.given => self.merit.max(LEAST_OF_LAGRANGIAN),
+            SampledCurvature::Lagrangian | SampledCurvature::Constants => {
+                (self.objective + rho * (self.constraints + 1.0)) / smallest
+            }
+        };
+        (tau / constant).min(cap)
     }
 
     /// The constant that the normal step reckons with, as Levenberg and Marquardt do: `L_c` bounds what the linearisation may miss in the
@@ -144,7 +181,7 @@ impl Estimates {
     /// Nothing was measured yet: what is not known must not outweigh the Jacobian by far, whatever its unit is.
     pub fn limit_unknown(&mut self, jacobian: f64, residual: f64) {
         if !self.given && residual > 0.0 {
-            self.constraints = self.constraints.min(10.0 * jacobian * jacobian / residual);
+            self.constraints = self.constraints.min(UNKNOWN * jacobian * jacobian / residual);
         }
     }
 
@@ -168,7 +205,7 @@ impl Estimates {
     /// The share `kept` of what a noisy step should remove of the residual, which was `theta` for a full step, is gone on its samples: more may
     /// be promised where it kept its promise, as after a full step of an exact run.
     pub fn trust(&mut self, theta: f64, kept: f64) {
-        if !self.given && theta < 0.5 && kept > 0.75 {
+        if !self.given && theta < MUCH_IS_LEFT && kept > KEPT {
             self.caution.relax(theta);
         }
     }
@@ -189,7 +226,7 @@ impl Estimates {
         self.given
     }
 
-    /// The step was accepted: `L_f` and `L_c` follow what was measured, and fall by at most a factor of 4. After an `easy` success, at
+    /// The step was accepted: `L_f` and `L_c` follow what was measured, and fall by at most [`FALL`]. After an `easy` success, at
     /// the first trial, the constant of the merit function falls by that factor: the test at the next point is the judge.
     pub fn accept(&mut self, trial: &Trial, easy: bool) {
         if self.given {
@@ -197,16 +234,16 @@ impl Estimates {
         }
         // A remainder that is nothing but rounding says not how large the constant is, but how large at most.
         let follow = |old: f64, remainder: (f64, f64)| match trial.constant(remainder, trial.square) {
-            Some(new) => new.max(old / 4.0),
-            None => old.min(trial.most(remainder, trial.square).max(old / 4.0)),
+            Some(new) => new.max(old / FALL),
+            None => old.min(trial.most(remainder, trial.square).max(old / FALL)),
         };
         self.objective = follow(self.objective, trial.objective);
         self.constraints = follow(self.constraints, trial.constraints);
         if easy {
-            self.merit /= 4.0;
+            self.merit /= FALL;
         }
         // Much was left to repair, and all that the linearised constraints promised came true: more may be promised.
-        if easy && trial.eta >= 1.0 && trial.theta < 0.5 && trial.kept > 0.75 {
+        if easy && trial.eta >= 1.0 && trial.theta < MUCH_IS_LEFT && trial.kept > KEPT {
             self.caution.relax(trial.theta);
         }
     }
@@ -218,8 +255,7 @@ impl Estimates {
         self.constraints = rise(self.constraints, trial.constant(trial.constraints, trial.square));
         self.caution.tighten();
         let measured = trial.constant(trial.merit, trial.metric_square).unwrap_or(0.0);
-        // Not more than a tenth at once: far from the point the quadratic model says little.
-        self.merit = measured.clamp(2.0 * tau / trial.eta, 10.0 * tau / trial.eta);
+        self.merit = measured.clamp(SHORTER * tau / trial.eta, SHORTEST * tau / trial.eta);
     }
 
     /// The square of the metric's norm changed by this factor: so does the constant measured in it.
@@ -236,7 +272,7 @@ mod tests {
     fn attempts_that_led_nowhere_do_not_shorten_the_next_step() {
         let mut estimates = Estimates::new(Lipschitz::Found, 1.0);
         estimates.follow([1.0, 1.0, 2.0], 0.5);
-        let stepsize = |estimates: &Estimates| estimates.sampled_stepsize(1.0, 0.4, 1.0, 1.0);
+        let stepsize = |estimates: &Estimates| estimates.sampled_stepsize(1.0, 0.4, 1.0, 1.0, SampledCurvature::Lagrangian);
         let before = estimates;
         assert_eq!(stepsize(&before), 0.2);
         estimates.shorten(0.4, 1e-9);
@@ -276,5 +312,24 @@ mod tests {
         let given = Estimates::new(Lipschitz::Given { objective: 2.0, constraints: 3.0 }, 1.0);
         assert_eq!(given.stepsize(4.0, 0.7, 1.0, 1.0), 0.7 / 14.0);
         assert_eq!(given.stepsize(0.0, 0.7, 0.1, 1.0), 0.1);
+        // tau / (L_f + rho (L_c + 1)) = 0.4 / (2 + 4 * 4), whatever stands in place of constants that are found.
+        for curvature in [SampledCurvature::Lagrangian, SampledCurvature::Constants] {
+            assert_eq!(given.sampled_stepsize(4.0, 0.4, 1.0, 1.0, curvature), 0.4 / 18.0);
+        }
+    }
+
+    #[test]
+    fn constants_that_samples_showed_make_the_papers_stepsize() {
+        let mut found = Estimates::new(Lipschitz::Found, 1.0);
+        let stepsize = |found: &Estimates, rho: f64, curvature| found.sampled_stepsize(rho, 0.4, 1.0, 1.0, curvature);
+        // Nothing was seen yet: both are 1, and 0.4 / (1 + 3 * 2).
+        assert_eq!(stepsize(&found, 3.0, SampledCurvature::Constants), 0.4 / 7.0);
+        // L_f = 6, L_c = 2, and the Lagrangian, in which they cancel, has 1/2: 0.4 / (6 + 3 * 3), or 0.4 / 1.
+        found.follow([6.0, 2.0, 0.5], 0.9);
+        assert_eq!(stepsize(&found, 3.0, SampledCurvature::Constants), 0.4 / 15.0);
+        assert_eq!(stepsize(&found, 3.0, SampledCurvature::Lagrangian), 0.4);
+        // Less is believed slowly: L_f = 0.9 * 6, L_c = 0.9 * 2.
+        found.follow([1.0, 1.0, 0.5], 0.9);
+        assert!((stepsize(&found, 3.0, SampledCurvature::Constants) - 0.4 / (5.4 + 3.0 * 2.8)).abs() < 1e-15);
     }
 }

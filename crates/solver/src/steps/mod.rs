@@ -21,10 +21,7 @@ use crate::kernel::vector::norm;
 use crate::metric::{CurrentMetric, Curvature};
 use crate::solver::Solver;
 use crate::steps::normal_step::Reckoning;
-use crate::{Event, NormalVariant, Row, Settings, Theta, Unusual};
-
-/// A share of the residual that is not worth a compromise with the objective.
-const NEXT_TO_NOTHING: f64 = 1e-8;
+use crate::{Event, Mapping, Normal, NormalVariant, Row, Settings, Theta, Unusual};
 
 /// How well a row must hold to be left alone, relative to the tolerance.
 const HOLDS_WELL: f64 = 1e-2;
@@ -34,6 +31,9 @@ const VANISHING: f64 = 1e-3;
 
 /// How much longer than the point a step by second derivatives may be.
 const FAR: f64 = 100.0;
+
+/// A normal step was bold when the constant `L_c` turned out to be more than this multiple of what it reckoned with.
+const BOLD: f64 = 2.0;
 
 /// The pieces of a step, with their memory.
 pub struct Steps {
@@ -172,7 +172,7 @@ impl<S: SampledProblem> Solver<S> {
         // would not repair it: there the violation comes first, alone.
         let violated = norm(&self.state.current.h) > self.settings.tolerance.feasibility;
         let measured = self.settings.normal.variant != NormalVariant::Mapping;
-        if self.noisy.is_none() && violated && measured && self.steps.normal.theta < NEXT_TO_NOTHING {
+        if self.noisy.is_none() && violated && measured && self.steps.normal.theta < self.settings.normal.alone {
             self.steps.tangent.s.copy_from_slice(&self.steps.normal.u);
         }
         both
@@ -261,10 +261,17 @@ impl<S: SampledProblem> Solver<S> {
         self.state.progress.lipschitz.rescale(factor);
     }
 
-    /// Whether what is known of `L_c` by now is far more than the normal step reckoned with.
+    /// Whether what is known of `L_c` by now is far more than the normal step reckoned with, if its variant does reckon with it.
     pub(crate) fn normal_step_was_bold(&self) -> bool {
-        self.noisy.is_none()
-            && self.state.progress.lipschitz.cautious() > 2.0 * self.steps.reckoned
+        let Normal { variant, mapping, .. } = self.settings.normal;
+        let reckons = match variant {
+            NormalVariant::Majorised => true,
+            NormalVariant::Mapping => mapping == Mapping::Regularised,
+            NormalVariant::Bounded | NormalVariant::BoundedOneNorm | NormalVariant::Regularised => false,
+        };
+        reckons
+            && self.noisy.is_none()
+            && self.state.progress.lipschitz.cautious() > BOLD * self.steps.reckoned
             && norm(&self.state.current.h) > 0.0
     }
 

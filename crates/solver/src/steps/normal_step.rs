@@ -5,7 +5,6 @@ use crate::kernel::cone;
 use crate::kernel::projection::{Projected, Projection};
 use crate::kernel::subproblem::{Block, Subproblem};
 use crate::kernel::vector::norm;
-use crate::steps::lipschitz::LEAST_CAUTION;
 use crate::steps::local_model::{LocalModel, StepBounds};
 use crate::steps::mapping::{MappingMemory, OwnMapping};
 use crate::steps::null_space::{self, NullSpaceStep};
@@ -72,6 +71,17 @@ pub struct Reckoning {
     pub share: Option<f64>,
 }
 
+/// What a step besides the normal step is to repair.
+#[derive(Clone, Copy, Debug)]
+pub struct Repair<'a> {
+    /// What is to be removed.
+    pub residual: &'a [f64],
+    /// How softly.
+    pub softness: f64,
+    /// How much of the softness that keeps the step well posed is wanted at least.
+    pub posed: f64,
+}
+
 /// The softness that keeps the least-squares problem well posed, relative to the size of `J J^T`.
 const SOFTEST: f64 = 1e-10;
 
@@ -128,7 +138,7 @@ impl NormalStep {
         }
         let mut iterations = 0;
         if let Some(share) = share {
-            let (attained, projected) = self.remove_share(local, share, projection, unusual);
+            let (attained, projected) = self.remove_share(local, share, settings, projection, unusual);
             if attained {
                 return projected.iterations;
             }
@@ -191,11 +201,13 @@ impl NormalStep {
         }
     }
 
-    /// The paper's stochastic target `r = -theta h` with a fixed `theta`. False: the bounds do not allow it.
+    /// The paper's stochastic target `r = -theta h` with a fixed `theta`. False: the bounds do not allow it, or only with a null-space part that
+    /// the variant does not. The paper's `theta` is so small that a step whose null-space part is at most as long as `h` attains it.
     fn remove_share(
         &mut self,
         local: LocalModel,
         share: f64,
+        settings: &Normal,
         projection: &mut Projection,
         unusual: &mut Unusual,
     ) -> (bool, Projected) {
@@ -204,26 +216,11 @@ impl NormalStep {
             least_squares(local, (share, h), softest(local), &mut self.work, &mut self.y, &mut self.u, projection, unusual);
         local.at.jacobian.apply(&self.u, &mut self.target);
         let left = self.work.left(h, &self.target, share);
-        let attained = left <= ATTAINED * share * norm(h);
+        let attained = left <= ATTAINED * share * norm(h) && self.is_allowed(local, settings, projection, unusual);
         if attained {
             self.theta = share;
         }
         (attained, projected)
-    }
-
-    /// A normal step whose softness is as little as any that steps have earned, or the one that is given.
-    pub fn bold(
-        &mut self,
-        local: LocalModel,
-        softness: f64,
-        y: &mut [f64],
-        d: &mut [f64],
-        projection: &mut Projection,
-        unusual: &mut Unusual,
-    ) -> Projected {
-        y.fill(0.0);
-        let softness = softness.max(LEAST_CAUTION * softest(local));
-        least_squares(local, (1.0, &local.at.h), softness, &mut self.work, y, d, projection, unusual)
     }
 
     /// The rows that are to be left as they are, to be set before each step.
@@ -236,19 +233,20 @@ impl NormalStep {
         (&self.work.wanted, &self.work.softness)
     }
 
-    /// The second-order correction: a short step that removes the residual `h` which is left at the end of a step, as far as the softness
-    /// lets it. The bounds of the local model are those around the end of the step.
-    pub fn correction(
+    /// Another step `d` that removes a residual, as far as its softness lets it, inside the bounds of the local model: a second-order correction,
+    /// where these are the bounds around the end of a step and the residual is what is left there.
+    pub fn repair(
         &mut self,
         local: LocalModel,
-        (h, softness): (&[f64], f64),
+        Repair { residual, softness, posed }: Repair,
         y: &mut [f64],
         d: &mut [f64],
         projection: &mut Projection,
         unusual: &mut Unusual,
     ) -> Projected {
         y.fill(0.0);
-        least_squares(local, (1.0, h), softness.max(softest(local)), &mut self.work, y, d, projection, unusual)
+        let softness = softness.max(posed * softest(local));
+        least_squares(local, (1.0, residual), softness, &mut self.work, y, d, projection, unusual)
     }
 }
 
@@ -373,6 +371,27 @@ mod tests {
         let mapping = Mapping::Sqp { alpha: 0.5 };
         let settings = Normal { variant: NormalVariant::Mapping, mapping, ..Normal::default() };
         assert_near(&[step_with_share(&place, 1.0, Some(0.25), settings).theta], &[0.5]);
+    }
+
+    #[test]
+    fn a_fixed_share_keeps_to_the_null_space_part_that_the_variant_allows() {
+        // J = (1, 0.02), h = 1 and u1 >= -1/2, as below. All of h takes u = (-1/2, -25), whose null-space part is 25 times as long as h: the
+        // normal subproblem takes over. Half of h takes (-0.4998, -0.01), which is the shortest step and has no such part.
+        let mut place = Place::new(&[[1.0, 0.02]], &[1.0], [0.0; 2]);
+        place.bounds.lower = vec![-0.5, -100.0];
+        place.bounds.upper = vec![100.0, 100.0];
+        let all = step_with_share(&place, 0.0, Some(1.0), with(NormalVariant::Bounded));
+        let of_the_normal_step = step(&place, 0.0, with(NormalVariant::Bounded));
+        assert_near(&all.u, &of_the_normal_step.u);
+        assert_near(&[all.theta], &[of_the_normal_step.theta]);
+        assert!(all.theta < 0.6, "{}", all.theta);
+        let half = step_with_share(&place, 0.0, Some(0.5), with(NormalVariant::Bounded));
+        assert_near(&half.target, &[-0.5]);
+        assert_near(&half.u, &[-0.5 / 1.0004, -0.01 / 1.0004]);
+        assert_near(&[half.theta], &[0.5]);
+        // The majorised step has no such bound.
+        let majorised = step_with_share(&place, 0.0, Some(1.0), with(NormalVariant::Majorised));
+        assert_near(&[majorised.theta], &[1.0]);
     }
 
     #[test]
