@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::{INFINITE, Interval, Meta, Pattern};
+use tangor_problem::{Interval, Meta, Pattern};
 
 use crate::form::iterate::UserPoint;
 use crate::kernel::matrix::{Jacobian, Matrix, Structure};
@@ -72,17 +72,18 @@ impl Standard {
     /// Sorts out variables and rows. The metadata must be valid.
     pub fn new(meta: &Meta) -> (Standard, Jacobian) {
         let columns: Vec<usize> = (0..meta.n()).filter(|&i| meta.x_lower[i] < meta.x_upper[i]).collect();
-        let bounded = |i: &usize| finite(meta.c_lower[*i]).is_finite() || finite(meta.c_upper[*i]).is_finite();
+        let bounded = |i: &usize| {
+            let Interval { lower, upper } = meta.row_bounds(*i);
+            lower.is_finite() || upper.is_finite()
+        };
         let rows: Vec<usize> = (0..meta.m()).filter(bounded).collect();
         let is_equality = |i: usize| meta.c_lower[i] == meta.c_upper[i];
         let slack_rows: Vec<usize> = (0..rows.len()).filter(|&row| !is_equality(rows[row])).collect();
         let shift = rows.iter().map(|&i| if is_equality(i) { meta.c_lower[i] } else { 0.0 }).collect();
 
-        let bounds = |of_x: &[f64], of_c: &[f64]| -> Vec<f64> {
-            let x = columns.iter().map(|&i| finite(of_x[i]));
-            x.chain(slack_rows.iter().map(|&row| finite(of_c[rows[row]]))).collect()
-        };
-        let (lower, upper) = (bounds(&meta.x_lower, &meta.c_lower), bounds(&meta.x_upper, &meta.c_upper));
+        let of_slacks = slack_rows.iter().map(|&row| meta.row_bounds(rows[row]));
+        let bounds = columns.iter().map(|&i| meta.variable_bounds(i)).chain(of_slacks);
+        let (lower, upper): (Vec<f64>, Vec<f64>) = bounds.map(|Interval { lower, upper }| (lower, upper)).unzip();
         let slack_bounds = lower.iter().zip(&upper).skip(columns.len()).map(|(lower, upper)| [*lower, *upper]).collect();
         let start = (0..meta.n()).map(|i| meta.x0[i].max(meta.x_lower[i]).min(meta.x_upper[i])).collect();
         let (matrix, places) = matrix(meta, &columns, &rows);
@@ -256,11 +257,6 @@ fn fixed_entries(meta: &Meta, rows: &[usize]) -> Vec<(usize, usize, usize)> {
         rows.binary_search(&row).ok().filter(|_| is_fixed).map(|row| (k, row, column))
     };
     (0..meta.jacobian_len()).filter_map(place).collect()
-}
-
-/// A bound of 1e20 or beyond is none.
-pub(crate) fn finite(bound: f64) -> f64 {
-    if bound.abs() >= INFINITE { f64::INFINITY.copysign(bound) } else { bound }
 }
 
 /// The internal matrix, and where each of the user's values goes.

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use tangor_problem::Interval;
+
 use crate::form::presolve::rows::LinearRow;
 use crate::form::presolve::{Presolve, Step, tighter};
 
@@ -31,7 +33,8 @@ impl Presolve {
 
     /// `row` is `factor` times `into`.
     fn merge(&mut self, row: &LinearRow, into: &LinearRow, factor: f64) {
-        let old = [self.meta.c_lower[into.index], self.meta.c_upper[into.index]].map(super::rows::finite);
+        let Interval { lower, upper } = self.meta.row_bounds(into.index);
+        let old = [lower, upper];
         let range = self.range(row);
         let new = if factor > 0.0 { range } else { [range[1], range[0]] }.map(|side| side / factor + into.constant);
         let rounding = row.rounding() / factor.abs() + into.rounding();

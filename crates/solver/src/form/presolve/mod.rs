@@ -7,7 +7,7 @@ mod duplicates;
 mod rows;
 mod singletons;
 
-use tangor_problem::Meta;
+use tangor_problem::{Interval, Meta};
 
 use crate::form::presolve::rows::LinearRow;
 use crate::run::report::Presolved;
@@ -121,7 +121,8 @@ impl Presolve {
 
     /// The bounds on the part of a row in variables that are not fixed.
     fn range(&self, row: &LinearRow) -> [f64; 2] {
-        [rows::finite(self.meta.c_lower[row.index]) - row.constant, rows::finite(self.meta.c_upper[row.index]) - row.constant]
+        let Interval { lower, upper } = self.meta.row_bounds(row.index);
+        [lower - row.constant, upper - row.constant]
     }
 }
 

@@ -1,6 +1,6 @@
 //! Linear rows by their coefficients.
 
-use tangor_problem::{INFINITE, Meta};
+use tangor_problem::{Interval, Meta};
 
 use crate::form::presolve::AtPoint;
 
@@ -42,16 +42,16 @@ impl LinearRow {
 
 /// The linear rows that have bounds, as the values at one point show them.
 pub fn linear_rows(meta: &Meta, at: &AtPoint) -> Vec<LinearRow> {
-    let is_wanted = |i: usize| {
-        meta.linear_rows.get(i) == Some(&true)
-            && [meta.c_lower[i], meta.c_upper[i]].iter().any(|bound| finite(*bound).is_finite())
+    let sides = |i: usize| {
+        let Interval { lower, upper } = meta.row_bounds(i);
+        [lower, upper].into_iter().filter(|bound| bound.is_finite())
     };
+    let is_wanted = |i: usize| meta.linear_rows.get(i) == Some(&true) && sides(i).next().is_some();
     let mut place = vec![None; meta.m()];
     let mut rows: Vec<LinearRow> = Vec::new();
     for i in (0..meta.m()).filter(|i| is_wanted(*i)) {
         place[i] = Some(rows.len());
-        let sides = [meta.c_lower[i], meta.c_upper[i]].into_iter().filter(|bound| finite(*bound).is_finite());
-        let size = sides.fold(at.c[i].abs(), |size, bound| size.max(bound.abs()));
+        let size = sides(i).fold(at.c[i].abs(), |size, bound| size.max(bound.abs()));
         rows.push(LinearRow { index: i, entries: Vec::new(), fixed: Vec::new(), constant: at.c[i], size });
     }
     if rows.is_empty() {
@@ -82,9 +82,4 @@ pub fn linear_rows(meta: &Meta, at: &AtPoint) -> Vec<LinearRow> {
     }
     rows.retain(|row| row.size <= LARGEST && row.constant.is_finite());
     rows
-}
-
-/// A bound of 1e20 or beyond is none.
-pub fn finite(bound: f64) -> f64 {
-    if bound.abs() >= INFINITE { f64::INFINITY.copysign(bound) } else { bound }
 }

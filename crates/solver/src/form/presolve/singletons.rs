@@ -1,6 +1,8 @@
 //! Rows with one variable become its bounds. A variable that is fixed by them may leave another row with one variable only.
 
-use crate::form::presolve::rows::{LinearRow, finite};
+use tangor_problem::Interval;
+
+use crate::form::presolve::rows::LinearRow;
 use crate::form::presolve::{Presolve, Sides, Step, tighter};
 
 impl Presolve {
@@ -36,7 +38,8 @@ impl Presolve {
             }
             return None;
         };
-        let own = [finite(self.meta.x_lower[column]), finite(self.meta.x_upper[column])];
+        let Interval { lower, upper } = self.meta.variable_bounds(column);
+        let own = [lower, upper];
         let new = if a > 0.0 { range.map(|side| side / a) } else { [range[1] / a, range[0] / a] };
         let size = own.into_iter().filter(|bound| bound.is_finite()).fold(0.0f64, |size, bound| size.max(bound.abs()));
         let rounding = row.rounding() / a.abs() + f64::EPSILON * size;
