@@ -37,14 +37,21 @@ class Limits(Section):
     away than the one before, then around the start of the run; 0 (the paper) calls it so at once. Default: 8.
     """
 
+    idle: int
+    """So many iterations in a row that repair nothing of a violation, a share of 1e-8 being nothing, are the end of an exact
+    run, or of its present start; 0 (the paper) for never. Default: 50.
+    """
+
     iterations: int
     """Most iterations. Default: 3000, the order of what a first-order method needs."""
 
     seconds: float | None
-    """Most seconds of wall time; none by default."""
+    """Most seconds of wall time; > 0. None by default."""
 
     evaluations: int | None
-    """Most evaluations of all functions together; none by default."""
+    """Most evaluations of all functions together, that of a batch of samples being one; those by which the point is confirmed
+    at the end of an exact run are not counted, but are within the limit. None by default.
+    """
 
     samples: int | None
     """Most samples of all functions together; none by default."""
@@ -64,6 +71,7 @@ class Limits(Section):
     def __init__(
         self,
         escapes: int = ...,
+        idle: int = ...,
         iterations: int = ...,
         seconds: float | None = ...,
         evaluations: int | None = ...,
@@ -98,11 +106,17 @@ class Normal(Section):
     regularisation: float
     """The weight `mu` of the regularised variant, `mu/2 |v|^2`; > 0. Default: 1e-2."""
 
+    alone: float
+    """Where an exact run can remove less than this share of a violation, its step is the normal step alone: a step that also
+    serves the objective repairs only up to its rounding. In [0, 1); 0 (the paper) for never. Default: 1e-8.
+    """
+
     def __init__(
         self,
         variant: Literal['majorised'] | Literal['bounded'] | Literal['bounded_one_norm'] | Literal['regularised'] | Literal['mapping'] = ...,
         mapping: dict[str, dict[str, Any]] | Literal['regularised'] | Literal['own'] = ...,
         regularisation: float = ...,
+        alone: float = ...,
     ) -> None: ...
 
 class Metric(Section):
@@ -132,7 +146,7 @@ class Metric(Section):
     """Smallest entry; > 0. Default: 1e-8."""
 
     largest: float
-    """Largest entry. Default: 1e10."""
+    """Largest entry; >= `metric.smallest`. Default: 1e10."""
 
     slack_weight: float
     """Weight of a slack, relative to that of its row's variables; > 0. The metric `identity` has 1, as the paper; a small one
@@ -154,7 +168,7 @@ class Merit(Section):
 
     falls: bool
     """Whether `rho` falls when it is far larger than what recent steps needed; at most 16 times in a run. The paper's never
-    falls.
+    falls. Default: true.
     """
 
     rho0: float
@@ -173,7 +187,7 @@ class Merit(Section):
     ) -> None: ...
 
 class Stepsize(Section):
-    """The stepsize `eta = min(tau / (L_f + rho L_c), 1)`."""
+    """The stepsize `eta = min(tau / (L_f + rho L_c), 1)`; where the constants are found, one for the merit function stands in place of the sum."""
 
     tau: float
     """How much of the proven stepsize to take; in (0, 1). Default: 0.9."""
@@ -192,8 +206,13 @@ class Stepsize(Section):
     slack_reset: bool
     """After each step move the slacks to where they violate least; it never raises the merit function. Default: true."""
 
+    gradient_test: bool
+    """Whether gradients at both ends of a step judge whether it descends, where the change of the objective is lost in the
+    rounding of its values; the paper has values alone. Default: true.
+    """
+
     smallest: float
-    """Below this `eta |s|`, relative to `1 + |z|`, the run ends. Default: 1e-14."""
+    """Below this `eta |s|`, relative to `1 + |z|`, the run ends; >= 0. Default: 1e-14."""
 
     def __init__(
         self,
@@ -201,6 +220,7 @@ class Stepsize(Section):
         lipschitz: Literal['found'] | dict[str, dict[str, Any]] = ...,
         correction: bool = ...,
         slack_reset: bool = ...,
+        gradient_test: bool = ...,
         smallest: float = ...,
     ) -> None: ...
 
@@ -214,7 +234,7 @@ class Kernel(Section):
     """Absolute accuracy that is always enough; > 0. Default: 1e-13."""
 
     iterations: int
-    """Most factorisations before the fallback. Default: 100."""
+    """Most factorisations before the fallback; >= 1. Default: 100."""
 
     factorisation: Literal['automatic'] | Literal['dense'] | Literal['sparse'] | Literal['primal']
     """How the system is factorised where `H` is diagonal, or diagonal and of low rank. Default: chosen by size and density.
@@ -253,7 +273,9 @@ class Estimation(Section):
     """
 
     first_batch: int | None
-    """Samples at the start, >= 1; none: 16 times the usual batch. A larger one pays for itself with momentum."""
+    """Samples at the start; >= 1. None: with momentum, which goes on from it for long, 16 times the usual batch; the paper's
+    batches have a first one of their own.
+    """
 
     momentum: Literal['adaptive'] | dict[str, dict[str, Any]] | Literal['paper']
     """The momentum `a`. Default: adaptive.
@@ -309,11 +331,11 @@ class Judge(Section):
 
     samples: int
     """Fresh samples of each function per judgement, or a tenth of those since the last one if that is more; where samples are
-    limited, only that tenth. Default: 2000.
+    limited, only that tenth. In [1, 1e12]. Default: 2000.
     """
 
     batches: int
-    """They are split into so many batches, whose spread gives the standard errors; >= 10. Default: 20."""
+    """They are split into so many batches, whose spread gives the standard errors; in [10, 1e6]. Default: 20."""
 
     confidence: float
     """The confidence of each upper bound; in (0.5, 1). All judgements of a run share the risk, so that it holds for the one
@@ -322,8 +344,8 @@ class Judge(Section):
 
     range: float | None
     """The length of an interval that holds the values of a constraint for every sample, if it is known: then bounds on the
-    constraints hold however rare the events are that make them. Each sample is evaluated on its own for that. Default:
-    none.
+    constraints hold however rare the events are that make them. Each sample is evaluated on its own for that. >= 0.
+    Default: none.
     """
 
     rarest: float
@@ -392,6 +414,14 @@ class Sampling(Section):
     tau: float
     """How much of the stepsize to take; in (0, 1/2). Default: 0.4."""
 
+    curvature: Literal['lagrangian'] | Literal['constants']
+    """Which curvature the stepsize of a noisy run is made of, where Lipschitz constants are not given. Default: lagrangian.
+    'lagrangian': `eta = min(tau / max(L, 1), 1)` with the curvature `L` of the Lagrangian that the same samples show at
+        both ends of steps, in the norm of the metric: curvature of objective and constraints may cancel.
+    'constants': The paper: `eta = min(tau / (L_f + rho (L_c + 1)), 1)`, with the constants that the same samples show at
+        both ends of steps.
+    """
+
     merit_test: bool
     """Whether a step must descend on the merit function of its own samples, taken at both of its ends; the paper has no such
     test. Nothing is tested where Lipschitz constants are given. Default: true.
@@ -427,6 +457,7 @@ class Sampling(Section):
         exact_passes: float = ...,
         theta: Literal['measured'] | dict[str, dict[str, Any]] = ...,
         tau: float = ...,
+        curvature: Literal['lagrangian'] | Literal['constants'] = ...,
         merit_test: bool = ...,
         probe: int = ...,
         schedule: Schedule | dict[str, Any] = ...,

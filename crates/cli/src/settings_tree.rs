@@ -267,18 +267,14 @@ mod tests {
             }
             // Fields of choices: `{sqp = {alpha = ...}}` with "`alpha`: > 0"; all others are 1 meanwhile.
             for choice in setting.choices.iter().filter(|choice| choice.form.contains("...")) {
-                let fields: Vec<(&str, &str)> = choice
-                    .meaning
-                    .split('`')
-                    .collect::<Vec<_>>()
-                    .windows(2)
-                    .filter_map(|pair| {
-                        let of_field = pair[1].strip_prefix(": ")?;
-                        choice.form.contains(&format!("{} = ...", pair[0])).then_some((pair[0], of_field))
-                    })
-                    .collect();
+                let words = choice.form.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+                let named = words.filter_map(|word| Some((word, choice.meaning.find(&format!("`{word}`: "))?)));
+                let fields: Vec<(&str, usize)> =
+                    named.filter(|(word, _)| choice.form.contains(&format!("{word} = ..."))).collect();
                 assert_eq!(fields.len(), choice.form.matches("...").count(), "{}: {}", choice.form, choice.meaning);
-                for (field, meaning) in fields {
+                for (k, &(field, start)) in fields.iter().enumerate() {
+                    let end = fields.get(k + 1).map_or(choice.meaning.len(), |next| next.1);
+                    let meaning = &choice.meaning[start + field.len() + 4..end];
                     let form = |value: &str| {
                         let one = choice.form.replace(&format!("{field} = ..."), &format!("{field} = {value}"));
                         (setting.path.clone(), one.replace("...", "1"))

@@ -1,6 +1,4 @@
-use tangor_problem::{
-    Evaluation, Exact, Failure, FunctionFailure, Meta, Noise, Noisy, Outputs, Problem, SampledProblem, Wanted,
-};
+use tangor_problem::{Evaluation, Exact, Failure, Meta, Noise, Noisy, Problem, SampledProblem};
 
 use crate::{Error, Source};
 
@@ -51,10 +49,6 @@ impl Problem for Undisturbed {
     }
     fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
         self.exact()?.jacobian(x, values)
-    }
-    fn evaluate(&mut self, x: &[f64], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
-        let function = wanted.first().unwrap_or(tangor_problem::Function::Objective);
-        self.exact().map_err(FunctionFailure::of(function))?.evaluate(x, wanted, out)
     }
 }
 

@@ -1,6 +1,9 @@
 use std::fs;
 use std::path::Path;
 
+use serde_json::Value;
+use tangor_solver::Settings;
+
 use crate::{code, refusal, run, run_json, stdout, tangor};
 
 #[test]
@@ -12,6 +15,39 @@ fn the_page_of_settings_is_up_to_date() {
         written == generated,
         "docs/options.md is out of date; run\n  cargo run -p tangor-cli -- options --format markdown > docs/options.md"
     );
+}
+
+/// The paths at which two trees of settings differ.
+fn departures(path: &str, one: &Value, other: &Value, found: &mut Vec<String>) {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) if one.keys().eq(other.keys()) => {
+            for (name, value) in one {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                departures(&path, value, &other[name], found);
+            }
+        }
+        _ if one == other => {}
+        _ => found.push(path.to_string()),
+    }
+}
+
+#[test]
+fn every_setting_in_which_the_defaults_depart_from_the_paper_is_a_line_of_the_table() {
+    let tree = |settings: Settings| serde_json::to_value(settings).expect("plain data");
+    let mut paths = Vec::new();
+    departures("", &tree(Settings::default()), &tree(Settings::paper()), &mut paths);
+    assert!(paths.len() > 15, "{paths:?}");
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/algorithm.md")).unwrap();
+    let (_, table) = page.split_once("## Where the defaults depart from the paper").expect("a heading");
+    let parts: Vec<&str> = table.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next()).collect();
+    for path in paths {
+        // Three functions have the same settings.
+        let path = ["gradient", "constraints", "jacobian"]
+            .iter()
+            .fold(path, |path, function| path.replace(&format!("sampling.{function}."), "sampling.*."));
+        let named = parts.iter().filter(|part| part.contains(&format!("`{path}`"))).count();
+        assert_eq!(named, 1, "{path} is named in {named} lines of the table of departures");
+    }
 }
 
 #[test]
