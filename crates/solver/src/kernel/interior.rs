@@ -48,6 +48,8 @@ const ALL_BOUNDS_SHOW: f64 = 1e-9;
 const EXPECTED: f64 = 0.5;
 /// What becomes zero beyond so many times the step does not matter to it.
 const WITHIN: f64 = 2.0;
+/// The bounds that hold are known where at most one column in so many was told otherwise a step before.
+const STEADY: usize = 50;
 /// A step shorter than this shows that multipliers are too small; so often at most they are lifted, and only while the duality measure is above this share of
 /// the first.
 const TOO_SHORT: f64 = 0.1;
@@ -116,6 +118,8 @@ pub struct Interior {
     steps: u32,
     /// How often multipliers were lifted.
     lifts: u32,
+    /// Which bounds hold, as told last.
+    told: Vec<BoundStatus>,
     /// How much of the last direction was gone.
     last: f64,
     /// The proximal term, relative to the size of a row.
@@ -130,7 +134,7 @@ fn is_narrow(lower: f64, upper: f64) -> bool {
 
 impl Interior {
     pub fn new(m: usize, columns: usize) -> Self {
-        let (rows, columns) = (vec![0.0; m], vec![0.0; columns]);
+        let (count, rows, columns) = (columns, vec![0.0; m], vec![0.0; columns]);
         let direction = Direction { s: columns.clone(), y: rows.clone(), lower: columns.clone(), upper: columns.clone() };
         Interior {
             lower: columns.clone(),
@@ -148,6 +152,7 @@ impl Interior {
             scale: 0.0,
             steps: 0,
             lifts: 0,
+            told: vec![BoundStatus::Free; count],
             last: 0.0,
             proximal: PROXIMAL,
             solved: false,
@@ -212,9 +217,14 @@ impl Interior {
     }
 
     fn is_near(&mut self, problem: &Subproblem, near: Near, measure: f64, y: &[f64], s: &[f64]) -> bool {
-        let enough = (near.measure() * self.first.min(largest(&self.q) * largest(s))).max(NEXT_TO_NOTHING * self.first);
-        if near == Near::Enough || measure > enough {
-            return measure <= enough;
+        let size = self.first.min(largest(&self.q) * largest(s));
+        let at = |near: Near| (near.measure() * size).max(NEXT_TO_NOTHING * self.first);
+        let (enough, solved) = (at(Near::Enough), at(Near::Solved));
+        if near == Near::Enough && self.tells_the_same(problem, s) && measure <= enough {
+            return true;
+        }
+        if measure > solved {
+            return false;
         }
         let size = self.scale.max(norm(problem.target) + problem.jacobian.norm() * norm(s) + problem.softened(y));
         self.solved = norm(&self.residual) <= ROWS_HOLD * size
@@ -355,18 +365,32 @@ impl Interior {
 
     /// Which bounds hold: those whose gap shrank by more than their multiplier in the last step. Units play no part in this.
     pub fn tell_statuses(&self, problem: &Subproblem, s: &[f64], statuses: &mut [BoundStatus]) {
+        statuses.iter_mut().enumerate().for_each(|(i, status)| *status = self.tell_status(problem, s, i));
+    }
+
+    fn tell_status(&self, problem: &Subproblem, s: &[f64], i: usize) -> BoundStatus {
         let direction = &self.direction;
         let holds = |z: f64, dz: f64, gap: f64, ds: f64| z > 0.0 && z * (gap - self.last * ds) > gap * (z - self.last * dz);
-        for (i, status) in statuses.iter_mut().enumerate() {
-            let (lower, upper) = (problem.lower[i], problem.upper[i]);
-            *status = if is_narrow(lower, upper) || holds(self.lower[i], direction.lower[i], s[i] - lower, direction.s[i]) {
-                BoundStatus::Lower
-            } else if holds(self.upper[i], direction.upper[i], upper - s[i], -direction.s[i]) {
-                BoundStatus::Upper
-            } else {
-                BoundStatus::Free
-            };
+        let (lower, upper) = (problem.lower[i], problem.upper[i]);
+        if is_narrow(lower, upper) || holds(self.lower[i], direction.lower[i], s[i] - lower, direction.s[i]) {
+            BoundStatus::Lower
+        } else if holds(self.upper[i], direction.upper[i], upper - s[i], -direction.s[i]) {
+            BoundStatus::Upper
+        } else {
+            BoundStatus::Free
         }
+    }
+
+    /// Whether the bounds that hold are told as a step before, but for a few.
+    fn tells_the_same(&mut self, problem: &Subproblem, s: &[f64]) -> bool {
+        let mut told = std::mem::take(&mut self.told);
+        let mut changes = 0;
+        for (i, told) in told.iter_mut().enumerate() {
+            let before = std::mem::replace(told, self.tell_status(problem, s, i));
+            changes += usize::from(before != *told);
+        }
+        self.told = told;
+        changes * STEADY <= s.len()
     }
 
     pub fn keep(&mut self, s: &[f64], y: &[f64]) {

@@ -266,7 +266,7 @@ impl Projection {
                     break;
                 }
                 interior.give_back(s, y);
-                if done.unsuited_metric {
+                if done.unsuited_metric || interior.is_solved() {
                     break;
                 }
             }
