@@ -43,10 +43,11 @@ pub fn factorise(size: usize, matrix: &mut [f64], memory: &mut Memory) -> bool {
     llt::factor::cholesky_in_place(matrix, regularization, Par::Seq, MemStack::new(&mut memory.buffer), Spec::default()).is_ok()
 }
 
-/// Solves with the factor, in place.
+/// Solves with the factor, in place, for each column of `b`.
 pub fn solve(size: usize, factor: &[f64], b: &mut [f64], memory: &mut Memory) {
+    let columns = b.len() / size.max(1);
     let factor = MatRef::from_column_major_slice(factor, size, size);
-    let b = MatMut::from_column_major_slice_mut(b, size, 1);
+    let b = MatMut::from_column_major_slice_mut(b, size, columns);
     llt::solve::solve_in_place(factor, b, Par::Seq, MemStack::new(&mut memory.buffer));
 }
 

@@ -71,12 +71,12 @@ impl Gram {
         }
     }
 
-    /// Solves in place.
+    /// Solves in place, for one right-hand side or several, which stand one after the other.
     pub fn solve(&mut self, a: &Matrix, b: &mut [f64]) {
         match self {
             Gram::Dense(gram) => gram.cholesky.solve(b),
             Gram::Sparse(gram) => gram.solve(b),
-            Gram::Primal(gram) => gram.solve(a, b),
+            Gram::Primal(gram) => b.chunks_exact_mut(a.m.max(1)).for_each(|b| gram.solve(a, b)),
         }
     }
 }
@@ -289,6 +289,22 @@ mod tests {
                 gram.solve(&a, &mut b);
                 // The factorisation in the columns perturbs by 1e-9.
                 assert!((b[0] - 1.0).abs() < 1e-7 && (b[1] - 2.0).abs() < 1e-7, "{wanted:?}: {b:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn many_right_hand_sides_are_solved_as_one_by_one() {
+        for a in both() {
+            for wanted in [Factorisation::Dense, Factorisation::Sparse, Factorisation::Primal] {
+                let mut gram = Gram::new(&a, wanted);
+                assert!(!gram.factorise(&a, &[1.0, 2.0, 0.0], &[1.0, 1.0]).unwrap());
+                let mut together: Vec<f64> = (1..=22).map(|k| f64::from(k).sin()).collect();
+                let mut alone = together.clone();
+                gram.solve(&a, &mut together);
+                alone.chunks_exact_mut(2).for_each(|b| gram.solve(&a, b));
+                assert!(together.iter().zip(&alone).all(|(a, b)| (a - b).abs() <= 1e-14), "{wanted:?}: {together:?} {alone:?}");
+                assert!(alone.iter().any(|b| b.abs() > 0.1));
             }
         }
     }

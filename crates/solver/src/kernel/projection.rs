@@ -266,7 +266,7 @@ impl Projection {
                     break;
                 }
                 interior.give_back(s, y);
-                if done.unsuited_metric {
+                if done.unsuited_metric || interior.is_solved() {
                     break;
                 }
             }
@@ -328,7 +328,8 @@ impl Projection {
         clock: &Clock,
         done: &mut Projected,
     ) -> Search {
-        let mut proximal = PROXIMAL;
+        // The system was not regular with the second of these: what is smaller will not do either.
+        let (mut proximal, mut irregular) = (PROXIMAL, 0.0);
         self.set_proximal(problem, proximal);
         self.centre.copy_from_slice(y);
         let (mut fewest, mut tries, mut stale) = (usize::MAX, TRIES, true);
@@ -338,6 +339,7 @@ impl Projection {
                 if done.unsuited_metric || proximal > MOST_PROXIMAL || self.is_enough(done) || clock.is_over() {
                     return Search::Unsettled;
                 }
+                irregular = proximal;
                 proximal *= LARGER;
                 self.set_proximal(problem, proximal);
                 continue;
@@ -360,7 +362,7 @@ impl Projection {
                 // Far from holding after a step, the rows need a smaller proximal term; else the same system serves again.
                 refined += 1;
                 stale = !refines || done.residual > REFINES_WELL * best;
-                if stale && proximal <= LEAST_PROXIMAL {
+                if stale && (proximal <= LEAST_PROXIMAL || SMALLER * proximal <= irregular) {
                     return Search::Stuck;
                 }
                 if stale {

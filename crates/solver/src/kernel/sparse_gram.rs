@@ -15,6 +15,9 @@ use crate::kernel::matrix::{Matrix, Structure};
 /// More pairs than this, and a dense column makes the product useless.
 const MOST_PAIRS: usize = 200_000_000;
 
+/// So many right-hand sides at a time.
+const SIDES: usize = 8;
+
 /// Sparse `A W A^T + D` with its factorisation.
 pub struct SparseGram {
     m: usize,
@@ -73,7 +76,7 @@ impl SparseGram {
         let symbolic = factorize_symbolic_cholesky(pattern, Side::Lower, SymmetricOrdering::Amd, params).ok()?;
         let scratch = symbolic
             .factorize_numeric_llt_scratch::<f64>(Par::Seq, Spec::default())
-            .or(symbolic.solve_in_place_scratch::<f64>(1, Par::Seq));
+            .or(symbolic.solve_in_place_scratch::<f64>(SIDES, Par::Seq));
         Some(SparseGram {
             m,
             values: vec![0.0; row.len()],
@@ -129,10 +132,13 @@ impl SparseGram {
         }
     }
 
-    /// Solves in place.
+    /// Solves in place, for one right-hand side or several, which stand one after the other.
     pub fn solve(&mut self, b: &mut [f64]) {
         let factor = LltRef::new(&self.symbolic, &self.factor);
-        let b = MatMut::from_column_major_slice_mut(b, self.m, 1);
-        factor.solve_in_place_with_conj(Conj::No, b, Par::Seq, MemStack::new(&mut self.memory));
+        for b in b.chunks_mut(SIDES * self.m.max(1)) {
+            let sides = b.len() / self.m;
+            let b = MatMut::from_column_major_slice_mut(b, self.m, sides);
+            factor.solve_in_place_with_conj(Conj::No, b, Par::Seq, MemStack::new(&mut self.memory));
+        }
     }
 }

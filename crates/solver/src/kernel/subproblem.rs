@@ -8,9 +8,15 @@
 //! `H s + g + J^T y = mu` and `J s - kappa y = r`, where `mu` is 0 for a column between its bounds, `>= 0` at the lower and `<= 0` at the
 //! upper one.
 
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+
 use crate::kernel::matrix::Jacobian;
 use crate::kernel::symmetric::SparseSymmetric;
 use crate::kernel::vector::{add, dot};
+
+/// Up to so many variables, plain products of vectors are faster than a matrix product.
+const SMALL: usize = 64;
 
 /// The data of one subproblem. Columns are variables and slacks together.
 #[derive(Clone, Copy)]
@@ -54,18 +60,30 @@ pub struct LowRank {
 impl LowRank {
     /// Nothing, with room for so many vectors.
     pub fn new(n: usize, most: usize) -> Self {
-        LowRank { n, signs: Vec::with_capacity(most), vectors: Vec::with_capacity(n * most) }
+        LowRank { n, signs: Vec::with_capacity(most), vectors: vec![0.0; n * most] }
     }
 
     pub fn clear(&mut self) {
         self.signs.clear();
-        self.vectors.clear();
+    }
+
+    /// Adds `sign v v^T` with a vector that is to be written yet.
+    pub fn make_room(&mut self, sign: f64) {
+        self.signs.push(sign);
     }
 
     /// Adds `sign v v^T` with `v = scale` times the vector.
+    #[cfg(test)]
     pub fn push(&mut self, sign: f64, scale: f64, vector: &[f64]) {
-        self.signs.push(sign);
-        self.vectors.extend(vector.iter().map(|value| scale * value));
+        self.make_room(sign);
+        let (_, out) = self.split(self.signs.len() - 1);
+        out.iter_mut().zip(vector).for_each(|(out, value)| *out = scale * value);
+    }
+
+    /// The vectors before `k`, one after the other, and `k` itself.
+    pub fn split(&mut self, k: usize) -> (&[f64], &mut [f64]) {
+        let (before, rest) = self.vectors.split_at_mut(k * self.n);
+        (before, &mut rest[..self.n])
     }
 
     pub fn signs(&self) -> &[f64] {
@@ -74,6 +92,21 @@ impl LowRank {
 
     pub fn vector(&self, k: usize) -> &[f64] {
         &self.vectors[k * self.n..(k + 1) * self.n]
+    }
+
+    /// The products of all vectors with so many others, column after column; the others stand `stride` apart.
+    pub fn find_products(&self, others: &[f64], stride: usize, out: &mut [f64]) {
+        let count = self.signs.len();
+        if self.n <= SMALL {
+            for (other, out) in others.chunks_exact(stride).zip(out.chunks_exact_mut(count)) {
+                out.iter_mut().enumerate().for_each(|(k, out)| *out = dot(self.vector(k), &other[..self.n]));
+            }
+            return;
+        }
+        let vectors = MatRef::from_column_major_slice(&self.vectors[..count * self.n], self.n, count);
+        let others = MatRef::from_column_major_slice_with_stride(others, self.n, others.len() / stride, stride);
+        let out = MatMut::from_column_major_slice_mut(out, count, others.ncols());
+        matmul(out, Accum::Replace, vectors.transpose(), others, 1.0, Par::Seq);
     }
 
     /// How many vectors there is room for.

@@ -154,38 +154,50 @@ impl System {
         }
     }
 
-    /// Solves with the diagonal alone, where the rest has low rank.
+    /// Solves with the diagonal alone, where the rest has low rank, for one right-hand side or several, which stand one after the other.
     fn solve_without(&mut self, problem: &Subproblem, s: &mut [f64], y: &mut [f64]) {
-        let a = &problem.jacobian.a;
-        let slack_rows = &problem.jacobian.slack_rows;
-        for (k, &row) in slack_rows.iter().enumerate() {
-            y[row] += self.weights[a.n + k] * s[a.n + k];
-        }
-        match &mut self.way {
-            Way::Dense(system) => system.solve(a, &mut s[..a.n], y),
-            Way::Whole(whole) => {
-                let held = s[..a.n].iter_mut().zip(&self.weights).filter(|(_, weight)| **weight == 0.0);
-                held.for_each(|(s, _)| *s = 0.0);
-                whole.solve(&mut s[..a.n], y);
+        let (a, slack_rows) = (&problem.jacobian.a, &problem.jacobian.slack_rows);
+        let (n, m, columns) = (a.n, a.m, self.weights.len());
+        let (weights, of_slacks) = self.weights.split_at(n);
+        let sides = s.len().checked_div(columns).unwrap_or(1);
+        for k in 0..sides {
+            let (s, y) = (&mut s[k * columns..(k + 1) * columns], &mut y[k * m..(k + 1) * m]);
+            for ((&row, weight), s) in slack_rows.iter().zip(of_slacks).zip(&s[n..]) {
+                y[row] += weight * s;
             }
-            Way::Gram(gram) => {
-                // y = (A W A^T + K)^-1 (A W a - b), s = W (a - A^T y)
-                let weights = &self.weights[..a.n];
-                for ((long, s), weight) in self.long.iter_mut().zip(s.iter()).zip(weights) {
-                    *long = weight * s;
+            match &mut self.way {
+                Way::Dense(system) => system.solve(a, &mut s[..n], y),
+                Way::Whole(whole) => {
+                    let held = s[..n].iter_mut().zip(weights).filter(|(_, weight)| **weight == 0.0);
+                    held.for_each(|(s, _)| *s = 0.0);
+                    whole.solve(&mut s[..n], y);
                 }
-                y.iter_mut().for_each(|y| *y = -*y);
-                a.add_product(&self.long, y);
-                gram.solve(a, y);
+                Way::Gram(_) => {
+                    // y = (A W A^T + K)^-1 (A W a - b), s = W (a - A^T y)
+                    for ((long, s), weight) in self.long.iter_mut().zip(s.iter()).zip(weights) {
+                        *long = weight * s;
+                    }
+                    y.iter_mut().for_each(|y| *y = -*y);
+                    a.add_product(&self.long, y);
+                }
+            }
+        }
+        if let Way::Gram(gram) = &mut self.way {
+            gram.solve(a, y);
+            for k in 0..sides {
                 self.long.fill(0.0);
-                a.add_transposed(y, &mut self.long);
+                a.add_transposed(&y[k * m..(k + 1) * m], &mut self.long);
+                let s = &mut s[k * columns..k * columns + n];
                 for ((s, long), weight) in s.iter_mut().zip(&self.long).zip(weights) {
                     *s = weight * (*s - long);
                 }
             }
         }
-        for (k, &row) in slack_rows.iter().enumerate() {
-            s[a.n + k] = self.weights[a.n + k] * (s[a.n + k] + y[row]);
+        for k in 0..sides {
+            let (s, y) = (&mut s[k * columns + n..(k + 1) * columns], &y[k * m..(k + 1) * m]);
+            for ((&row, weight), s) in slack_rows.iter().zip(of_slacks).zip(s) {
+                *s = weight * (*s + y[row]);
+            }
         }
     }
 }

@@ -28,21 +28,24 @@ impl Woodbury {
         }
     }
 
-    /// Solves for the columns, and factorises `G`. False: it is singular.
-    pub fn form(&mut self, low_rank: &LowRank, mut solve: impl FnMut(&mut [f64], &mut [f64])) -> bool {
-        let (count, m, columns) = (low_rank.signs().len(), self.m, self.columns);
-        for k in 0..count {
-            let (s, y) = (&mut self.s[k * columns..(k + 1) * columns], &mut self.y[k * m..(k + 1) * m]);
+    /// Solves for the columns, all at once, and factorises `G`. False: it is singular.
+    pub fn form(&mut self, low_rank: &LowRank, solve: impl FnOnce(&mut [f64], &mut [f64])) -> bool {
+        let (count, columns) = (low_rank.signs().len(), self.columns);
+        if count == 0 {
+            return true;
+        }
+        let (s, y) = (&mut self.s[..count * columns], &mut self.y[..count * self.m]);
+        for (k, s) in s.chunks_exact_mut(columns).enumerate() {
             let vector = low_rank.vector(k);
             s[..vector.len()].copy_from_slice(vector);
             s[vector.len()..].fill(0.0);
-            y.fill(0.0);
-            solve(s, y);
-            let g = &mut self.g.matrix(count)[k * count..(k + 1) * count];
-            for (i, g) in g.iter_mut().enumerate() {
-                *g = dot(low_rank.vector(i), &s[..vector.len()]);
-            }
-            g[k] += low_rank.signs()[k];
+        }
+        y.fill(0.0);
+        solve(s, y);
+        let g = self.g.matrix(count);
+        low_rank.find_products(s, columns, g);
+        for (k, sign) in low_rank.signs().iter().enumerate() {
+            g[k * count + k] += sign;
         }
         self.g.factorise(count).is_some()
     }
@@ -77,7 +80,7 @@ mod tests {
             s[1] /= 4.0;
         };
         let mut woodbury = Woodbury::new(0, 2, 2);
-        assert!(woodbury.form(&low_rank, solve));
+        assert!(woodbury.form(&low_rank, |s, _| s.chunks_exact_mut(2).for_each(|s| solve(s, &mut []))));
         let mut s = [4.0, -2.0];
         solve(&mut s, &mut []);
         woodbury.correct(&low_rank, &mut s, &mut []);
@@ -95,7 +98,7 @@ mod tests {
         }
         let solve = |s: &mut [f64], _: &mut [f64]| s.iter_mut().enumerate().for_each(|(i, s)| *s /= (i + 1) as f64);
         let mut woodbury = Woodbury::new(0, 8, 6);
-        assert!(woodbury.form(&low_rank, solve));
+        assert!(woodbury.form(&low_rank, |s, _| s.chunks_exact_mut(8).for_each(|s| solve(s, &mut []))));
         let wanted: Vec<f64> = (0..8).map(|i| (i as f64 - 3.0).sin()).collect();
         let mut s = wanted.clone();
         solve(&mut s, &mut []);
