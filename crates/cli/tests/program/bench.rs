@@ -191,7 +191,7 @@ fn learning_tasks_are_run_beside_tuned_methods() {
     let text = stdout(&output);
     assert!(text.contains("adult is left out: it needs the census data"), "{text}");
     for part in
-        ["Tangor, median of 2", "Tangor, worst", "stochastic SQP, tuned", "0.02 of the samples", "judgements", "repeated"]
+        ["Tangor, median of 2", "Tangor, worst", "stochastic SQP, tuned", "0.02 of the samples", "joined", "last", "repeated"]
     {
         assert!(text.contains(part), "{text}");
     }
