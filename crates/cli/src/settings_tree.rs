@@ -222,7 +222,7 @@ mod tests {
     }
 
     fn check(name: &str, meaning: &str, form: &dyn Fn(&str) -> (String, String)) {
-        let is_whole = !(takes(form, 0.5) || takes(form, 0.75) || takes(form, 1.5));
+        let is_whole = ![0.25, 0.75, 1.5].iter().any(|part| takes(form, *part));
         for wrong in ["nan", "inf", "-inf"] {
             let (path, text) = form(wrong);
             assert!(Settings::default().set(&path, &text).is_err(), "{name} takes {wrong}");
