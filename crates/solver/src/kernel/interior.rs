@@ -3,8 +3,6 @@
 //! Mehrotra's predictor and corrector, and further correctors of Gondzio's where the step is short, on `H s + g + J^T y - zl + zu = 0`,
 //! `J s - kappa y = r`, `zl (s - lower) = zu (upper - s) = t`, with `t` going to 0 and `s` strictly between the bounds.
 
-mod start;
-
 use crate::kernel::subproblem::{BoundStatus, Subproblem};
 use crate::kernel::system::System;
 use crate::kernel::vector::{add, largest, norm};
@@ -17,6 +15,9 @@ const FRACTION: f64 = 0.995;
 /// The proximal term on the multipliers, relative to the size of a row: the first and the least.
 const PROXIMAL: f64 = 1e-10;
 const LEAST_PROXIMAL: f64 = 1e-15;
+/// Room between a column and its bounds at the start, relative to the largest column, and multipliers of bounds, relative to their mean.
+const ROOM: f64 = 0.5;
+const MULTIPLIERS: f64 = 3.0;
 /// A step shorter than this is corrected again, for one that is longer by so much, and so often at most.
 const SHORT: f64 = 0.9;
 const LONGER: f64 = 0.15;
@@ -27,6 +28,8 @@ const LARGEST: f64 = 10.0;
 
 /// Columns whose bounds agree to so many digits are held: a gap between them would be rounding.
 const NARROW: f64 = 1e-14;
+/// Room and multipliers where all is zero and no size is known.
+const UNKNOWN: f64 = 1e-8;
 /// Nothing is left to gain: the duality measure relative to the first, where it ends whatever is near, and where it counts as near.
 const NOTHING: f64 = 1e-18;
 const NEXT_TO_NOTHING: f64 = 1e-16;
@@ -44,17 +47,12 @@ const FURTHEST_AIM: f64 = 1e-6;
 /// The duality measure at which most bounds that hold show, and all of them, relative to what [`Near`] says.
 const MOST_BOUNDS_SHOW: f64 = 1e-3;
 const ALL_BOUNDS_SHOW: f64 = 1e-9;
+/// Two bounds leave no more room to each side than this share of what is between them, so that a column begins in the middle half.
+const OF_THE_ROOM: f64 = 0.25;
 /// Of what rows miss, a step of length `t` must remove this share of `t`; a whole one with exact systems removes all of it.
 const EXPECTED: f64 = 0.5;
 /// What becomes zero beyond so many times the step does not matter to it.
 const WITHIN: f64 = 2.0;
-/// The bounds that hold are known where at most one column in so many was told otherwise a step before.
-const STEADY: usize = 50;
-/// A step shorter than this shows that multipliers are too small; so often at most they are lifted, and only while the duality measure is above this share of
-/// the first.
-const TOO_SHORT: f64 = 0.1;
-const LIFTS: u32 = 3;
-const AT_THE_START: f64 = 1e-2;
 
 /// How near to come: the duality measure at which the active set is told, relative to where it began and to the size of its factors.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -116,10 +114,6 @@ pub struct Interior {
     first: f64,
     scale: f64,
     steps: u32,
-    /// How often multipliers were lifted.
-    lifts: u32,
-    /// Which bounds hold, as told last.
-    told: Vec<BoundStatus>,
     /// How much of the last direction was gone.
     last: f64,
     /// The proximal term, relative to the size of a row.
@@ -134,7 +128,7 @@ fn is_narrow(lower: f64, upper: f64) -> bool {
 
 impl Interior {
     pub fn new(m: usize, columns: usize) -> Self {
-        let (count, rows, columns) = (columns, vec![0.0; m], vec![0.0; columns]);
+        let (rows, columns) = (vec![0.0; m], vec![0.0; columns]);
         let direction = Direction { s: columns.clone(), y: rows.clone(), lower: columns.clone(), upper: columns.clone() };
         Interior {
             lower: columns.clone(),
@@ -151,18 +145,66 @@ impl Interior {
             first: 0.0,
             scale: 0.0,
             steps: 0,
-            lifts: 0,
-            told: vec![BoundStatus::Free; count],
             last: 0.0,
             proximal: PROXIMAL,
             solved: false,
         }
     }
 
+    /// A point well between the bounds, from the solution without any; this takes one factorisation. False: it failed.
+    pub fn start(&mut self, problem: &Subproblem, sizes: &[f64], system: &mut System, y: &mut [f64], s: &mut [f64]) -> bool {
+        (self.solved, self.steps, self.last) = (false, 0, 0.0);
+        self.set_proximal(problem, sizes, PROXIMAL);
+        for i in 0..s.len() {
+            let narrow = is_narrow(problem.lower[i], problem.upper[i]);
+            self.extra[i] = if narrow { f64::INFINITY } else { 0.0 };
+            let start = if s[i].is_finite() { s[i] } else { 0.0 };
+            s[i] = if narrow { problem.lower[i] } else { start.max(problem.lower[i]).min(problem.upper[i]) };
+        }
+        if system.factorise(problem, &self.extra, &self.softness).is_err() {
+            return false;
+        }
+        problem.find_reduced_gradient(s, y, &mut self.q);
+        problem.find_residual(s, y, &mut self.residual);
+        let direction = &mut self.direction;
+        direction.y.copy_from_slice(&self.residual);
+        for i in 0..s.len() {
+            direction.s[i] = if self.extra[i] == 0.0 { -self.q[i] } else { 0.0 };
+        }
+        system.solve(problem, &mut direction.s, &mut direction.y);
+        add(1.0, &direction.s, s);
+        add(1.0, &direction.y, y);
+        self.make_room(problem, s);
+        problem.find_reduced_gradient(s, y, &mut self.q);
+        let size = MULTIPLIERS * self.q.iter().map(|q| q.abs()).sum::<f64>() / self.q.len().max(1) as f64;
+        let size = if size > 0.0 { size } else { UNKNOWN };
+        for i in 0..s.len() {
+            let at = |bound: f64| if self.extra[i] == 0.0 && bound.is_finite() { size } else { 0.0 };
+            (self.lower[i], self.upper[i]) = (at(problem.lower[i]), at(problem.upper[i]));
+        }
+        self.first = self.measure(problem, s);
+        self.scale = norm(problem.target) + problem.jacobian.norm() * norm(s);
+        true
+    }
+
     fn set_proximal(&mut self, problem: &Subproblem, sizes: &[f64], relative: f64) {
         self.proximal = relative;
         for (i, softness) in self.softness.iter_mut().enumerate() {
             *softness = problem.softness[i].max(if sizes[i] > 0.0 { relative * sizes[i] } else { 1.0 });
+        }
+    }
+
+    /// Moves columns away from their bounds, as far as the largest of them is, or the room allows.
+    fn make_room(&self, problem: &Subproblem, s: &mut [f64]) {
+        let inside = |i: usize, s: &[f64]| s[i].max(problem.lower[i]).min(problem.upper[i]);
+        let size = (0..s.len()).map(|i| inside(i, s).abs()).fold(0.0, f64::max);
+        let room = if size > 0.0 { ROOM * size } else { UNKNOWN };
+        for i in 0..s.len() {
+            let (lower, upper) = (problem.lower[i], problem.upper[i]);
+            if self.extra[i] == 0.0 {
+                let room = room.min(OF_THE_ROOM * (upper - lower));
+                s[i] = s[i].max(lower + room).min(upper - room);
+            }
         }
     }
 
@@ -202,29 +244,19 @@ impl Interior {
                 break;
             }
             add(t, &self.direction.s, s);
-            self.last = t;
-            if t < TOO_SHORT && self.lifts < LIFTS && measure > AT_THE_START * self.first {
-                self.lift(problem, s, y);
-                expected = f64::INFINITY;
-                continue;
-            }
             add(t, &self.direction.y, y);
             add(t, &self.direction.lower, &mut self.lower);
             add(t, &self.direction.upper, &mut self.upper);
+            self.last = t;
             expected = (1.0 - EXPECTED * t) * left;
         }
         self.steps - before
     }
 
     fn is_near(&mut self, problem: &Subproblem, near: Near, measure: f64, y: &[f64], s: &[f64]) -> bool {
-        let size = self.first.min(largest(&self.q) * largest(s));
-        let at = |near: Near| (near.measure() * size).max(NEXT_TO_NOTHING * self.first);
-        let (enough, solved) = (at(Near::Enough), at(Near::Solved));
-        if near == Near::Enough && self.tells_the_same(problem, s) && measure <= enough {
-            return true;
-        }
-        if measure > solved {
-            return false;
+        let enough = (near.measure() * self.first.min(largest(&self.q) * largest(s))).max(NEXT_TO_NOTHING * self.first);
+        if near == Near::Enough || measure > enough {
+            return measure <= enough;
         }
         let size = self.scale.max(norm(problem.target) + problem.jacobian.norm() * norm(s) + problem.softened(y));
         self.solved = norm(&self.residual) <= ROWS_HOLD * size
@@ -365,32 +397,18 @@ impl Interior {
 
     /// Which bounds hold: those whose gap shrank by more than their multiplier in the last step. Units play no part in this.
     pub fn tell_statuses(&self, problem: &Subproblem, s: &[f64], statuses: &mut [BoundStatus]) {
-        statuses.iter_mut().enumerate().for_each(|(i, status)| *status = self.tell_status(problem, s, i));
-    }
-
-    fn tell_status(&self, problem: &Subproblem, s: &[f64], i: usize) -> BoundStatus {
         let direction = &self.direction;
         let holds = |z: f64, dz: f64, gap: f64, ds: f64| z > 0.0 && z * (gap - self.last * ds) > gap * (z - self.last * dz);
-        let (lower, upper) = (problem.lower[i], problem.upper[i]);
-        if is_narrow(lower, upper) || holds(self.lower[i], direction.lower[i], s[i] - lower, direction.s[i]) {
-            BoundStatus::Lower
-        } else if holds(self.upper[i], direction.upper[i], upper - s[i], -direction.s[i]) {
-            BoundStatus::Upper
-        } else {
-            BoundStatus::Free
+        for (i, status) in statuses.iter_mut().enumerate() {
+            let (lower, upper) = (problem.lower[i], problem.upper[i]);
+            *status = if is_narrow(lower, upper) || holds(self.lower[i], direction.lower[i], s[i] - lower, direction.s[i]) {
+                BoundStatus::Lower
+            } else if holds(self.upper[i], direction.upper[i], upper - s[i], -direction.s[i]) {
+                BoundStatus::Upper
+            } else {
+                BoundStatus::Free
+            };
         }
-    }
-
-    /// Whether the bounds that hold are told as a step before, but for a few.
-    fn tells_the_same(&mut self, problem: &Subproblem, s: &[f64]) -> bool {
-        let mut told = std::mem::take(&mut self.told);
-        let mut changes = 0;
-        for (i, told) in told.iter_mut().enumerate() {
-            let before = std::mem::replace(told, self.tell_status(problem, s, i));
-            changes += usize::from(before != *told);
-        }
-        self.told = told;
-        changes * STEADY <= s.len()
     }
 
     pub fn keep(&mut self, s: &[f64], y: &[f64]) {

@@ -266,7 +266,7 @@ impl Projection {
                     break;
                 }
                 interior.give_back(s, y);
-                if done.unsuited_metric || interior.is_solved() {
+                if done.unsuited_metric {
                     break;
                 }
             }
@@ -328,8 +328,7 @@ impl Projection {
         clock: &Clock,
         done: &mut Projected,
     ) -> Search {
-        // The system was not regular with the second of these: what is smaller will not do either.
-        let (mut proximal, mut irregular) = (PROXIMAL, 0.0);
+        let mut proximal = PROXIMAL;
         self.set_proximal(problem, proximal);
         self.centre.copy_from_slice(y);
         let (mut fewest, mut tries, mut stale) = (usize::MAX, TRIES, true);
@@ -339,7 +338,6 @@ impl Projection {
                 if done.unsuited_metric || proximal > MOST_PROXIMAL || self.is_enough(done) || clock.is_over() {
                     return Search::Unsettled;
                 }
-                irregular = proximal;
                 proximal *= LARGER;
                 self.set_proximal(problem, proximal);
                 continue;
@@ -362,7 +360,7 @@ impl Projection {
                 // Far from holding after a step, the rows need a smaller proximal term; else the same system serves again.
                 refined += 1;
                 stale = !refines || done.residual > REFINES_WELL * best;
-                if stale && (proximal <= LEAST_PROXIMAL || SMALLER * proximal <= irregular) {
+                if stale && proximal <= LEAST_PROXIMAL {
                     return Search::Stuck;
                 }
                 if stale {
