@@ -7,6 +7,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: the tests o
 
 from test_torch_passes import fitting, make, members, parameter, residual, train  # noqa: E402
 
+import tangor.torch  # noqa: E402
 from tangor.torch._bends import bends_of  # noqa: E402
 from tangor.torch._estimates import Left  # noqa: E402
 from tangor.torch._effective_samples import EffectiveSamples, Lag  # noqa: E402
@@ -23,13 +24,30 @@ def test_bends_of_a_quadratic_are_the_same_from_either_end():
     g s = 4 and 6, J s = 12 and 18, and of the Lagrangian 10 and 15."""
     dc, y, eta, before, after = np.array([3.75]), np.array([0.5]), 0.25, [4.0, 12.0], [6.0, 18.0]
     for along, ahead, guessed in ((before, after, False), ([10.0], after, False), ([10.0], [15.0], True)):
-        bends = bends_of(left(along, 2.0), np.array(ahead), dc, y, eta, np.array([12.0]), 1e-16)
+        bends = bends_of(left(along, 2.0), np.array(ahead), dc, y, eta, np.array([12.0]), 1e-16, 0.25)
         assert abs(bends.loss - 2.0) < 1e-13 and np.allclose(bends.rows, 6.0, atol=1e-13) and bends.guessed == guessed
+        # A Jacobian that is off by 1/4 is so at both ends of what `2 (dc / eta - J s)` compares.
+        assert bends.lags == (0.5 if guessed else 0.0)
     # Values with an eps of 1/128: 4 / 128 (2 * 2 + 15/4) / eta = 0.96875 of the bend of the constraint is rounding, and half of that the loss's.
-    bends = bends_of(left([10.0], 2.0), np.array([15.0]), dc, y, eta, np.array([12.0]), 1.0 / 128.0)
+    bends = bends_of(left([10.0], 2.0), np.array([15.0]), dc, y, eta, np.array([12.0]), 1.0 / 128.0, 0.0)
     assert abs(bends.rows[0] - 5.03125) < 1e-13 and abs(bends.loss - 2.484375) < 1e-13
-    still = bends_of(left([10.0], 2.0), np.array([10.0]), np.zeros(1), y, 0.0, np.array([12.0]), 1e-16)
+    still = bends_of(left([10.0], 2.0), np.array([10.0]), np.zeros(1), y, 0.0, np.array([12.0]), 1e-16, 0.0)
     assert still.loss == 0.0 and still.rows[0] == 0.0
+
+
+def test_lag_without_noise_is_no_curvature():
+    """A quadratic loss on the unit sphere, whose constraint has the constant 2. Its Jacobian is taken now and then, and lags behind meanwhile: that is
+    neither curvature, however short steps become, nor a reason to shorten them."""
+    torch.manual_seed(0)
+    x, weights = torch.nn.Parameter(torch.randn(20, dtype=torch.float64)), torch.linspace(1.0, 3.0, 20, dtype=torch.float64)
+    optimizer = tangor.torch.Tangor([x], constraints=1, lower=1.0, upper=1.0)
+    constants = []
+    for _ in range(200):
+        optimizer.step(lambda: (0.5 * (weights * (x - 1.0) ** 2).sum(), (x @ x).reshape(1)))
+        constants.append(optimizer.report().lipschitz_constraints)
+    report = optimizer.report()
+    assert max(constants) < 2.0 + 1e-6, "it was 115"
+    assert report.shortened <= 10 and report.feasibility < 1e-6 and report.stationarity < 3e-3, report
 
 
 def test_the_weight_of_a_lagging_average_by_hand():

@@ -346,10 +346,16 @@ class Tangor(torch.optim.Optimizer):
             ahead = self._evaluator.along(here, direction.s)
             if ahead is not None:
                 moved = here.c - left.c - (pushed if corrected else 0.0)
-                bends = bends_of(left, ahead, moved, y, eta, direction.reaction, self._evaluator.eps)
+                behind = self._estimates.lag.bias
+                bends = bends_of(left, ahead, moved, y, eta, direction.reaction, self._evaluator.eps, behind)
                 residual = self._residual(here, left, eta * (direction.reaction - bends.slopes))
                 if attempt >= MOST_ATTEMPTS or self._descends(bends, left, direction, eta, residual):
                     break
+                if behind > 0.0 and not self._estimates.jacobian.is_noisy():
+                    # The Jacobian lags behind the point: a shorter step with it would be no better, one with the Jacobian of the point is.
+                    here.parts.clear()
+                    eta, rows = 0.0, True
+                    continue
                 progress.shorten(0.25 * eta / share)
                 # A guess from noisy slopes that speaks against a step is not believed twice.
                 rows = rows or self._estimates.jacobian.is_noisy()
@@ -430,7 +436,9 @@ class Tangor(torch.optim.Optimizer):
         ratio = max(bend - rounding, 0.0) / before if before > 0.0 else math.inf
         # How the constraints of the batch curve along the step, `|dJ s|`: twice what their linearisation misses.
         curved = float(np.linalg.norm(np.maximum(np.abs(bends.rows) - self._evaluator.eps * sizes[1:] * direction.length, 0.0)))
-        # Guessed ones hold the noise of the Jacobian, which over the length of a short step would be any constant: where there is noise they tell nothing.
+        # Guessed ones hold the noise of the Jacobian and its lag, which over the length of a short step would be any constant: where there is noise they tell
+        # nothing, and otherwise what lag does not explain.
+        curved = max(curved - bends.lags * direction.length, 0.0)
         told = not bends.guessed or (curved > 0.0 and not jacobian.is_noisy())
         self._progress.follow(curved / (moved * direction.length) if told else math.nan, ratio)
         if self._memory.most:
