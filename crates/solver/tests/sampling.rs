@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use tangor_collection::find;
 use tangor_problem::{
-    Access, Accesses, Draw, Evaluation, FiniteSum, Meta, Noise, Noisy, Problem, SampledProblem, SampledSum, Stream,
+    Access, Accesses, ClosureProblem, Draw, Evaluation, FiniteSum, Meta, Noise, Noisy, Problem, SampledProblem, SampledSum,
+    Stream,
 };
 use tangor_solver::{Batch, Checkpoint, Estimator, Event, Point, Report, Row, Settings, Solver, Stop, solve_sampled};
 
@@ -278,4 +279,49 @@ fn nothing_is_claimed_of_events_that_a_sample_may_not_contain() {
     }
     assert!(false_claims.iter().all(|claims| claims * 20 <= RUNS), "{false_claims:?} of {RUNS} claims were false");
     assert!(covered * 100 >= 95 * RUNS, "the bound held in {covered} of {RUNS} runs");
+}
+
+/// `x1^2 / 2 = 1` and `x2^2 / 2 = 1` without noise beside a noisy gradient: `|dJ| / |dx|` is 1 along any step.
+fn two_parabolas() -> Noisy<ClosureProblem> {
+    let meta = Meta::new("two parabolas", vec![3.0, 2.0]).equalities(&[1.0, 1.0]);
+    let problem = ClosureProblem::builder(meta)
+        .objective(|x| x[0] - x[1])
+        .gradient(|_, g| g.copy_from_slice(&[1.0, -1.0]))
+        .constraints(|x, c| c.copy_from_slice(&[0.5 * x[0] * x[0], 0.5 * x[1] * x[1]]))
+        .jacobian(|x, values| values.copy_from_slice(&[x[0], 0.0, 0.0, x[1]]))
+        .build()
+        .expect("all functions are there");
+    Noisy::new(problem, Noise { gradient: 1e-3, ..Noise::default() }).expect("a valid level")
+}
+
+#[test]
+fn the_papers_stepsize_takes_the_constant_of_the_jacobian_itself() {
+    let mut settings = Settings::paper();
+    settings.limits.iterations = 30;
+    for estimation in [&mut settings.sampling.gradient, &mut settings.sampling.constraints, &mut settings.sampling.jacobian] {
+        estimation.batch = Batch::Constant { size: 4 };
+    }
+    let mut solver = Solver::sampled(two_parabolas(), settings).expect("valid");
+    let mut constants = Vec::new();
+    solver.run(&mut |row: &Row, _: &[f64]| {
+        constants.push(row.lipschitz_constraints);
+        ControlFlow::Continue(())
+    });
+    assert!(constants.len() > 10);
+    // What steps show of it, 2 |dc - J dx| / |dx|^2, is down to 0.7 where both variables move.
+    assert!(constants[1..].iter().all(|constant| (constant - 1.0).abs() < 1e-9), "{constants:?}");
+}
+
+#[test]
+fn asking_for_true_residuals_changes_nothing_else() {
+    let run = |asked: bool, seed: u64| {
+        let mut settings = Settings::default();
+        settings.limits.iterations = 400;
+        (settings.sampling.seed, settings.sampling.true_residuals) = (seed, asked);
+        solve_sampled(noisy("HS71", 1e-2), settings).expect("valid")
+    };
+    for seed in 0..20 {
+        let (asked, plain) = (run(true, seed), run(false, seed));
+        assert_eq!((&asked.x, asked.iterations, asked.samples), (&plain.x, plain.iterations, plain.samples), "seed {seed}");
+    }
 }

@@ -2,13 +2,13 @@
 
 use tangor_problem::SampledProblem;
 
-use crate::Estimator;
 use crate::form::iterate::Iterate;
 use crate::kernel::matrix::Matrix;
 use crate::kernel::vector::{dot, norm};
 use crate::metric::Curvature;
 use crate::noise::estimator::Estimates;
 use crate::solver::Solver;
+use crate::{Estimator, SampledCurvature};
 
 /// A rise of the merit function within so many standard errors of its difference is no rise.
 const STANDARD_ERRORS: f64 = 2.0;
@@ -228,8 +228,11 @@ impl<S: SampledProblem> Solver<S> {
         self.state.progress.lipschitz.compare_over(length);
         let objective = norm(&dl[..n]) / length;
         let mut constraints = 0.0;
+        // The paper's stepsize asks for the constant itself, not for what the step shows of it.
+        let along_the_step =
+            linearised_on_common_samples(estimates) && self.settings.sampling.curvature == SampledCurvature::Lagrangian;
         if meta.m() > 0 {
-            if linearised_on_common_samples(estimates) {
+            if along_the_step {
                 // What the linearisation of these samples misses along the step, |c(x') - c(x) - J (x' - x)|.
                 standard.jacobian(&estimates.jacobian.there[0], jacobian);
                 jacobian.apply(&dz[..n], linear);
@@ -238,7 +241,7 @@ impl<S: SampledProblem> Solver<S> {
                 constraints = 2.0 * missed.sum::<f64>().sqrt() / (length * length);
             }
             standard.jacobian(&estimates.jacobian.difference, jacobian);
-            if !linearised_on_common_samples(estimates) {
+            if !along_the_step {
                 constraints = dot(&jacobian.values, &jacobian.values).sqrt() / length;
             }
             jacobian.add_transposed(&self.steps.tangent.lambda_at_rest, &mut dl[..n]);
@@ -249,7 +252,7 @@ impl<S: SampledProblem> Solver<S> {
             + weights.sum::<f64>() * estimates.jacobian.noise_of_difference(length);
         self.state.metric.apply(dz, hz);
         let curvature = Curvature { dz: &dz[..n], dl: &dl[..n], noise };
-        // A test judges what the step does, and for that the curvature along it counts. Without one, all of it does.
+        // A test asks what the step does, and for that the curvature along it counts. Without one, all of it does.
         let tested = self.settings.sampling.merit_test;
         let along = dot(&dl[..n], &dz[..n]).max(0.0) / dot(&hz[..n], &dz[..n]);
         let (ratio, fall) = if tested { (along, 0.5) } else { (curvature.size() / norm(&hz[..n]), 0.9) };

@@ -29,9 +29,10 @@ pub struct NormalStep {
     null_space: Option<Box<NullSpaceStep>>,
 }
 
-/// The memory of a least-squares problem without bounds.
+/// The memory of a least-squares problem without bounds and with the Euclidean norm.
 struct Unbounded {
     bounds: StepBounds,
+    ones: Vec<f64>,
     y: Vec<f64>,
     w: Vec<f64>,
 }
@@ -39,7 +40,7 @@ struct Unbounded {
 impl Unbounded {
     fn new(columns: usize, rows: usize) -> Self {
         let bounds = StepBounds { lower: vec![f64::NEG_INFINITY; columns], upper: vec![f64::INFINITY; columns] };
-        Unbounded { bounds, y: vec![0.0; rows], w: vec![0.0; columns] }
+        Unbounded { bounds, ones: vec![1.0; columns], y: vec![0.0; rows], w: vec![0.0; columns] }
     }
 }
 
@@ -147,8 +148,16 @@ impl NormalStep {
         let smallest = softest(local);
         let majorised = settings.variant == NormalVariant::Majorised;
         let softness = if majorised { (lipschitz * size).max(posed * smallest).max(noise) } else { smallest };
-        let projected =
-            least_squares(local, (1.0, &at.h), softness, &mut self.work, &mut self.y, &mut self.u, projection, unusual);
+        let projected = least_squares(
+            (local, &local.metric.normal),
+            (1.0, &at.h),
+            softness,
+            &mut self.work,
+            &mut self.y,
+            &mut self.u,
+            projection,
+            unusual,
+        );
         at.jacobian.apply(&self.u, &mut self.target);
         // A step that removes the whole residual is a solution of the paper's variants, too, if its null-space part is as they ask.
         let is_left = self.work.left(&at.h, &self.target, 1.0) > ATTAINED * size;
@@ -183,12 +192,13 @@ impl NormalStep {
         local.at.jacobian.apply(&self.u, &mut self.target);
     }
 
-    /// Whether the null-space part `v = u - w` of a step, where `w` is the shortest one with `J w = J u`, is one that the variant allows.
+    /// Whether the null-space part `v = u - w` of a step, where `w` is the shortest one with `J w = J u`, is one that the variant allows. Lengths are
+    /// the paper's: what slacks weigh in the normal step does not count.
     fn is_allowed(&mut self, local: LocalModel, settings: &Normal, projection: &mut Projection, unusual: &mut Unusual) -> bool {
-        let Some(Unbounded { bounds, y, w }) = &mut self.unbounded else { return true };
+        let Some(Unbounded { bounds, ones, y, w }) = &mut self.unbounded else { return true };
         let free = LocalModel { bounds, ..local };
         y.fill(0.0);
-        least_squares(free, (-1.0, &self.target), softest(local), &mut self.work, y, w, projection, unusual);
+        least_squares((free, ones), (-1.0, &self.target), softest(local), &mut self.work, y, w, projection, unusual);
         self.u.iter().zip(w.iter_mut()).for_each(|(u, w)| *w = u - *w);
         let (v, h) = (&*w, &local.at.h);
         let sum = |a: &[f64]| a.iter().map(|a| a.abs()).sum::<f64>();
@@ -212,8 +222,16 @@ impl NormalStep {
         unusual: &mut Unusual,
     ) -> (bool, Projected) {
         let h = &local.at.h;
-        let projected =
-            least_squares(local, (share, h), softest(local), &mut self.work, &mut self.y, &mut self.u, projection, unusual);
+        let projected = least_squares(
+            (local, &local.metric.normal),
+            (share, h),
+            softest(local),
+            &mut self.work,
+            &mut self.y,
+            &mut self.u,
+            projection,
+            unusual,
+        );
         local.at.jacobian.apply(&self.u, &mut self.target);
         let left = self.work.left(h, &self.target, share);
         let attained = left <= ATTAINED * share * norm(h) && self.is_allowed(local, settings, projection, unusual);
@@ -246,7 +264,7 @@ impl NormalStep {
     ) -> Projected {
         y.fill(0.0);
         let softness = softness.max(posed * softest(local));
-        least_squares(local, (1.0, residual), softness, &mut self.work, y, d, projection, unusual)
+        least_squares((local, &local.metric.normal), (1.0, residual), softness, &mut self.work, y, d, projection, unusual)
     }
 }
 
@@ -258,7 +276,7 @@ fn softest(local: LocalModel) -> f64 {
 /// `min 1/2 |share h + J u|^2 + softness/2 u^T H u` inside the bounds.
 #[allow(clippy::too_many_arguments)]
 fn least_squares(
-    local: LocalModel,
+    (local, metric): (LocalModel, &[f64]),
     (share, h): (f64, &[f64]),
     softness: f64,
     work: &mut LeastSquaresRows,
@@ -273,7 +291,7 @@ fn least_squares(
     work.softness.fill(softness);
     let subproblem = Subproblem {
         jacobian: &local.at.jacobian,
-        metric: &local.metric.normal,
+        metric,
         block: Block::Diagonal,
         gradient: None,
         target: &work.wanted,
@@ -401,7 +419,10 @@ mod tests {
         let mut place = Place::new(&[[1.0, 0.02]], &[1.0], [0.0; 2]);
         place.bounds.lower = vec![-0.5, -100.0];
         place.bounds.upper = vec![100.0, 100.0];
-        for variant in [NormalVariant::Bounded, NormalVariant::BoundedOneNorm, NormalVariant::Regularised] {
+        let variants = [NormalVariant::Bounded, NormalVariant::BoundedOneNorm, NormalVariant::Regularised];
+        // With a weight of 1e-4, as slacks have, (-1/5, -40) is the shortest repair: that it has no null-space part in this norm is no excuse.
+        for (variant, weight) in variants.into_iter().flat_map(|variant| [(variant, 1.0), (variant, 1e-4)]) {
+            place.metric.normal[1] = weight;
             let u = step(&place, 0.0, with(variant)).u;
             let null = (-0.02 * u[0] + u[1]) / 1.0004;
             let (v, length) = ([-0.02 * null, null], (1.0f64 + 0.02 * 0.02).sqrt() * null.abs());
