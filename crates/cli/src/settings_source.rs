@@ -53,6 +53,13 @@ impl SettingsArguments {
             changed.set(path, value).is_err() || changed != settings
         };
         let is_fixed = |path: &str| !path.starts_with("limits.") && !path.starts_with("tolerance.");
+        // A preset and what was set on top of it are the same again only together.
+        let mut again = settings.clone();
+        let is_set = presets_first(&self.assignments).all(|(path, value)| again.set(path, value).is_ok());
+        (again.limits, again.tolerance) = (settings.limits.clone(), settings.tolerance.clone());
+        if is_set && again == settings {
+            return self.applied_to(settings);
+        }
         match self.assignments.iter().find(|(path, value)| is_fixed(path) && is_changed(path, value)) {
             Some((path, _)) => Err(Error::Setting(format!(
                 "the setting {path} cannot be changed in a resumed run: only limits and tolerances can"
@@ -75,12 +82,18 @@ impl SettingsArguments {
             settings.limits.seconds = Some(time.as_secs_f64());
         }
         settings.limits.memory = self.memory_limit.or(settings.limits.memory);
-        for (path, value) in &self.assignments {
+        for (path, value) in presets_first(&self.assignments) {
             settings.set(path, value).map_err(|error| explained(path, error))?;
         }
         settings.validate().map_err(|error| Error::Setting(error.to_string()))?;
         Ok(settings)
     }
+}
+
+/// A preset says all settings at once: it comes before those that are set one by one, wherever it stands among them.
+pub fn presets_first(assignments: &[(String, String)]) -> impl Iterator<Item = &(String, String)> {
+    let is_preset = |(path, _): &&(String, String)| path == "preset";
+    assignments.iter().filter(is_preset).chain(assignments.iter().filter(move |one| !is_preset(one)))
 }
 
 fn read(path: &Path) -> Result<Settings, Error> {
