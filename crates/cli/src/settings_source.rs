@@ -17,7 +17,7 @@ pub struct SettingsArguments {
     #[arg(long, value_name = "FILE.toml", help_heading = "Settings")]
     pub config: Option<PathBuf>,
 
-    /// Set one setting by its path, as in merit.rho0=1; may be repeated. `tangor options` shows all
+    /// Set one setting by its path, as in merit.rho0=1, or all at once by preset=paper; may be repeated. `tangor options` shows all
     #[arg(long = "set", value_name = "PATH=VALUE", help_heading = "Settings", value_parser = assignment)]
     pub assignments: Vec<(String, String)>,
 
@@ -92,7 +92,7 @@ impl SettingsArguments {
 
 /// A preset says all settings at once: it comes before those that are set one by one, wherever it stands among them.
 pub fn presets_first(assignments: &[(String, String)]) -> impl Iterator<Item = &(String, String)> {
-    let is_preset = |(path, _): &&(String, String)| path == "preset";
+    let is_preset = |(path, _): &&(String, String)| path == settings_tree::PRESET;
     assignments.iter().filter(is_preset).chain(assignments.iter().filter(move |one| !is_preset(one)))
 }
 
@@ -118,7 +118,8 @@ pub fn assignment(text: &str) -> Result<(String, String), String> {
 fn explained(path: &str, error: tangor_solver::SettingsError) -> Error {
     /// A longer one is no slip of the finger.
     const LONGEST: usize = 100;
-    let known = settings_tree::paths();
+    let mut known = settings_tree::paths();
+    known.push(settings_tree::PRESET.to_string());
     if path.len() > LONGEST {
         let beginning: String = path.chars().take(LONGEST / 2).collect();
         return Error::Setting(format!("there is no setting {beginning}...; `tangor options` shows all of them"));

@@ -80,6 +80,8 @@ fn mistakes_are_explained() {
         ("limits=1", "error: there is no setting limits; the nearest are limits.escapes, "),
         ("stepsize.tau=2", "error: setting stepsize.tau is 2, but must be between 0 and 1"),
         ("metric.kind=spectrl", "unknown variant `spectrl`, expected one of `identity`, `spectral`"),
+        ("preset=papre", "error: setting preset=papre: there are the presets `default` and `paper`"),
+        ("prest=paper", "error: there is no setting prest; the nearest are preset, "),
         ("merit.rho0", "an equals sign is missing; write for example merit.rho0=1"),
     ] {
         let message = refusal(&["solve", "HS71", "--set", assignment]);
@@ -119,6 +121,9 @@ fn options_can_be_searched() {
     assert_eq!(code(&output), 0);
     let text = stdout(&output);
     assert!(text.contains("merit.rho0 = 0.01") && !text.contains("kernel"), "{text}");
+    let text = stdout(&run(&["options", "preset"]));
+    assert!(text.contains("preset = default") && text.contains("- paper: "), "{text}");
+    assert!(stdout(&run(&["solve", "--help"])).contains("preset=paper"));
     let message = refusal(&["options", "nonsense"]);
     assert!(message.contains("no setting contains \"nonsense\""), "{message}");
 }
