@@ -467,7 +467,7 @@ class Sampling(Section):
     ) -> None: ...
 
 class Settings(Section):
-    """All settings of a run. The defaults need no tuning."""
+    """All settings of a run. The defaults need no tuning. All numbers are finite."""
 
     tolerance: Tolerance
     """When a point is good enough."""

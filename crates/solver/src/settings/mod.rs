@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use sampling::*;
 
-/// All settings of a run. The defaults need no tuning.
+/// All settings of a run. The defaults need no tuning. All numbers are finite.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(default, deny_unknown_fields)]
