@@ -48,7 +48,7 @@ mod _tangor {
     #[pymodule_export]
     use crate::run::Run;
     #[pymodule_export]
-    use crate::settings::{complete_settings, settings_schema};
+    use crate::settings::{complete_settings, preset_settings, settings_schema};
     #[pymodule_export]
     use crate::shared::Undefined;
     #[pymodule_export]

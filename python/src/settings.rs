@@ -45,6 +45,13 @@ pub fn complete_settings(json: &str) -> PyResult<String> {
     Ok(serde_json::json!(read(json)?).to_string())
 }
 
+/// All settings of a preset.
+#[pyfunction]
+pub fn preset_settings(name: &str) -> PyResult<String> {
+    let settings = Settings::default().preset(name).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(serde_json::json!(settings).to_string())
+}
+
 /// The JSON schema of all settings, with a description of each.
 #[pyfunction]
 pub fn settings_schema() -> String {

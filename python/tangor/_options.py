@@ -9,6 +9,7 @@ import math
 import numbers
 from typing import Any
 
+from . import _tangor
 from ._kinds import in_kind
 from ._numbers import real_number
 from ._schema import DEFAULTS, SECTIONS, Section
@@ -48,22 +49,45 @@ def merge(into: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     return into
 
 
-def read(settings: Any, options: dict[str, Any] | None, keywords: dict[str, Any], tol: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Settings of the solver as nested dictionaries, and options that are none of them."""
+def of_preset(settings: Any, options: Any, keywords: dict[str, Any]) -> dict[str, Any]:
+    """What the preset that is asked for has otherwise than the defaults."""
+    name = {key: value for given in (settings, options, keywords) if isinstance(given, dict) for key, value in given.items()}.get("preset")
+    if name is None:
+        return {}
+    if not isinstance(name, str):
+        raise TypeError(f"preset is the name of one, such as 'paper', not {name!r}")
+    if isinstance(settings, Settings):
+        raise TypeError("a preset and tangor.Settings both say all settings; give one of them, and the others as keywords")
+    return departures(json.loads(_tangor.preset_settings(name)), DEFAULTS)
+
+
+def departures(tree: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """The settings that are not the defaults."""
+    found = {name: value for name, value in tree.items() if value != defaults[name]}
+    return {name: departures(value, defaults[name]) if name in SECTIONS else value for name, value in found.items()}
+
+
+def read(
+    settings: Any, options: dict[str, Any] | None, keywords: dict[str, Any], tol: Any, preset: dict[str, Any] | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Settings of the solver as nested dictionaries, and options that are none of them. A preset lies beneath all others: that which is asked
+    for, where none is given."""
     if settings is None and not options and not keywords and tol is None:
         return {}, {}
-    tree: dict[str, Any] = {}
+    tree = of_preset(settings, options, keywords) if preset is None else copy.deepcopy(preset)
     others: dict[str, Any] = {}
     if settings is not None:
         given = settings.to_dict() if isinstance(settings, Settings) else settings
         if not isinstance(given, dict):
             raise TypeError(f"settings must be tangor.Settings or a dictionary, not {type(settings).__name__}")
-        merge(tree, copy.deepcopy(given))
+        merge(tree, {name: copy.deepcopy(value) for name, value in given.items() if name != "preset"})
     if options is not None and not isinstance(options, dict):
         raise TypeError(f"options must be a dictionary, not {type(options).__name__}")
     for name, value in {**(options or {}), **keywords}.items():
         if not isinstance(name, str):
             raise TypeError(f"an option has a name, not {name!r}")
+        if name == "preset":
+            continue
         if name in OTHER_NAMES:
             others[name] = value
         elif name in SCIPY_NAMES:
@@ -85,7 +109,7 @@ def read(settings: Any, options: dict[str, Any] | None, keywords: dict[str, Any]
 
 
 def _nearest(name: str) -> str:
-    near = difflib.get_close_matches(name, [*SCIPY_NAMES, *OTHER_NAMES, *DEFAULTS], 1)
+    near = difflib.get_close_matches(name, [*SCIPY_NAMES, *OTHER_NAMES, *DEFAULTS, "preset"], 1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 

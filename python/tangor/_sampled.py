@@ -79,7 +79,8 @@ def minimize_sampled(
     (True, 'all members are judged: 1e-4')
     """
     given = {"members": members, "exact": exact, "exact_rows": exact_rows, "threads": threads, "bounds": bounds, "c_lower": c_lower, "c_upper": c_upper}
-    tree, others = _options.read(settings, options, keywords, tol)
+    preset = _options.of_preset(settings, options, keywords)
+    tree, others = _options.read(settings, options, keywords, tol, {})
     try:
         problem = as_sampled(problem, x0, {name: value for name, value in given.items() if value is not None})
     except KeyboardInterrupt:
@@ -93,7 +94,9 @@ def minimize_sampled(
     }
     if seconds is not None:
         base["limits"]["seconds"] = real_number(seconds, "seconds")
-    tree = _options.merge(base, tree)
+    # A batch that nobody asked for gives way to that of a preset.
+    beneath = _options.merge(base, preset) if batch is None else _options.merge(preset, base)
+    tree = _options.merge(beneath, tree)
     given_tolerance = dict(tree["tolerance"]) if isinstance(tree.get("tolerance"), dict) else {}
     try:
         chosen, before = chosen_tolerance(problem, tree, budget)

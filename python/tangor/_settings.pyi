@@ -207,7 +207,7 @@ class Stepsize(Section):
     """After each step move the slacks to where they violate least; it never raises the merit function. Default: true."""
 
     gradient_test: bool
-    """Whether gradients at both ends of a step judge whether it descends, where the change of the objective is lost in the
+    """Whether gradients at both ends of a step tell whether it descends, where the change of the objective is lost in the
     rounding of its values; the paper has values alone. Default: true.
     """
 
@@ -467,7 +467,7 @@ class Sampling(Section):
     ) -> None: ...
 
 class Settings(Section):
-    """All settings of a run. The defaults need no tuning."""
+    """All settings of a run. The defaults need no tuning. All numbers are finite."""
 
     tolerance: Tolerance
     """When a point is good enough."""
@@ -491,7 +491,7 @@ class Settings(Section):
     """The subproblem kernel."""
 
     scaling: Literal['none'] | Literal['gradient'] | Literal['full']
-    """How the problem is scaled inside. Residuals are always judged unscaled.
+    """How the problem is scaled inside. Residuals are always measured unscaled.
     'none': Not at all.
     'gradient': Objective and rows whose gradient at the start is larger than 100 are scaled down to 100.
     'full': The same, and variables whose units differ by a factor of more than 10,000, and than ten times the square of

@@ -222,6 +222,37 @@ def test_settings_by_every_way():
     assert result.settings["normal"]["mapping"] == {"hybrid": {"alpha1": 1.0, "alpha2": 1.0}}
 
 
+def test_a_preset_lies_beneath_all_other_settings():
+    hs71 = tangor.collection["HS71"]
+    for way in [dict(preset="paper"), dict(options={"preset": "paper"}), dict(settings={"preset": "paper"})]:
+        settings = tangor.minimize(hs71, tol=1e-3, merit={"rho0": 2.0}, limits={"iterations": 3}, **way).settings
+        assert settings["metric"]["kind"] == "identity" and settings["merit"] == {"falls": False, "rho0": 2.0, "margin": 1.0}
+        assert settings["limits"]["iterations"] == 3 and settings["limits"]["escapes"] == 0 and settings["sampling"]["replacement"] is True
+        assert settings["tolerance"]["stationarity"] == 1e-3
+    assert tangor.minimize(hs71, preset="default").settings == tangor.minimize(hs71).settings
+    with pytest.raises(ValueError, match="setting preset=papre: there are the presets `default` and `paper`"):
+        tangor.minimize(hs71, preset="papre")
+    with pytest.raises(TypeError, match="a preset and tangor.Settings both say all settings"):
+        tangor.minimize(hs71, settings=tangor.Settings(), preset="paper")
+    with pytest.raises(TypeError, match="preset is the name of one, such as 'paper', not 3"):
+        tangor.minimize(hs71, preset=3)
+
+
+def test_a_preset_leaves_the_arguments_of_a_sampled_run():
+    data = np.random.default_rng(0).normal(2.0, 1.0, 500)
+
+    def evaluate(x, draws):
+        return x - data[draws.astype(int)].mean(), x, np.ones((1, 1))
+
+    given = dict(members=500, exact=("constraints", "jacobian"), c_upper=1.5, samples=50_000, tol=0.1)
+    given |= dict(preset="paper", limits={"iterations": 3}, sampling={"schedule": {"epsilon": 1.0}})
+    sampling = tangor.minimize_sampled(evaluate, [0.0], confidence=0.99, batch=3, seed=5, **given).settings["sampling"]
+    assert sampling["judge"]["confidence"] == 0.99 and sampling["seed"] == 5 and sampling["replacement"] is True
+    assert sampling["gradient"]["batch"] == {"constant": {"size": 3}} and sampling["gradient"]["momentum"] == "paper"
+    sampling = tangor.minimize_sampled(evaluate, [0.0], **given).settings["sampling"]
+    assert sampling["gradient"]["batch"] == {"paper": {"largest": 1_000_000}}
+
+
 def test_the_stub_of_the_settings_is_current():
     """Editors and mypy see the classes of tangor.Settings as they are."""
     stub = Path(tangor.__file__).with_name("_settings.pyi").read_text()

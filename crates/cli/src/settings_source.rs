@@ -17,7 +17,7 @@ pub struct SettingsArguments {
     #[arg(long, value_name = "FILE.toml", help_heading = "Settings")]
     pub config: Option<PathBuf>,
 
-    /// Set one setting by its path, as in merit.rho0=1; may be repeated. `tangor options` shows all
+    /// Set one setting by its path, as in merit.rho0=1, or all at once by preset=paper; may be repeated. `tangor options` shows all
     #[arg(long = "set", value_name = "PATH=VALUE", help_heading = "Settings", value_parser = assignment)]
     pub assignments: Vec<(String, String)>,
 
@@ -53,6 +53,13 @@ impl SettingsArguments {
             changed.set(path, value).is_err() || changed != settings
         };
         let is_fixed = |path: &str| !path.starts_with("limits.") && !path.starts_with("tolerance.");
+        // A preset and what was set on top of it are the same again only together.
+        let mut again = settings.clone();
+        let is_set = presets_first(&self.assignments).all(|(path, value)| again.set(path, value).is_ok());
+        (again.limits, again.tolerance) = (settings.limits.clone(), settings.tolerance.clone());
+        if is_set && again == settings {
+            return self.applied_to(settings);
+        }
         match self.assignments.iter().find(|(path, value)| is_fixed(path) && is_changed(path, value)) {
             Some((path, _)) => Err(Error::Setting(format!(
                 "the setting {path} cannot be changed in a resumed run: only limits and tolerances can"
@@ -75,12 +82,18 @@ impl SettingsArguments {
             settings.limits.seconds = Some(time.as_secs_f64());
         }
         settings.limits.memory = self.memory_limit.or(settings.limits.memory);
-        for (path, value) in &self.assignments {
+        for (path, value) in presets_first(&self.assignments) {
             settings.set(path, value).map_err(|error| explained(path, error))?;
         }
         settings.validate().map_err(|error| Error::Setting(error.to_string()))?;
         Ok(settings)
     }
+}
+
+/// A preset says all settings at once: it comes before those that are set one by one, wherever it stands among them.
+pub fn presets_first(assignments: &[(String, String)]) -> impl Iterator<Item = &(String, String)> {
+    let is_preset = |(path, _): &&(String, String)| path == settings_tree::PRESET;
+    assignments.iter().filter(is_preset).chain(assignments.iter().filter(move |one| !is_preset(one)))
 }
 
 fn read(path: &Path) -> Result<Settings, Error> {
@@ -105,7 +118,8 @@ pub fn assignment(text: &str) -> Result<(String, String), String> {
 fn explained(path: &str, error: tangor_solver::SettingsError) -> Error {
     /// A longer one is no slip of the finger.
     const LONGEST: usize = 100;
-    let known = settings_tree::paths();
+    let mut known = settings_tree::paths();
+    known.push(settings_tree::PRESET.to_string());
     if path.len() > LONGEST {
         let beginning: String = path.chars().take(LONGEST / 2).collect();
         return Error::Setting(format!("there is no setting {beginning}...; `tangor options` shows all of them"));

@@ -47,6 +47,29 @@ pub fn paths() -> Vec<String> {
     groups().into_iter().flat_map(|group| group.settings).map(|setting| setting.path).collect()
 }
 
+/// The path of all settings at once, which is no field of them.
+pub const PRESET: &str = "preset";
+
+/// What there is to know of presets, told as a setting is.
+pub fn preset() -> Group {
+    let choice = |form: &str, meaning: &str| Choice { form: form.to_string(), meaning: meaning.to_string() };
+    let meaning = "Sets all settings at once, but tolerances, limits on work and the seed. It comes after a file of `--config`, in which it is no \
+                   field, and before all that is set one by one. Default: default.";
+    let choices = vec![
+        choice("default", "The defaults, as `tangor options` shows them."),
+        choice(
+            "paper",
+            "The paper's method as it is written; docs/algorithm.md says in which settings the defaults depart from it.",
+        ),
+    ];
+    let setting = Setting { path: PRESET.to_string(), default: "default".into(), meaning: meaning.to_string(), choices };
+    Group {
+        path: PRESET.to_string(),
+        meaning: "Settings that belong together, under one name.".to_string(),
+        settings: vec![setting],
+    }
+}
+
 /// A value as TOML has it, which is also how `--set` takes it.
 pub fn toml_value(value: &Value) -> String {
     match value {

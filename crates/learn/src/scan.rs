@@ -12,6 +12,9 @@ const CATEGORIES: usize = 1000;
 const ODD_ONE_IN: u64 = 10;
 /// Fewer cells may well have as many categories.
 const CROWD: u64 = 20;
+/// A column whose deviation is no larger than this share of its mean is constant: that is some dozens of units in the last place, which rounding
+/// alone explains.
+const ROUNDING: f64 = 1e-14;
 
 /// What a column is to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,8 +108,7 @@ impl Scan {
         if !(self.mean.is_finite() && deviation.is_finite()) {
             return Err("its numbers are too large to be standardised".to_string());
         }
-        // Rounding alone explains a deviation this small.
-        let constant = deviation <= 1e-14 * self.mean.abs();
+        let constant = deviation <= ROUNDING * self.mean.abs();
         Ok(Scale {
             log: self.wish == Wish::Logarithms,
             mean: self.mean,

@@ -161,7 +161,7 @@ impl DerivativeCheck {
         Ok(())
     }
 
-    /// Moves the columns together. False, and nothing is judged, when a row moves that should not or a slope is not right.
+    /// Moves the columns together. False, and nothing is decided, when a row moves that should not or a slope is not right.
     fn compare_together(
         &mut self,
         meta: &Meta,

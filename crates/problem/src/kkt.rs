@@ -45,7 +45,7 @@ pub struct KktResiduals {
 }
 
 impl KktResiduals {
-    /// Judges a point. An error says which of its vectors has the wrong length.
+    /// Measures a point. An error says which of its vectors has the wrong length.
     ///
     /// ```
     /// use tangor_problem::{KktPoint, KktResiduals, Meta};
@@ -151,7 +151,7 @@ mod tests {
     const FREE: f64 = f64::INFINITY;
 
     /// x0 in [1, 3], x1 in the given interval, one row at least 2; `g = (4, 1)`, `J = (5, 2)`, `x = (2, 5)`, `c = 10`.
-    fn judged(x1: [f64; 2], y: f64, mu: [f64; 2], maximise: bool) -> KktResiduals {
+    fn measured(x1: [f64; 2], y: f64, mu: [f64; 2], maximise: bool) -> KktResiduals {
         let mut meta = Meta::new("by hand", vec![1.0, 1.0]).bounds(&[1.0, x1[0]], &[3.0, x1[1]]).at_least(&[2.0]);
         meta.maximise = maximise;
         let at = KktPoint {
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn residuals_by_hand() {
         // g + J^T y - mu = (4 - 2.5 - 1, 1 - 1); complementarity: 1/2 |10 - 2| for the row and 1 |2 - 1| for the bound.
-        let residuals = judged([-FREE, FREE], -0.5, [1.0, 0.0], false);
+        let residuals = measured([-FREE, FREE], -0.5, [1.0, 0.0], false);
         assert_eq!((residuals.stationarity, residuals.feasibility, residuals.complementarity), (0.5, 0.0, 5.0));
         assert_eq!(residuals.infeasible_stationarity, 0.0);
         // The terms are 4 + 2.5 + 1 and 1 + 1.
@@ -178,20 +178,20 @@ mod tests {
     #[test]
     fn a_multiplier_at_an_absent_bound_holds_nothing() {
         // y > 0 would need an upper bound, mu[1] a bound of x1: both count as zero, and g = (4, 1) is left.
-        let residuals = judged([-FREE, FREE], 3.0, [0.0, 7.0], false);
+        let residuals = measured([-FREE, FREE], 3.0, [0.0, 7.0], false);
         assert_eq!((residuals.stationarity, residuals.complementarity), (17f64.sqrt(), 0.0));
-        assert_eq!(judged([-1e20, 1e30], 3.0, [0.0, -7.0], false), residuals, "as absent as infinity");
+        assert_eq!(measured([-1e20, 1e30], 3.0, [0.0, -7.0], false), residuals, "as absent as infinity");
         // Who maximises has the opposite signs: now y > 0 is held by the lower bound, and mu[0] > 0 by the upper one.
-        let residuals = judged([-FREE, FREE], 0.5, [1.0, 7.0], true);
+        let residuals = measured([-FREE, FREE], 0.5, [1.0, 7.0], true);
         assert_eq!(residuals.stationarity, (5.5f64 * 5.5 + 4.0).sqrt(), "4 + 2.5 - 1 and 1 + 1");
         assert_eq!(residuals.complementarity, 0.5 * 8.0 + 1.0 * 1.0);
-        assert_eq!(judged([-FREE, FREE], -0.5, [1.0, 0.0], true).stationarity, 10f64.sqrt(), "(4 - 1, 1)");
+        assert_eq!(measured([-FREE, FREE], -0.5, [1.0, 0.0], true).stationarity, 10f64.sqrt(), "(4 - 1, 1)");
     }
 
     #[test]
     fn a_fixed_variable_takes_any_multiplier() {
         for mu in [99.0, -99.0] {
-            let residuals = judged([5.0, 5.0], 0.0, [0.0, mu], false);
+            let residuals = measured([5.0, 5.0], 0.0, [0.0, mu], false);
             assert_eq!((residuals.stationarity, residuals.complementarity), (4.0, 0.0));
         }
     }
@@ -233,9 +233,9 @@ mod tests {
 
     #[test]
     fn not_a_number_is_never_good() {
-        let residuals = judged([-FREE, FREE], f64::NAN, [0.0, 0.0], false);
+        let residuals = measured([-FREE, FREE], f64::NAN, [0.0, 0.0], false);
         assert!(residuals.stationarity.is_nan());
         assert_eq!(residuals.worst(), f64::INFINITY);
-        assert_eq!(judged([-FREE, FREE], 0.0, [0.0, f64::NAN], false).worst(), f64::INFINITY);
+        assert_eq!(measured([-FREE, FREE], 0.0, [0.0, f64::NAN], false).worst(), f64::INFINITY);
     }
 }

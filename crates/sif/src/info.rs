@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::count_of;
+use tangor_problem::{INFINITE, count_of};
 
 use crate::card::parse_number;
 use crate::model::{Group, GroupKind, Model, VariableKind};
@@ -93,8 +93,8 @@ impl Info {
             classification: lines.iter().find_map(classification),
             variables: model.variables.len(),
             fixed: count(|lower, upper| lower == upper),
-            lower_bounds: count(|lower, upper| lower > -1e20 && lower != upper),
-            upper_bounds: count(|lower, upper| upper < 1e20 && lower != upper),
+            lower_bounds: count(|lower, upper| lower > -INFINITE && lower != upper),
+            upper_bounds: count(|lower, upper| upper < INFINITE && lower != upper),
             integers: model.variables.iter().filter(|variable| variable.kind != VariableKind::Real).count(),
             rows: rows.len(),
             equalities: rows.iter().filter(|(lower, upper)| lower == upper).count(),
@@ -112,7 +112,7 @@ impl Info {
 }
 
 fn finite(bound: f64) -> Option<f64> {
-    (bound.abs() < 1e20).then_some(bound)
+    (bound.abs() < INFINITE).then_some(bound)
 }
 
 /// `*   classification OOR2-AY-4-2`

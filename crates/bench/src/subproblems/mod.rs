@@ -205,13 +205,19 @@ const REPETITIONS: usize = 5;
 /// Repeating what takes so many seconds shows nothing new.
 const LONG: f64 = 0.2;
 
+/// So many seconds are timed at once where one call takes less: thousands of ticks of the clock, which then adds nothing that counts.
+const VISIBLE: f64 = 2e-4;
+
+/// So many calls at the most, however short they are: a first call of no time at all must not ask for calls without end.
+const MOST_CALLS: f64 = 100.0;
+
 /// Seconds of one call, over so many calls that the clock can see them.
 fn seconds(mut call: impl FnMut()) -> f64 {
     let first = timed(1, &mut call);
     if first > LONG {
         return first;
     }
-    let calls = (2e-4 / first).clamp(1.0, 100.0) as u32;
+    let calls = (VISIBLE / first).clamp(1.0, MOST_CALLS) as u32;
     (0..REPETITIONS).map(|_| timed(calls, &mut call)).fold(first, f64::min)
 }
 

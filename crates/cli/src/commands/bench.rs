@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::idle::Idle;
 use crate::sampling_source::EstimatorArgument;
 use crate::screen::Color;
+use crate::settings_source::presets_first;
 use crate::{duration, exit, interrupt, width};
 
 const EXAMPLES: &str = "\
@@ -215,7 +216,7 @@ impl Run {
             add_best_known(&mut members, path)?;
         }
         // What is set by its path comes last: it is the more specific.
-        let settings = settings(self.estimator.assignments().iter().chain(&self.assignments))?;
+        let settings = settings(&[self.estimator.assignments(), self.assignments.clone()].concat())?;
         let contender = |name: &String| match name.as_str() {
             "tangor" => Ok::<_, Error>(Contender::tangor("tangor", settings.clone()).noisy(self.noise)),
             peer => Ok(Contender::peer(peer)
@@ -259,9 +260,9 @@ fn tell_sources(out: &mut dyn Write, members: &[Member], finder: &Finder) -> Res
 }
 
 /// The defaults with these changes.
-pub fn settings<'a>(assignments: impl IntoIterator<Item = &'a (String, String)>) -> Result<Settings, Error> {
+pub fn settings(assignments: &[(String, String)]) -> Result<Settings, Error> {
     let mut settings = Settings::default();
-    for (path, value) in assignments {
+    for (path, value) in presets_first(assignments) {
         settings.set(path, value).map_err(|error| Error::Setting(error.to_string()))?;
     }
     settings.validate().map_err(|error| Error::Setting(error.to_string()))?;

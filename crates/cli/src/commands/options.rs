@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 
 use crate::error::Error;
 use crate::screen::Color;
-use crate::settings_tree::{Group, Setting, groups, shown_value, toml_value};
+use crate::settings_tree::{Group, Setting, groups, preset, shown_value, toml_value};
 use crate::style::{DIM, TITLE};
 use crate::{exit, width};
 
@@ -58,6 +58,10 @@ impl Options {
     /// Prints the settings.
     pub fn run(self) -> Result<u8, Error> {
         let mut groups = groups();
+        // A file has all settings one by one.
+        if !matches!(self.format, Format::Toml) {
+            groups.push(preset());
+        }
         if let Some(word) = self.word {
             groups.iter_mut().for_each(|group| group.settings.retain(|setting| setting.path.contains(&word)));
             groups.retain(|group| !group.settings.is_empty());

@@ -1,6 +1,8 @@
 use std::fs;
 
-use crate::{code, refusal, run, run_json, stdout};
+use serde_json::json;
+
+use crate::{code, refusal, run, run_json, stderr, stdout};
 
 #[test]
 fn settings_come_from_arguments() {
@@ -12,6 +14,38 @@ fn settings_come_from_arguments() {
     assert_eq!(settings["tolerance"]["complementarity"], 1e-4);
     assert_eq!(settings["metric"]["kind"], "identity");
     assert_eq!(settings["merit"]["rho0"], 2.0);
+}
+
+#[test]
+fn a_preset_comes_before_all_that_is_set_one_by_one() {
+    let first = ["solve", "HS71", "--json", "--max-iterations", "3", "--confidence", "0.99", "--batch", "3"];
+    let also = ["--momentum", "0.3", "--estimator", "minibatch", "--set", "sampling.judge.batches=30"];
+    let last = ["--set", "limits.idle=7", "--set", "preset=paper"];
+    let (report, _) = run_json(&[&first[..], &also, &last].concat());
+    let (settings, sampling) = (&report["settings"], &report["settings"]["sampling"]);
+    assert_eq!((&sampling["judge"]["confidence"], &sampling["judge"]["batches"]), (&json!(0.99), &json!(30)));
+    for function in ["gradient", "constraints", "jacobian"] {
+        assert_eq!(sampling[function]["batch"], json!({"constant": {"size": 3}}));
+        assert_eq!(sampling[function]["momentum"], json!({"constant": {"a": 0.3}}));
+        assert_eq!(sampling[function]["estimator"], "minibatch");
+    }
+    assert_eq!((&settings["limits"]["iterations"], &settings["limits"]["idle"]), (&json!(3), &json!(7)));
+    // All else is what the preset says.
+    assert_eq!((&settings["metric"]["kind"], &settings["merit"]["falls"]), (&json!("identity"), &json!(false)));
+    assert_eq!((&sampling["replacement"], &settings["limits"]["escapes"]), (&json!(true), &json!(0)));
+}
+
+#[test]
+fn a_preset_and_what_was_set_on_top_of_it_can_be_said_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let state = folder.path().join("state");
+    let state = state.to_str().expect("a path");
+    let set = ["solve", "HS71", "--quiet", "--set", "preset=paper", "--set", "merit.rho0=2"];
+    run(&[&set[..], &["--max-iterations", "2", "--checkpoint", state]].concat());
+    let output = run(&[&set[..], &["--max-iterations", "3", "--resume", state]].concat());
+    assert_ne!(code(&output), 1, "{}", stderr(&output));
+    let message = refusal(&["solve", "HS71", "--resume", state, "--set", "preset=default", "--set", "merit.rho0=2"]);
+    assert!(message.contains("the setting preset cannot be changed in a resumed run"), "{message}");
 }
 
 #[test]
@@ -46,6 +80,8 @@ fn mistakes_are_explained() {
         ("limits=1", "error: there is no setting limits; the nearest are limits.escapes, "),
         ("stepsize.tau=2", "error: setting stepsize.tau is 2, but must be between 0 and 1"),
         ("metric.kind=spectrl", "unknown variant `spectrl`, expected one of `identity`, `spectral`"),
+        ("preset=papre", "error: setting preset=papre: there are the presets `default` and `paper`"),
+        ("prest=paper", "error: there is no setting prest; the nearest are preset, "),
         ("merit.rho0", "an equals sign is missing; write for example merit.rho0=1"),
     ] {
         let message = refusal(&["solve", "HS71", "--set", assignment]);
@@ -85,6 +121,9 @@ fn options_can_be_searched() {
     assert_eq!(code(&output), 0);
     let text = stdout(&output);
     assert!(text.contains("merit.rho0 = 0.01") && !text.contains("kernel"), "{text}");
+    let text = stdout(&run(&["options", "preset"]));
+    assert!(text.contains("preset = default") && text.contains("- paper: "), "{text}");
+    assert!(stdout(&run(&["solve", "--help"])).contains("preset=paper"));
     let message = refusal(&["options", "nonsense"]);
     assert!(message.contains("no setting contains \"nonsense\""), "{message}");
 }

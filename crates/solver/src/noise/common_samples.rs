@@ -252,7 +252,7 @@ impl<S: SampledProblem> Solver<S> {
             + weights.sum::<f64>() * estimates.jacobian.noise_of_difference(length);
         self.state.metric.apply(dz, hz);
         let curvature = Curvature { dz: &dz[..n], dl: &dl[..n], noise };
-        // A test asks what the step does, and for that the curvature along it counts. Without one, all of it does.
+        // A test looks at what the step does, and for that the curvature along it counts. Without one, all of it does.
         let tested = self.settings.sampling.merit_test;
         let along = dot(&dl[..n], &dz[..n]).max(0.0) / dot(&hz[..n], &dz[..n]);
         let (ratio, fall) = if tested { (along, 0.5) } else { (curvature.size() / norm(&hz[..n]), 0.9) };

@@ -2,6 +2,10 @@
 
 use crate::{Batch, Estimation, Estimator, Momentum, Schedule};
 
+/// So many usual batches are the first one of recursive momentum, which goes on from it for long: four times as accurate, for what sixteen
+/// iterations draw.
+const FIRST_BATCHES: usize = 16;
+
 /// What the paper's schedules look at, for one function.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation {
@@ -29,7 +33,7 @@ impl Estimation {
 
     /// The first batch for a usual one: recursive momentum goes on from it for long.
     fn enlarged(&self, size: usize) -> usize {
-        if self.estimator == Estimator::Momentum { size.saturating_mul(16) } else { size }
+        if self.estimator == Estimator::Momentum { size.saturating_mul(FIRST_BATCHES) } else { size }
     }
 
     /// No batch has more samples.

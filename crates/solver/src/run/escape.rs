@@ -150,7 +150,7 @@ impl<S: SampledProblem> Solver<S> {
                 unusual.insert(Event::Forgotten);
                 Next::Again
             }
-            // The violation may be at its least in the scale inside, and not in the user's, in which it is judged.
+            // The violation may be at its least in the scale inside, and not in the user's, in which it is measured.
             Err(Stop::StepTooSmall) if self.may_unscale() => match self.oracle.unscale_rows(&mut self.state.current) {
                 Ok(()) => {
                     unusual.insert(Event::Unscaled);

@@ -74,14 +74,15 @@ const NOT_JUDGED: &str = "the point was not judged on fresh samples";
 
 /// Which residuals are above their tolerances.
 fn missed(point: Point, above: &[&str]) -> String {
-    let start = if point == Point::Feasible { "the point is feasible, but " } else { "" };
+    // A sentence that does not name the point says "its" of nothing.
+    let (start, its) = if point == Point::Feasible { ("the point is feasible, but ", "its ") } else { ("", "") };
     let (infeasible, moving) = (above.contains(&"feasibility"), above.contains(&"stationarity"));
     match above {
         _ if infeasible && moving => format!("the point is {}", Point::Nothing),
         // Whatever keeps it from being a KKT point, it is no residual.
         [] => format!("the point is {point}"),
-        [one] => format!("{start}its {one} is above the tolerance"),
-        [one, other, ..] => format!("{start}its {one} and its {other} are above their tolerances"),
+        [one] => format!("{start}{its}{one} is above the tolerance"),
+        [one, other, ..] => format!("{start}{its}{one} and {its}{other} are above their tolerances"),
     }
 }
 
@@ -110,10 +111,10 @@ mod tests {
     #[test]
     fn nothing_is_claimed_beyond_the_residuals() {
         assert_eq!(missed(Point::Nothing, &["feasibility", "stationarity"]), "the point is neither feasible nor stationary");
-        assert_eq!(missed(Point::Nothing, &["feasibility"]), "its feasibility is above the tolerance");
+        assert_eq!(missed(Point::Nothing, &["feasibility"]), "feasibility is above the tolerance");
         assert_eq!(
             missed(Point::Nothing, &["feasibility", "complementarity"]),
-            "its feasibility and its complementarity are above their tolerances"
+            "feasibility and complementarity are above their tolerances"
         );
         assert_eq!(
             missed(Point::Feasible, &["complementarity"]),

@@ -41,7 +41,7 @@ impl Idle {
 }
 
 impl<S: SampledProblem> Solver<S> {
-    /// Counts an iteration whose steps are found and whose point is judged.
+    /// Counts an iteration whose steps are found and whose point is measured.
     pub(crate) fn count_idle(&mut self) {
         let (violation, share) = (self.judging.kkt.residuals.feasibility, self.steps.normal.theta);
         // With a mapping `theta` is an eigenvalue, not what was removed.

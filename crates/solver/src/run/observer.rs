@@ -110,7 +110,7 @@ pub enum Event {
     Forgotten,
     /// The violation was stationary; the run started again from a random point near by.
     Elsewhere,
-    /// The violation was at its least as it is scaled inside, but not as it is judged: from then on rows have the user's units.
+    /// The violation was at its least as it is scaled inside, but not as it is measured: from then on rows have the user's units.
     Unscaled,
     /// An equality whose gradient has all but vanished holds well within the tolerance, and was not repaired any further.
     AtRest,
@@ -119,7 +119,7 @@ pub enum Event {
     /// Evaluated once more at the point that is reported, the functions gave other values than before: they are not deterministic. The
     /// later values are reported.
     Unrepeatable,
-    /// The change of the objective was lost in its rounding error; the gradients at both ends of the step judged it.
+    /// The change of the objective was lost in its rounding error; the gradients at both ends of the step tested it.
     Rounded,
     /// The merit function of the samples did not descend within the attempts of a noisy step; it was taken as short as it had become.
     GivenUp,
@@ -168,7 +168,7 @@ impl fmt::Display for Event {
             Event::AtRest => "row at rest",
             Event::Lowered => "rho lowered",
             Event::Unrepeatable => "values not repeatable",
-            Event::Rounded => "judged by gradients",
+            Event::Rounded => "tested by gradients",
             Event::GivenUp => "merit test given up",
             Event::ExactPass => "exact pass",
             Event::Excursion => "excursion",

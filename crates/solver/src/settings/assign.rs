@@ -157,9 +157,26 @@ mod tests {
                 "{constant = {size = 0}}",
                 "setting sampling.jacobian.batch is 0, but must be of at least 1 sample",
             ),
-            ("normal.mapping", "{sqp = {alpha = -1}}", "setting normal.mapping.alpha is -1, but must be positive and finite"),
+            (
+                "normal.mapping",
+                "{sqp = {alpha = -1}}",
+                "setting normal.mapping.sqp.alpha is -1, but must be positive and finite",
+            ),
+            (
+                "normal.mapping",
+                "{hybrid = {alpha1 = 1, alpha2 = 0}}",
+                "setting normal.mapping.hybrid.alpha2 is 0, but must be positive and finite",
+            ),
             ("kernel.iterations", "0", "setting kernel.iterations is 0, but must be at least 1"),
-            ("stepsize.smallest", "-1", "setting stepsize.smallest is -1, but must be at least 0"),
+            ("stepsize.smallest", "-1", "setting stepsize.smallest is -1, but must be finite and at least 0"),
+            ("stepsize.smallest", "inf", "setting stepsize.smallest is inf, but must be finite and at least 0"),
+            ("merit.margin", "inf", "setting merit.margin is inf, but must be finite and at least 1"),
+            (
+                "stepsize.lipschitz",
+                "{given = {objective = inf, constraints = 1}}",
+                "setting stepsize.lipschitz.given.objective is inf, but must be finite and at least 0",
+            ),
+            ("sampling.judge.range", "inf", "setting sampling.judge.range is inf, but must be finite and at least 0"),
             ("sampling.tau", "0.5", "setting sampling.tau is 0.5, but must be between 0 and 1/2"),
         ] {
             assert_eq!(message(settings.set(path, value)), expected);

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use sampling::*;
 
-/// All settings of a run. The defaults need no tuning.
+/// All settings of a run. The defaults need no tuning. All numbers are finite.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "toml", derive(JsonSchema))]
 #[serde(default, deny_unknown_fields)]
@@ -31,7 +31,7 @@ pub struct Settings {
     pub stepsize: Stepsize,
     /// The subproblem kernel.
     pub kernel: Kernel,
-    /// How the problem is scaled inside. Residuals are always judged unscaled.
+    /// How the problem is scaled inside. Residuals are always measured unscaled.
     pub scaling: Scaling,
     /// Whether linear rows with one variable become bounds, and linear rows that follow from others are left out, before a run with exact
     /// functions; multipliers are given back to the user's rows. Default: false, since rows that can be violated lead out of where bounds hold.
@@ -274,7 +274,7 @@ pub struct Stepsize {
     pub correction: bool,
     /// After each step move the slacks to where they violate least; it never raises the merit function. Default: true.
     pub slack_reset: bool,
-    /// Whether gradients at both ends of a step judge whether it descends, where the change of the objective is lost in the rounding of its
+    /// Whether gradients at both ends of a step tell whether it descends, where the change of the objective is lost in the rounding of its
     /// values; the paper has values alone. Default: true.
     pub gradient_test: bool,
     /// Below this `eta |s|`, relative to `1 + |z|`, the run ends; >= 0. Default: 1e-14.

@@ -22,8 +22,11 @@ impl Settings {
             in_range(path, value, value > 0.0 && value.is_finite(), "positive and finite")?;
         }
         let alphas = match self.normal.mapping {
-            Mapping::AugmentedLagrangian { alpha } | Mapping::Sqp { alpha } => [("normal.mapping.alpha", alpha); 2],
-            Mapping::Hybrid { alpha1, alpha2 } => [("normal.mapping.alpha1", alpha1), ("normal.mapping.alpha2", alpha2)],
+            Mapping::AugmentedLagrangian { alpha } => [("normal.mapping.augmented_lagrangian.alpha", alpha); 2],
+            Mapping::Sqp { alpha } => [("normal.mapping.sqp.alpha", alpha); 2],
+            Mapping::Hybrid { alpha1, alpha2 } => {
+                [("normal.mapping.hybrid.alpha1", alpha1), ("normal.mapping.hybrid.alpha2", alpha2)]
+            }
             Mapping::Regularised | Mapping::Own => [("normal.mapping", 1.0); 2],
         };
         for (path, alpha) in alphas {
@@ -32,10 +35,10 @@ impl Settings {
         let alone = self.normal.alone;
         in_range("normal.alone", alone, (0.0..1.0).contains(&alone), "at least 0 and below 1")?;
         let smallest = self.stepsize.smallest;
-        in_range("stepsize.smallest", smallest, smallest >= 0.0 && smallest.is_finite(), "at least 0")?;
+        in_range("stepsize.smallest", smallest, smallest >= 0.0 && smallest.is_finite(), "finite and at least 0")?;
         in_range("kernel.iterations", self.kernel.iterations as f64, self.kernel.iterations >= 1, "at least 1")?;
         let margin = self.merit.margin;
-        in_range("merit.margin", margin, margin >= 1.0 && margin.is_finite(), "at least 1")?;
+        in_range("merit.margin", margin, margin >= 1.0 && margin.is_finite(), "finite and at least 1")?;
         let tau = self.stepsize.tau;
         in_range("stepsize.tau", tau, tau > 0.0 && tau < 1.0, "between 0 and 1")?;
         let largest = self.metric.largest;
@@ -43,9 +46,9 @@ impl Settings {
         let fine = largest >= self.metric.smallest && largest.is_finite();
         in_range("metric.largest", largest, fine, "finite and at least metric.smallest")?;
         if let Lipschitz::Given { objective, constraints } = self.stepsize.lipschitz {
-            in_range("stepsize.lipschitz.given.objective", objective, objective >= 0.0 && objective.is_finite(), "at least 0")?;
-            let fine = constraints >= 0.0 && constraints.is_finite();
-            in_range("stepsize.lipschitz.given.constraints", constraints, fine, "at least 0")?;
+            let fine = |constant: f64| constant >= 0.0 && constant.is_finite();
+            in_range("stepsize.lipschitz.given.objective", objective, fine(objective), "finite and at least 0")?;
+            in_range("stepsize.lipschitz.given.constraints", constraints, fine(constraints), "finite and at least 0")?;
         }
         if matches!(self.stepsize.lipschitz, Lipschitz::Given { .. })
             && matches!(self.metric.kind, MetricKind::LimitedMemory | MetricKind::Exact)

@@ -103,7 +103,7 @@ impl Sampling {
         in_range("sampling.judge.samples", samples as f64, (1..=most).contains(&samples), "between 1 and 1e12")?;
         in_range("sampling.judge.batches", batches as f64, (10..=1_000_000).contains(&batches), "between 10 and 1e6")?;
         if let Some(range) = self.judge.range {
-            in_range("sampling.judge.range", range, range >= 0.0 && range.is_finite(), "at least 0 and finite")?;
+            in_range("sampling.judge.range", range, range >= 0.0 && range.is_finite(), "finite and at least 0")?;
         }
         in_range("sampling.judge.rarest", rarest, rarest > 0.0 && rarest <= 1.0, "above 0 and at most 1")?;
         in_range("sampling.judge.confidence", confidence, confidence > 0.5 && confidence < 1.0, "between 0.5 and 1")?;

@@ -66,7 +66,7 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     /// Where constraints and Jacobian are exact and the rest is not, every step ends with a correction: constraints cost no samples, and a step
-    /// that is shorter than a full one, because its direction is noisy, would leave them violated. The merit test judges the corrected point.
+    /// that is shorter than a full one, because its direction is noisy, would leave them violated. The merit test is made at the corrected point.
     pub(crate) fn repair_exact_rows(&mut self, eta: f64, unusual: &mut Unusual) -> Result<(), Stop> {
         let accesses = self.oracle.problem.accesses();
         let exact = accesses.constraints == Access::Exact && accesses.jacobian == Access::Exact;

@@ -1,4 +1,4 @@
-//! Full steps that nothing judges on their way, where the violation falls too slowly.
+//! Full steps that nothing tests on their way, where the violation falls too slowly.
 //!
 //! In a narrow valley of the violation, curved as it may be, every step that must descend is short. Newton's steps need not descend, and often leave
 //! the valley for a point where all rows hold. So where constraints are all there is and the violation has not halved for many iterations, a few such

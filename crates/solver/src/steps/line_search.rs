@@ -294,15 +294,15 @@ mod tests {
         let mut solver = Solver::new(problem, settings).unwrap();
         loop {
             let (rho, block) = (solver.state.progress.rho, block(&solver));
-            let (mut eta, mut recorded, mut judged_by_gradients) = (0.0, false, false);
+            let (mut eta, mut recorded, mut tested_by_gradients) = (0.0, false, false);
             let stop = solver.advance(&mut |row: &Row, _: &[f64]| {
                 eta = row.eta;
                 recorded = [Event::Lowered, Event::Elsewhere, Event::Unscaled].iter().any(|event| row.unusual.contains(*event));
-                judged_by_gradients = row.unusual.contains(Event::Rounded);
+                tested_by_gradients = row.unusual.contains(Event::Rounded);
                 ControlFlow::Continue(())
             });
             prop_assert!(recorded || solver.state.progress.rho >= rho, "rho fell from {rho} to {}", solver.state.progress.rho);
-            if eta > 0.0 && !judged_by_gradients {
+            if eta > 0.0 && !tested_by_gradients {
                 // Accepted: the two iterates were swapped.
                 let (old, new, rho) = (&solver.trial, &solver.state.current, solver.state.progress.rho);
                 let merit = |f: f64, h: &[f64]| f + rho * h.iter().map(|h| h * h).sum::<f64>().sqrt();

@@ -227,7 +227,7 @@ impl Estimates {
     }
 
     /// The step was accepted: `L_f` and `L_c` follow what was measured, and fall by at most [`FALL`]. After an `easy` success, at
-    /// the first trial, the constant of the merit function falls by that factor: the test at the next point is the judge.
+    /// the first trial, the constant of the merit function falls by that factor: the test at the next point decides.
     pub fn accept(&mut self, trial: &Trial, easy: bool) {
         if self.given {
             return;
