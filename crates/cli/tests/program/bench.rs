@@ -202,7 +202,7 @@ fn learning_tasks_are_run_beside_tuned_methods() {
         let most = if fields[0] == "logistic" { 5120 } else { 10240 };
         let [iterations, samples] = [8, 9].map(|k| fields[k].parse::<u64>().unwrap());
         assert!(samples <= most, "the limit on samples holds: {row}");
-        let beside: u64 = fields[11..14].iter().map(|count| count.parse::<u64>().unwrap()).sum();
+        let beside: u64 = fields[11..15].iter().map(|count| count.parse::<u64>().unwrap()).sum();
         // The first batch is 16 times the others, and every step has one of 128 at both of its ends.
         let steps = samples - beside - 16 * 128;
         assert!(steps.is_multiple_of(256) && steps <= 256 * iterations, "what samples were taken for adds up: {row}");

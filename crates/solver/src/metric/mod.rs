@@ -116,7 +116,7 @@ impl CurrentMetric {
         let large = settings.kind == MetricKind::QuasiNewton && n > settings.largest_dense && limited_when_large;
         let limited = settings.kind == MetricKind::LimitedMemory || large;
         let moments = settings.kind == MetricKind::Diagonal || (limited && noisy);
-        let memory = if noisy { 2 * settings.memory } else { settings.memory };
+        let memory = if noisy { settings.memory.saturating_mul(2) } else { settings.memory };
         let limited = limited.then(|| LimitedMemory::new(n, memory));
         let moments = moments.then(|| AdaptiveDiagonal::new(n));
         let (diagonal, normal) = (vec![1.0; columns], vec![1.0; columns]);

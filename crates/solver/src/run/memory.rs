@@ -2,7 +2,7 @@
 
 use tangor_problem::{MemoryLimit, Meta, Pattern, TooLarge, count_of};
 
-use crate::{Factorisation, Settings};
+use crate::{Factorisation, Lipschitz, MetricKind, Settings};
 
 /// Bytes of a number.
 const NUMBER: u128 = 8;
@@ -15,6 +15,12 @@ const LISTS: u128 = 3;
 
 /// Jacobians: current, trial, judged, the user's form and its estimates.
 const JACOBIANS: u128 = 4;
+
+/// Matrices as long as the variables and as wide as a limited memory: steps, changes of gradients, and the two vectors of each of them.
+const OF_STEPS: u128 = 4;
+
+/// Matrices as long and as wide as a limited memory: products of steps.
+const OF_PRODUCTS: u128 = 3;
 
 /// Refuses a run whose data do not fit into memory. What the run needs at least is counted, so that nothing is refused that would fit.
 pub fn check(meta: &Meta, settings: &Settings) -> Result<(), TooLarge> {
@@ -39,6 +45,18 @@ pub fn check(meta: &Meta, settings: &Settings) -> Result<(), TooLarge> {
         Factorisation::Automatic | Factorisation::Sparse => (0, "kernel.factorisation"),
     };
     limit.check(jacobian + NUMBER * side * side, || format!("a matrix of {side} rows and columns ({what})"))?;
+    let (metric, learns) = (&settings.metric, settings.stepsize.lipschitz == Lipschitz::Found);
+    let dense = metric.kind == MetricKind::QuasiNewton && n <= metric.largest_dense as u128;
+    let limited = metric.kind == MetricKind::LimitedMemory || (metric.kind == MetricKind::QuasiNewton && !dense && learns);
+    if dense {
+        let what = || format!("a metric of {n} rows and columns (metric.largest_dense={})", metric.largest_dense);
+        limit.check(jacobian + NUMBER * n * n, what)?;
+    }
+    if limited {
+        let steps = metric.memory as u128;
+        let numbers = (OF_STEPS * n + OF_PRODUCTS * steps).saturating_mul(steps);
+        limit.check(jacobian.saturating_add(NUMBER.saturating_mul(numbers)), || format!("metric.memory={}", metric.memory))?;
+    }
     let judge = &settings.sampling.judge;
     limit.check(jacobian + NUMBER * judge.samples as u128, || format!("sampling.judge.samples={}", judge.samples))?;
     for estimation in [&settings.sampling.gradient, &settings.sampling.constraints, &settings.sampling.jacobian] {
@@ -85,5 +103,20 @@ mod tests {
         settings.sampling.jacobian.first_batch = None;
         settings.sampling.constraints.batch = Batch::Geometric { size: 1, growth: 2.0, largest: 1 << 40 };
         assert!(refused(&meta, &settings).starts_with("a batch of 1099511627776 samples would need 26.4 TB"));
+        // 8 (4 * 3000 + 3 p) p bytes, and with the Jacobian 200 MB less 6.4.
+        settings.sampling.constraints.batch = Batch::Constant { size: 1 };
+        settings.metric.memory = 50;
+        assert_eq!(check(&meta, &settings), Ok(()));
+        for (memory, kind) in
+            [(70, MetricKind::QuasiNewton), (1_000_000_000, MetricKind::LimitedMemory), (usize::MAX, MetricKind::LimitedMemory)]
+        {
+            (settings.metric.memory, settings.metric.kind) = (memory, kind);
+            assert!(refused(&meta, &settings).starts_with(&format!("metric.memory={memory} would need ")), "{memory}");
+        }
+        (settings.metric.kind, settings.metric.largest_dense) = (MetricKind::QuasiNewton, 3000);
+        assert!(
+            refused(&meta, &settings)
+                .starts_with("a metric of 3000 rows and columns (metric.largest_dense=3000) would need 266 MB")
+        );
     }
 }
