@@ -5,6 +5,7 @@ use tangor_problem::{Access, SampledProblem};
 use crate::form::oracle::Trouble;
 use crate::form::quantity::Quantity;
 use crate::judging::events::{risk_of_events, telling};
+use crate::judging::standing::Standing;
 use crate::solver::Solver;
 use crate::{Settings, Stop, Unusual, Verdict};
 
@@ -65,6 +66,7 @@ impl<S: SampledProblem> Solver<S> {
         let least = self.outcome.best.least.unwrap_or(f64::INFINITY);
         let rarest = self.settings.sampling.judge.rarest;
         let (holds, stuck) = (verdict.holds(&tolerance, rarest), verdict.is_infeasible_stationary(&tolerance, rarest));
+        let above = verdict.residuals(&tolerance).iter().any(|judged| judged.standing() == Standing::Above);
         let escapes = &mut self.state.progress.escapes;
         let got_out = escapes.pass(verdict.feasibility.upper);
         // What the run was after is kept. So is a later point that cannot be told from the best: of many equal ones, the luckiest is
@@ -94,7 +96,15 @@ impl<S: SampledProblem> Solver<S> {
         // Estimates that still gain accuracy get twice the patience: the judge may not see it yet.
         let growing = judged.see_growth(self.oracle.estimates.effective_samples());
         let patience = self.settings.sampling.judge.patience * if growing { 2 } else { 1 };
-        (patience > 0 && judged.stale >= patience).then_some(Stop::NoiseFloor)
+        if patience == 0 || judged.stale < patience {
+            return None;
+        }
+        // Here the run ends. Where nothing but noise stands between the point and a claim, the last judgement has samples for it.
+        if last || above {
+            return Some(Stop::NoiseFloor);
+        }
+        judged.go_on();
+        self.judge_if_due(true, unusual).or(Some(Stop::NoiseFloor))
     }
 
     /// Judges the point, and once more on as many samples as tell of rare events, where nothing else is missing and the limits allow so many.
