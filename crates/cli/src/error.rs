@@ -22,6 +22,14 @@ pub enum Error {
     /// A problem cannot be opened.
     #[error("{0}")]
     Open(tangor_open::Error),
+    /// Nobody waits any longer for a file to be read.
+    #[error("{error}: {reason}")]
+    BrokenOff {
+        /// How far reading got.
+        error: tangor_open::Error,
+        /// Why it got no further.
+        reason: Impatience,
+    },
     /// A SIF file is wrong.
     #[error("{0}")]
     Sif(#[from] tangor_sif::SifError),
@@ -151,11 +159,17 @@ impl From<tangor_open::Error> for Error {
 impl Error {
     /// The exit code of a command that ends so.
     pub fn exit_code(&self) -> u8 {
-        let Error::Oracle(tangor_process::Error::Oracle(oracle)) = self else { return exit::INPUT };
-        match oracle.misdeed {
-            Misdeed::Abandoned { reason: Impatience::Interrupted, .. } => exit::STOPPED,
-            Misdeed::Abandoned { reason: Impatience::OutOfTime, .. } => exit::LIMIT,
-            _ => exit::INPUT,
+        let reason = match self {
+            Error::BrokenOff { reason, .. } => reason,
+            Error::Oracle(tangor_process::Error::Oracle(oracle)) => match &oracle.misdeed {
+                Misdeed::Abandoned { reason, .. } => reason,
+                _ => return exit::INPUT,
+            },
+            _ => return exit::INPUT,
+        };
+        match reason {
+            Impatience::Interrupted => exit::STOPPED,
+            Impatience::OutOfTime => exit::LIMIT,
         }
     }
 }

@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use tangor_collection::Entry;
 use tangor_open::{About, Finder, Source};
-use tangor_problem::{Exact, MemoryLimit, Problem, SampledProblem, count_of};
+use tangor_problem::{EndWanted, Exact, MemoryLimit, Problem, ReadingLimits, SampledProblem, count_of};
 use tangor_process::{Patience, ProcessProblem, ProcessSettings};
 use tangor_sif::{Info, Options};
 
@@ -71,6 +72,14 @@ pub struct Opening {
     pub memory: Option<u64>,
 }
 
+impl Opening {
+    fn reading(&self) -> ReadingLimits {
+        let patience = self.patience.clone();
+        let end_wanted: EndWanted = Arc::new(move || patience.is_over().is_some());
+        ReadingLimits { memory: MemoryLimit::or_of_this_machine(self.memory), end_wanted: Some(end_wanted) }
+    }
+}
+
 impl Opened {
     fn exactly(problem: impl Problem + 'static) -> Self {
         Opened { problem: Box::new(Exact(problem)), entry: None, sif: None, nl: None, multipliers: None }
@@ -93,7 +102,7 @@ impl ProblemArguments {
     pub fn open_with(&self, how: &Opening) -> Result<Opened, Error> {
         let opened = match &self.oracle {
             Some(command) => self.open_oracle(command, &how.patience)?,
-            None => self.open_named(how.hessian)?,
+            None => self.open_named(how)?,
         };
         let meta = opened.problem.meta();
         let entries = meta.jacobian_len();
@@ -110,11 +119,17 @@ impl ProblemArguments {
         Ok(Finder::new(None).find(self.name(), self.parameters.iter().cloned().collect())?)
     }
 
-    fn open_named(&self, hessian: bool) -> Result<Opened, Error> {
+    fn open_named(&self, how: &Opening) -> Result<Opened, Error> {
         let source = self.source()?;
-        let mut opened = source.open()?;
-        if hessian {
-            opened.problem = source.with_hessian()?;
+        let reading = how.reading();
+        // Reading that was broken off failed for no fault of the file.
+        let late = |error: tangor_open::Error| match how.patience.is_over() {
+            Some(reason) => Error::BrokenOff { error, reason },
+            None => error.into(),
+        };
+        let mut opened = source.open_within(&reading).map_err(late)?;
+        if how.hessian {
+            opened.problem = source.with_hessian_within(&reading).map_err(late)?;
         }
         let (mut entry, mut sif, mut nl, mut guess) = (None, None, None, None);
         match opened.about {

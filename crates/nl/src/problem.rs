@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use tangor_problem::{
-    Evaluation, FunctionFailure, MemoryLimit, Meta, Outputs, Pattern, Problem, SecondOrder, Wanted, evaluate_separately,
+    Evaluation, FunctionFailure, Meta, Outputs, Pattern, Problem, ReadingLimits, SecondOrder, Wanted, evaluate_separately,
 };
 
 use crate::error::{Complaint, NlError};
@@ -13,17 +13,19 @@ use crate::names::Names;
 use crate::segments::read_model;
 
 /// How a file is read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Which objective counts, from 1 on as AMPL counts them; 0: none, only the constraints are to be satisfied.
     pub objective: usize,
     /// True: integer variables are treated as real ones. Otherwise a file that has some is refused.
     pub relax_integers: bool,
+    /// What ends the reading: the memory that it takes, or somebody's wish.
+    pub reading: ReadingLimits,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { objective: 1, relax_integers: false }
+        Options { objective: 1, relax_integers: false, reading: ReadingLimits::default() }
     }
 }
 
@@ -46,7 +48,7 @@ pub fn read(path: impl AsRef<Path>, options: &Options) -> Result<NlProblem, NlEr
         path.set_extension("nl");
     }
     let file = path.display().to_string();
-    let bytes = MemoryLimit::of_this_machine().read(&path).map_err(|cause| {
+    let bytes = options.reading.memory.read(&path).map_err(|cause| {
         Complaint::whole(format!("the file cannot be read: {cause}")).in_file(&file, &[], true, String::new())
     })?;
     let names = Names::beside(&path);
@@ -59,7 +61,7 @@ pub fn parse(bytes: &[u8], file: &str, options: &Options) -> Result<NlProblem, N
 }
 
 fn build(bytes: &[u8], file: &str, names: Names, options: &Options) -> Result<NlProblem, NlError> {
-    let model = read_model(bytes, file)?;
+    let model = read_model(bytes, file, &options.reading)?;
     let names = names.of_model(model.header.variables, model.header.constraints);
     let refuse = |complaint: Complaint| complaint.in_file(file, bytes, !model.header.binary, String::new());
     check_integers(&model, &names, options).map_err(refuse)?;

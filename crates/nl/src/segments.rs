@@ -1,19 +1,24 @@
 //! The segments of a file, each with its letter.
 
+use tangor_problem::ReadingLimits;
+
 use crate::cursor::{Cursor, Reading};
 use crate::error::{Complaint, NlError};
 use crate::header::Header;
 use crate::model::{Function, Model, Objective, Suffix, Target};
 
+/// After so many segments it is asked whether reading is to end.
+const LOOK: u64 = 1 << 12;
+
 /// Reads a file.
-pub(crate) fn read_model(bytes: &[u8], file: &str) -> Result<Model, NlError> {
+pub(crate) fn read_model(bytes: &[u8], file: &str, limits: &ReadingLimits) -> Result<Model, NlError> {
     let text = !matches!(bytes.first(), Some(b'b' | b'B' | b'z' | b'Z' | b'h' | b'H'));
     let (header, start, form) = Header::read(bytes).map_err(|c| c.in_file(file, bytes, true, "header".to_string()))?;
     if header.variables == 0 {
         return Err(Complaint::whole("there are no variables").in_file(file, bytes, text, String::new()));
     }
     let mut reader = Reader::new(header, Cursor::new(bytes, start, form));
-    let outcome = reader.all();
+    let outcome = reader.all(limits);
     outcome.map_err(|complaint| complaint.in_file(file, bytes, text, reader.segment()))?;
     Ok(reader.model)
 }
@@ -70,8 +75,14 @@ impl<'a> Reader<'a> {
         self.index.map_or_else(|| letter.to_string(), |index| format!("{letter}{index}"))
     }
 
-    fn all(&mut self) -> Reading<()> {
+    fn all(&mut self, limits: &ReadingLimits) -> Reading<()> {
+        let mut segments = 0u64;
         while let Some(letter) = self.cursor.letter() {
+            segments += 1;
+            // What is made of a file is reckoned by its size, before it is read.
+            if let Some(refusal) = (segments % LOOK == 0).then(|| limits.refusal(0)).flatten() {
+                return self.cursor.complain(refusal);
+            }
             (self.letter, self.index) = (letter, None);
             match letter {
                 b'C' => self.constraint()?,

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use tangor_nl::NlProblem;
-use tangor_problem::Problem;
+use tangor_problem::{Problem, ReadingLimits};
 use tangor_sif::Options;
 
 use crate::{About, Error, Opened, Parameters};
@@ -49,16 +49,16 @@ impl FileKind {
     }
 
     /// Reads a file.
-    pub(crate) fn read(self, path: &Path, parameters: &Parameters) -> Result<Opened, Error> {
+    pub(crate) fn read(self, path: &Path, parameters: &Parameters, reading: &ReadingLimits) -> Result<Opened, Error> {
         match self {
             FileKind::Sif => {
-                let options = Options { parameters: parameters.clone(), ..Options::default() };
+                let options = sif_options(parameters, reading);
                 let problem = tangor_sif::read(path, &options)?;
                 let about = About::Sif { info: Box::new(problem.info().clone()), path: path.to_owned(), options };
                 Ok(Opened { problem: Box::new(problem), about })
             }
             FileKind::Nl => {
-                let problem = read_nl(path, parameters)?;
+                let problem = read_nl(path, parameters, reading)?;
                 let (info, multipliers) = (Box::new(problem.info().clone()), problem.start_multipliers());
                 let about = About::Nl { info, path: path.to_owned(), multipliers };
                 Ok(Opened { problem: Box::new(problem), about })
@@ -67,20 +67,30 @@ impl FileKind {
     }
 
     /// Reads a file with its second derivatives.
-    pub(crate) fn read_with_hessian(self, path: &Path, parameters: &Parameters) -> Result<Box<dyn Problem>, Error> {
+    pub(crate) fn read_with_hessian(
+        self,
+        path: &Path,
+        parameters: &Parameters,
+        reading: &ReadingLimits,
+    ) -> Result<Box<dyn Problem>, Error> {
         match self {
             FileKind::Sif => {
-                let options = Options { parameters: parameters.clone(), ..Options::default() };
+                let options = sif_options(parameters, reading);
                 Ok(Box::new(tangor_sif::read(path, &options)?.with_hessian()?))
             }
-            FileKind::Nl => Ok(Box::new(read_nl(path, parameters)?.with_hessian()?)),
+            FileKind::Nl => Ok(Box::new(read_nl(path, parameters, reading)?.with_hessian()?)),
         }
     }
 }
 
-fn read_nl(path: &Path, parameters: &Parameters) -> Result<NlProblem, Error> {
+fn sif_options(parameters: &Parameters, reading: &ReadingLimits) -> Options {
+    Options { parameters: parameters.clone(), reading: reading.clone(), ..Options::default() }
+}
+
+fn read_nl(path: &Path, parameters: &Parameters, reading: &ReadingLimits) -> Result<NlProblem, Error> {
     if parameters.is_empty() {
-        return Ok(tangor_nl::read(path, &tangor_nl::Options::default())?);
+        let options = tangor_nl::Options { reading: reading.clone(), ..tangor_nl::Options::default() };
+        return Ok(tangor_nl::read(path, &options)?);
     }
     Err(Error::NoParameters(format!("the {} {}", FileKind::Nl.name(), path.display())))
 }

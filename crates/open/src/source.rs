@@ -3,7 +3,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::Problem;
+use tangor_problem::{Problem, ReadingLimits};
 
 use crate::{About, Error, FileKind, Opened};
 
@@ -50,12 +50,17 @@ impl Source {
 
     /// Opens the problem.
     pub fn open(&self) -> Result<Opened, Error> {
+        self.open_within(&ReadingLimits::default())
+    }
+
+    /// Opens the problem, if these limits allow it.
+    pub fn open_within(&self, reading: &ReadingLimits) -> Result<Opened, Error> {
         match self {
             Source::Embedded(name) => match tangor_collection::find(name) {
                 Ok(entry) => Ok(Opened { problem: (entry.build)(), about: About::Embedded(entry) }),
                 Err(unknown) => Err(Error::Unknown { unknown, elsewhere: "it is not a file".into() }),
             },
-            Source::File { kind, path, parameters } => kind.read(path, parameters),
+            Source::File { kind, path, parameters } => kind.read(path, parameters, reading),
         }
     }
 
@@ -66,9 +71,14 @@ impl Source {
 
     /// Opens the problem for its functions with second derivatives: [`Problem::second_order`] lends them.
     pub fn with_hessian(&self) -> Result<Box<dyn Problem>, Error> {
+        self.with_hessian_within(&ReadingLimits::default())
+    }
+
+    /// The same, if these limits allow it.
+    pub fn with_hessian_within(&self, reading: &ReadingLimits) -> Result<Box<dyn Problem>, Error> {
         let mut problem = match self {
             Source::Embedded(_) => self.problem()?,
-            Source::File { kind, path, parameters } => kind.read_with_hessian(path, parameters)?,
+            Source::File { kind, path, parameters } => kind.read_with_hessian(path, parameters, reading)?,
         };
         if problem.second_order().is_none() {
             return Err(Error::NoHessian(self.to_string()));

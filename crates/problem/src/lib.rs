@@ -77,6 +77,7 @@ pub use pattern::Pattern;
 pub use portions::EndWanted;
 pub use problem::{Problem, SecondOrder};
 pub use quantile::{two_sided, two_sided_student};
+pub use reading::ReadingLimits;
 pub use reduction::{Collective, Members, Reduction, Threads, gather, own_members};
 pub use sampled::{Access, Accesses, Draw, SampledProblem};
 pub use stream::Stream;

@@ -1,10 +1,44 @@
 //! Files that are read as a whole: a device or a pipe without an end is refused as what is too large is, before memory is used up.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::{MemoryLimit, TooLarge};
+use crate::{EndWanted, MemoryLimit, TooLarge};
+
+/// What keeps a reader of files within bounds: a short file can describe a problem without end.
+#[derive(Clone)]
+pub struct ReadingLimits {
+    /// Most memory for what is read.
+    pub memory: MemoryLimit,
+    /// Asked while a file is read; true ends that.
+    pub end_wanted: Option<EndWanted>,
+}
+
+impl Default for ReadingLimits {
+    /// The machine's memory, and as long as it takes.
+    fn default() -> Self {
+        ReadingLimits { memory: MemoryLimit::of_this_machine(), end_wanted: None }
+    }
+}
+
+impl ReadingLimits {
+    /// Why reading must end here, if it must, when what was read so far takes so many bytes.
+    pub fn refusal(&self, bytes: usize) -> Option<String> {
+        if self.end_wanted.as_ref().is_some_and(|end_wanted| end_wanted()) {
+            return Some("reading was broken off here".to_string());
+        }
+        let what = || "what the file describes up to here".to_string();
+        self.memory.check(bytes as u128, what).err().map(|too_large| too_large.to_string())
+    }
+}
+
+impl fmt::Debug for ReadingLimits {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("ReadingLimits").field("memory", &self.memory).finish_non_exhaustive()
+    }
+}
 
 /// What is made of a text takes several times its size: so many bytes are reckoned for each of the file.
 const PER_BYTE: u64 = 8;
@@ -35,7 +69,19 @@ impl MemoryLimit {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+
+    #[test]
+    fn reading_ends_when_somebody_wants_it_or_memory_does() {
+        let within = ReadingLimits { memory: MemoryLimit(1000), end_wanted: None };
+        assert_eq!(within.refusal(1000), None);
+        let refusal = within.refusal(1001).expect("too large");
+        assert!(refusal.starts_with("what the file describes up to here would need 1.0 kB, more than the limit"), "{refusal}");
+        let over = ReadingLimits { end_wanted: Some(Arc::new(|| true)), ..within };
+        assert_eq!(over.refusal(0).as_deref(), Some("reading was broken off here"));
+    }
 
     #[test]
     fn what_has_no_end_is_refused() {

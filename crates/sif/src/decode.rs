@@ -1,5 +1,7 @@
 //! The walk through the data part: loops run, parameters get their values, every other card goes to its section.
 
+use tangor_problem::ReadingLimits;
+
 use crate::card::{Card, entries};
 use crate::error::Complaint;
 use crate::loops::{Loop, Section, Step, sections};
@@ -46,6 +48,9 @@ pub(crate) enum Vector {
     ObjectBound,
 }
 
+/// After so many cards, a fraction of a second, it is asked whether reading is to end.
+const LOOK: u64 = 1 << 12;
+
 /// The state of the walk.
 pub(crate) struct Decoder {
     pub parameters: Parameters,
@@ -56,6 +61,7 @@ pub(crate) struct Decoder {
     loops: usize,
     cards_left: u64,
     limits: Limits,
+    reading: ReadingLimits,
     buffer: String,
 }
 
@@ -78,6 +84,7 @@ pub(crate) fn decode(lines: &[Line], options: &Options) -> Result<(Model, Option
         loops: 0,
         cards_left: options.limits.cards,
         limits: options.limits,
+        reading: options.reading.clone(),
         buffer: String::new(),
     };
     for (section, steps) in &sections {
@@ -159,13 +166,17 @@ impl Decoder {
         match self.cards_left.checked_sub(cards) {
             Some(left) => {
                 self.cards_left = left;
-                Ok(())
+                if left % LOOK == 0 { self.look(card) } else { Ok(()) }
             }
             None => {
                 let limit = self.limits.cards;
                 Err(card.complain(2, format!("the loops of the file carry out more than {limit} cards, which is the limit")))
             }
         }
+    }
+
+    fn look(&self, card: &Card) -> Result<(), Complaint> {
+        self.reading.refusal(self.model.bytes()).map_or(Ok(()), |refusal| Err(card.complain(1, refusal)))
     }
 
     /// True when the card belongs to the first vector of its section.

@@ -62,13 +62,16 @@ use tangor_problem::MemoryLimit;
 pub fn read(path: impl AsRef<Path>, options: &Options) -> Result<SifProblem, SifError> {
     let path = path.as_ref();
     let file = path.display().to_string();
-    parse(&load(path)?, &file, options)
+    parse(&load_within(path, options.reading.memory)?, &file, options)
 }
 
 /// The text of a file; bytes that are not UTF-8 can only stand in comments and are replaced.
 pub fn load(path: impl AsRef<Path>) -> Result<String, SifError> {
-    let path = path.as_ref();
-    match MemoryLimit::of_this_machine().read(path) {
+    load_within(path.as_ref(), MemoryLimit::of_this_machine())
+}
+
+fn load_within(path: &Path, memory: MemoryLimit) -> Result<String, SifError> {
+    match memory.read(path) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(cause) => Err(SifError {
             file: path.display().to_string(),

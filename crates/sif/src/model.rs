@@ -149,6 +149,19 @@ impl Model {
             + self.uses.len()
     }
 
+    /// How much memory they take; what few files have many of is left out.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.variables)
+            + size_of_val(&*self.groups)
+            + size_of_val(&*self.linear)
+            + size_of_val(&*self.quadratic)
+            + size_of_val(&*self.elements)
+            + size_of_val(&*self.element_variables)
+            + size_of_val(&*self.element_parameters)
+            + size_of_val(&*self.uses)
+            + [&self.variable_names, &self.group_names, &self.element_names].map(Names::bytes).iter().sum::<usize>()
+    }
+
     /// The problem variables of an element.
     pub fn variables_of(&self, element: usize) -> &[u32] {
         let Element { element_type, variables_at, .. } = self.elements[element];

@@ -95,6 +95,11 @@ pub(crate) struct Names {
 }
 
 impl Names {
+    /// How much memory they take.
+    pub fn bytes(&self) -> usize {
+        self.text.len() + size_of_val(&*self.ends) + size_of_val(&*self.table)
+    }
+
     pub fn find(&self, name: &str) -> Option<usize> {
         let mask = self.table.len().checked_sub(1)?;
         let mut place = self.hasher.hash_one(name) as usize & mask;

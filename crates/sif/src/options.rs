@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+use tangor_problem::ReadingLimits;
+
 use crate::fortran::Derivatives;
 
 /// How to read a file.
@@ -11,11 +13,18 @@ pub struct Options {
     pub derivatives: Derivatives,
     /// What is refused as too large.
     pub limits: Limits,
+    /// What ends the reading: the memory that it takes, or somebody's wish.
+    pub reading: ReadingLimits,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { parameters: BTreeMap::new(), derivatives: Derivatives::Coded, limits: Limits::default() }
+        Options {
+            parameters: BTreeMap::new(),
+            derivatives: Derivatives::Coded,
+            limits: Limits::default(),
+            reading: ReadingLimits::default(),
+        }
     }
 }
 

@@ -1,5 +1,9 @@
 //! One bad text per error, with its exact message.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tangor_problem::{EndWanted, MemoryLimit, ReadingLimits};
 use tangor_sif::{Limits, Options, parse};
 
 fn message(text: &str, limits: Limits) -> String {
@@ -160,4 +164,32 @@ fn what_is_too_large_is_refused() {
     // The default limits refuse it as well, and at once.
     let monster = format!("{head} DO I         1                        N\n ND\nENDATA\n");
     assert!(message(&monster, Limits::default()).contains("1000000000000 values"));
+}
+
+/// A short text with a hundred million cards.
+const ENDLESS: &str = "NAME          ENDLESS
+ IE 1                   1
+ IE N                   9999
+VARIABLES
+ DO I         1                        N
+ DO J         1                        N
+ X  X(I,J)
+ ND
+ENDATA
+";
+
+#[test]
+fn reading_ends_when_it_takes_too_much_memory_or_nobody_waits() {
+    let message = |reading| {
+        let options = Options { reading, ..Options::default() };
+        parse(ENDLESS, "ENDLESS.SIF", &options).expect_err("it has no end").to_string()
+    };
+    let memory = message(ReadingLimits { memory: MemoryLimit(1 << 20), end_wanted: None });
+    assert!(memory.starts_with("ENDLESS.SIF:7:1: what the file describes up to here would need 1."), "{memory}");
+    let asked = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&asked);
+    let third: EndWanted = Arc::new(move || count.fetch_add(1, Ordering::Relaxed) == 2);
+    let ended = message(ReadingLimits { end_wanted: Some(third), ..ReadingLimits::default() });
+    assert!(ended.starts_with("ENDLESS.SIF:") && ended.ends_with("reading was broken off here"), "{ended}");
+    assert_eq!(asked.load(Ordering::Relaxed), 3);
 }

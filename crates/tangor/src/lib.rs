@@ -85,9 +85,9 @@ pub mod problem {
     pub use tangor_problem::{
         Access, Accesses, ClosureBuilder, ClosureError, ClosureProblem, Collective, Comparison, Counted, Counts,
         DerivativeCheck, Distribution, Draw, EndWanted, Evaluation, Exact, Failure, FiniteSum, Function, FunctionFailure,
-        FunctionValues, INFINITE, IntoEvaluation, Members, Meta, MetaError, Noise, NoiseError, NoiseForm, Noisy, Outputs,
-        Pattern, Problem, Reduction, SampledProblem, SampledSum, Samples, SecondOrder, Stream, Threads, TooLarge, Unsteady,
-        Wanted, check_derivatives, evaluate_draws_separately, evaluate_separately,
+        FunctionValues, INFINITE, IntoEvaluation, Members, MemoryLimit, Meta, MetaError, Noise, NoiseError, NoiseForm, Noisy,
+        Outputs, Pattern, Problem, ReadingLimits, Reduction, SampledProblem, SampledSum, Samples, SecondOrder, Stream, Threads,
+        TooLarge, Unsteady, Wanted, check_derivatives, evaluate_draws_separately, evaluate_separately,
     };
     #[cfg(feature = "autodiff")]
     pub use tangor_problem::{Differentiated, Formulas, Mode, Number};

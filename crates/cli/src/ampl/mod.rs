@@ -128,7 +128,7 @@ fn header_of(file: &Path) -> Option<Header> {
 
 fn run(file: &Path, keywords: &Keywords) -> Result<(Header, Solution), Error> {
     let settings = keywords.settings.over(Settings::default())?;
-    let options = Options { objective: keywords.objective, relax_integers: keywords.relax };
+    let options = Options { objective: keywords.objective, relax_integers: keywords.relax, ..Options::default() };
     let problem = tangor_nl::read(file, &options)?;
     let (header, info, meta) = (problem.header().clone(), problem.info().clone(), plain::meta(problem.meta()));
     let table = Table::new(keywords.detail(), settings.tolerance.clone(), Functions::Exact);

@@ -26,7 +26,7 @@ pub fn verify(out: &mut Screen, file: &Path, answer: &Path, tolerance: Option<f6
     let solution = Solution::parse(&bytes, &answer.display().to_string(), plain.header())?;
     let mut problem = match solution.objective {
         0 => plain,
-        number => tangor_nl::read(file, &Options { objective: number + 1, relax_integers: true })?,
+        number => tangor_nl::read(file, &Options { objective: number + 1, relax_integers: true, ..Options::default() })?,
     };
     let meta = problem.meta().clone();
     let unusable = |message: String| Error::Result { path: answer.to_owned(), message };

@@ -206,3 +206,23 @@ fn what_has_no_end_is_read_no_further_than_memory_goes() {
         assert!(message.contains("memory") && !message.contains("out of memory"), "{arguments:?}: {message}");
     }
 }
+
+/// A few lines of loops describe a hundred million variables: neither memory nor time is spent beyond what is given.
+#[test]
+fn a_short_file_without_end_keeps_to_the_limits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("ENDLESS.SIF");
+    let range = "                        N\n";
+    let text = format!(
+        "NAME          ENDLESS\n IE 1                   1\n IE N                   9999\nVARIABLES\n DO I         1{range} DO J         \
+         1{range} X  X(I,J)\n ND\nENDATA\n"
+    );
+    fs::write(&file, text).expect("a file");
+    let path = file.to_str().expect("a path");
+    let message = refusal(&["solve", path, "--memory-limit", "20MB"]);
+    assert!(message.contains("ENDLESS.SIF:7:1: what the file describes up to here would need 20."), "{message}");
+    let late = run(&["solve", path, "--time-limit", "100ms"]);
+    assert_eq!(late.status.code(), Some(3));
+    let message = String::from_utf8_lossy(&late.stderr).into_owned();
+    assert!(message.ends_with("reading was broken off here: the time limit of the run was reached\n"), "{message}");
+}

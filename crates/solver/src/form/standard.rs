@@ -259,6 +259,15 @@ fn fixed_entries(meta: &Meta, rows: &[usize]) -> Vec<(usize, usize, usize)> {
     (0..meta.jacobian_len()).filter_map(place).collect()
 }
 
+/// Up to so many entries it makes no difference how a matrix is stored.
+const FEW_ENTRIES: usize = 10_000;
+
+/// Whether a pattern with so many places is kept as a full matrix: indices would take more memory than the zeros do, and products of full
+/// matrices are many times as fast.
+pub fn is_nearly_full(m: usize, n: usize, places: usize) -> bool {
+    m.saturating_mul(n) > FEW_ENTRIES && places > m.saturating_mul(n) / 2
+}
+
 /// The internal matrix, and where each of the user's values goes.
 fn matrix(meta: &Meta, columns: &[usize], rows: &[usize]) -> (Matrix, Vec<usize>) {
     let inverse = |kept: &[usize], size: usize| {
@@ -275,13 +284,17 @@ fn matrix(meta: &Meta, columns: &[usize], rows: &[usize]) -> (Matrix, Vec<usize>
         place => Some(place),
     };
     let all = (0..meta.jacobian_len()).map(|k| inside(meta.jacobian.place(k, meta.n())));
+    let full = |places: &mut dyn Iterator<Item = Option<(usize, usize)>>| {
+        let places = places.map(|place| place.map_or(NOWHERE, |(row, column)| row * n + column)).collect();
+        (Matrix::dense(m, n), places)
+    };
     match &meta.jacobian {
-        Pattern::Dense => {
-            let places = all.map(|place| place.map_or(NOWHERE, |(row, column)| row * n + column)).collect();
-            (Matrix::dense(m, n), places)
-        }
+        Pattern::Dense => full(&mut all.clone()),
         Pattern::Sparse { .. } => {
             let kept: Vec<(usize, usize)> = all.clone().flatten().collect();
+            if is_nearly_full(m, n, kept.len()) {
+                return full(&mut all.clone());
+            }
             let (structure, positions) = Structure::new(m, n, &kept);
             let mut positions = positions.into_iter();
             let places = all.map(|place| place.and_then(|_| positions.next()).unwrap_or(NOWHERE)).collect();

@@ -22,6 +22,9 @@ use crate::{Event, Kernel, Unusual};
 /// The weights that are tried.
 pub const SIGMAS: [f64; 3] = [1.0, 1e-2, 1e-4];
 
+/// A fit that takes so many seconds keeps nobody waiting.
+const BRIEF: f64 = 0.05;
+
 /// The fit with its memory.
 pub struct MultiplierFit {
     pub tangent: TangentStep,
@@ -68,7 +71,7 @@ impl<S: SampledProblem> Solver<S> {
     /// At the end of an exact run that did not get to its tolerances: better multipliers for its point, if there are any. Those of the
     /// last step belong to a step that repairs the constraints, and may flatter the point less than it deserves.
     pub(crate) fn refit_best(&mut self, unusual: &mut Unusual) {
-        if self.outcome.best.x != *self.state.current.user.x {
+        if self.outcome.best.x != *self.state.current.user.x || self.is_too_late_to_refit() {
             return;
         }
         // A run that goes on from here knows nothing of this end.
@@ -87,5 +90,10 @@ impl<S: SampledProblem> Solver<S> {
                 self.outcome.best.refit(&self.state.current, &self.judging.kkt, &self.oracle);
             }
         }
+    }
+    /// Whether the time is over, or the user waits for the end, and a fit could take long: about as long as an iteration took.
+    fn is_too_late_to_refit(&self) -> bool {
+        let iterations = (self.state.progress.iteration as f64).max(1.0);
+        self.clock.is_over() && self.clock.seconds() > BRIEF * iterations
     }
 }

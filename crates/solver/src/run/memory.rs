@@ -2,6 +2,7 @@
 
 use tangor_problem::{MemoryLimit, Meta, Pattern, TooLarge, count_of};
 
+use crate::form::standard::is_nearly_full;
 use crate::{Factorisation, Lipschitz, MetricKind, Settings};
 
 /// Bytes of a number.
@@ -42,6 +43,9 @@ pub fn check(meta: &Meta, settings: &Settings) -> Result<(), TooLarge> {
         Factorisation::Dense => (m, "kernel.factorisation=dense"),
         Factorisation::Primal => (n, "kernel.factorisation=primal"),
         Factorisation::Automatic if m > 100 && m > 3 * n => (n, "kernel.factorisation=automatic"),
+        Factorisation::Automatic if is_nearly_full(meta.m(), meta.n(), meta.jacobian_len()) => {
+            (m, "kernel.factorisation=automatic")
+        }
         Factorisation::Automatic | Factorisation::Sparse => (0, "kernel.factorisation"),
     };
     limit.check(jacobian + NUMBER * side * side, || format!("a matrix of {side} rows and columns ({what})"))?;
@@ -87,10 +91,11 @@ mod tests {
              limit of 100 MB on memory (--memory-limit, limits.memory)"
         );
         settings.limits.memory = Some(200_000_000);
-        assert_eq!(check(&meta, &settings), Ok(()));
+        assert!(refused(&meta, &settings).starts_with("a matrix of 2000 rows and columns (kernel.factorisation=automatic)"));
         settings.kernel.factorisation = Factorisation::Dense;
         assert!(refused(&meta, &settings).starts_with("a matrix of 2000 rows and columns (kernel.factorisation=dense)"));
-        settings.kernel.factorisation = Factorisation::Automatic;
+        settings.kernel.factorisation = Factorisation::Sparse;
+        assert_eq!(check(&meta, &settings), Ok(()));
         settings.sampling.judge.samples = 100_000_000;
         assert!(refused(&meta, &settings).starts_with("sampling.judge.samples=100000000 would need 994 MB"));
         settings.sampling.judge.samples = 1000;
