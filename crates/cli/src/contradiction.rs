@@ -40,6 +40,15 @@ pub fn inconsistencies(report: &Report, meta: &Meta, is_noisy: bool) -> Vec<Stri
     if report.names != Names::default() && report.names != names {
         found.push("its names of variables or constraints are not those of the problem, in this order".to_string());
     }
+    if let Err(wrong) = report.settings.validate() {
+        found.push(format!("no run has its settings: {wrong}"));
+    }
+    if !(report.rho > 0.0 && report.rho.is_finite()) {
+        found.push("its merit parameter rho is no positive number".to_string());
+    }
+    if !report.evaluated && report.point != Point::Nothing {
+        found.push("it says that its functions were never evaluated, and calls its point more than nothing".to_string());
+    }
     if report.average.is_some() && report.settings.sampling.average == 0 {
         found.push("it has an average of iterates, which its settings do not ask for".to_string());
     }

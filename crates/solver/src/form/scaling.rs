@@ -18,8 +18,8 @@ const ROUNDING: f64 = 1e-13;
 /// Turns of balancing: each takes the root of what is left.
 const TURNS: usize = 8;
 
-/// The units `d` of the variables, from the Jacobian at the start; all 1 when they do not differ by far.
-pub fn units(jacobian: &Matrix) -> Vec<f64> {
+/// The units `d` of the variables, from the Jacobian at the start; all 1 when they do not differ by far, or because of where the start lies.
+pub fn units(jacobian: &Matrix, start: &[f64]) -> Vec<f64> {
     let (n, m) = (jacobian.n, jacobian.m);
     let mut columns = vec![1.0; n];
     let mut rows = vec![1.0; m];
@@ -43,14 +43,24 @@ pub fn units(jacobian: &Matrix) -> Vec<f64> {
         telling(jacobian.row_values(row)).for_each(|(k, _)| seen[jacobian.column(row, k)] = true);
     }
     let known: Vec<f64> = (0..n).filter(|&i| seen[i]).map(|i| columns[i]).collect();
-    let (least, most) = known.iter().fold((f64::INFINITY, 0.0f64), |(least, most), d| (least.min(*d), most.max(*d)));
+    let (least, most) = range(known.iter().copied());
     let spread = SPREAD.max(GRID * (n * n) as f64);
     if known.is_empty() || !(most > spread * least && most.is_finite() && least > 0.0) {
+        return vec![1.0; n];
+    }
+    // The derivative of x^2 grows with x. Who starts far out in some variables sees that, and no units: these would make large numbers smaller.
+    let (nearest, farthest) = range((0..n).filter(|&i| seen[i]).map(|i| columns[i] * start[i].abs().max(1.0)));
+    if farthest / nearest < (most / least).sqrt() {
         return vec![1.0; n];
     }
     // Around their geometric middle, so that the largest are not all there is.
     let middle = (least.sqrt() * most.sqrt()).max(f64::MIN_POSITIVE);
     (0..n).map(|i| if seen[i] { power_of_two((columns[i] / middle).clamp(1.0 / MOST, MOST)) } else { 1.0 }).collect()
+}
+
+/// The least and the largest of positive numbers.
+fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, 0.0f64), |(least, most), value| (least.min(value), most.max(value)))
 }
 
 /// The entries of a row that tell something of units, with their places.
@@ -78,14 +88,16 @@ mod tests {
         let mut jacobian = Matrix::dense(2, 2);
         let (a, b) = (1024.0, 1.0 / 1024.0);
         jacobian.values = vec![3e5 * a, 3e5 * b, 1e-4 * a, -1e-4 * b];
-        assert_eq!(units(&jacobian), [b, a]);
+        assert_eq!(units(&jacobian, &[1.0; 2]), [b, a]);
+        // A start in these units says the same.
+        assert_eq!(units(&jacobian, &[3.0 * b, 5.0 * a]), [b, a]);
     }
 
     #[test]
     fn what_rounding_left_of_a_zero_is_no_unit() {
         let mut jacobian = Matrix::dense(1, 3);
         jacobian.values = vec![0.2, -0.1, 1e-17];
-        assert_eq!(units(&jacobian), [1.0; 3]);
+        assert_eq!(units(&jacobian, &[1.0; 3]), [1.0; 3]);
     }
 
     #[test]
@@ -95,7 +107,19 @@ mod tests {
         for n in [few, many] {
             let mut jacobian = Matrix::dense(1, n);
             jacobian.values[..3].copy_from_slice(&[-32768.0, 32768.0, -1.0]);
-            assert_eq!(units(&jacobian).iter().all(|d| *d == 1.0), n == many);
+            assert_eq!(units(&jacobian, &vec![0.0; n]).iter().all(|d| *d == 1.0), n == many);
+        }
+    }
+
+    #[test]
+    fn a_start_far_out_is_no_unit() {
+        // x0^2 + x1^2 + x2 at (1e6, 0.3, 0): derivatives 2e6, 0.6 and 1.
+        let mut jacobian = Matrix::dense(1, 3);
+        jacobian.values = vec![2e6, 0.6, 1.0];
+        assert_eq!(units(&jacobian, &[1e6, 0.3, 0.0]), [1.0; 3]);
+        // The same derivatives where the first variable is small, or no larger than the others, do come from its unit.
+        for first in [1e-6, 0.5] {
+            assert_eq!(units(&jacobian, &[first, 0.3, 0.0])[0], 2f64.powi(-11));
         }
     }
 
@@ -103,11 +127,11 @@ mod tests {
     fn units_that_hardly_differ_are_left_alone() {
         let mut jacobian = Matrix::dense(1, 3);
         jacobian.values = vec![100.0, 1.0, 0.0];
-        assert_eq!(units(&jacobian), [1.0; 3]);
+        assert_eq!(units(&jacobian, &[1.0; 3]), [1.0; 3]);
         jacobian.values = vec![0.0; 3];
-        assert_eq!(units(&jacobian), [1.0; 3]);
+        assert_eq!(units(&jacobian, &[1.0; 3]), [1.0; 3]);
         jacobian.values = vec![f64::MAX, 1e-300, 1.0];
-        let extreme = units(&jacobian);
+        let extreme = units(&jacobian, &[1.0; 3]);
         assert!(extreme.iter().all(|d| (1e-9..1e9).contains(d)), "{extreme:?}");
     }
 }

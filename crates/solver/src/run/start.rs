@@ -156,7 +156,7 @@ impl<S: SampledProblem> Solver<S> {
         if !wanted {
             return Ok(vec![1.0; n]);
         }
-        let units = scaling::units(&self.state.current.jacobian.a);
+        let units = scaling::units(&self.state.current.jacobian.a, &self.state.current.z[..n]);
         if units.iter().all(|unit| *unit == 1.0) {
             return Ok(units);
         }
@@ -168,7 +168,7 @@ impl<S: SampledProblem> Solver<S> {
         }
         let nearby = &mut self.trial.jacobian.a;
         nearby.raise_to(&self.state.current.jacobian.a);
-        Ok(scaling::units(nearby))
+        Ok(scaling::units(nearby, &self.state.current.z[..n]))
     }
 
     /// Ends the run because of a function, and says why. A function that breaks off when the run is to end anyway was told to; whoever wants
