@@ -130,6 +130,7 @@ impl<S: SampledProblem> Solver<S> {
                     (row.eta, moved) = (eta, true);
                     std::mem::swap(&mut self.state.current, &mut self.trial);
                     self.state.begin_next_iteration(&self.steps);
+                    self.rescale_rows(&mut unusual);
                 }
                 Next::Again => self.state.begin_next_iteration(&self.steps),
                 Next::Ended(stop) => {

@@ -4,7 +4,7 @@
 mod referee;
 
 use tangor_problem::{ClosureProblem, Failure, Meta, Noise, Noisy};
-use tangor_solver::{Event, Point, Report, Settings, Stop, solve, solve_sampled};
+use tangor_solver::{Event, Point, Report, Settings, Silent, Solver, Stop, solve, solve_sampled};
 
 fn honest(build: impl Fn() -> ClosureProblem) -> Report {
     let report = solve(build(), Settings::default()).unwrap();
@@ -102,6 +102,34 @@ fn a_start_far_away_does_not_make_a_row_infeasible() {
 /// `min (x - 0.7)^2` with `x >= -1`, `x / 2 >= -0.4` and `-1 <= -x - x^2 <= 1`, from far away: the violation falls by a factor of four in each
 /// step, so that rows are half as steep each time, and the distance to the bound is nothing beside their slopes.
 #[test]
+fn a_start_far_away_scales_nothing_down_for_ever() {
+    // The nearest point to (2, 0) on x0^2 + x1^2 = 2, from derivatives of 6e9 on: rows and objective are scaled by 1e-8 there.
+    let build = || {
+        ClosureProblem::builder(Meta::new("far", vec![3e9, 1.0]).equalities(&[2.0]))
+            .objective(|x| (x[0] - 2.0).powi(2) + x[1] * x[1])
+            .gradient(|x, g| g.copy_from_slice(&[2.0 * (x[0] - 2.0), 2.0 * x[1]]))
+            .constraints(|x, c| c[0] = x[0] * x[0] + x[1] * x[1])
+            .jacobian(|x, values| values.copy_from_slice(&[2.0 * x[0], 2.0 * x[1]]))
+            .build()
+            .unwrap()
+    };
+    let report = honest(build);
+    assert_eq!(report.point, Point::EpsKkt, "{}", report.message);
+    assert!((report.x[0] - 2f64.sqrt()).abs() < 1e-6, "{:?}", report.x);
+    assert!(report.unusual.iter().any(|(event, _)| *event == Event::Rescaled), "{:?}", report.unusual);
+    // A run that goes on from the middle has the same bits.
+    let run = |pause: u64| {
+        let mut solver = Solver::new(build(), Settings::default()).unwrap();
+        (0..pause).for_each(|_| assert_eq!(solver.advance(&mut Silent), None));
+        Solver::resume(build(), solver.checkpoint()).unwrap().run(&mut Silent)
+    };
+    for pause in 0..report.iterations {
+        let again = run(pause);
+        assert_eq!((&again.x, again.iterations, again.objective), (&report.x, report.iterations, report.objective), "{pause}");
+    }
+}
+
+#[test]
 fn a_bound_far_away_holds_nothing() {
     for start in [1e9, 1e10, 1e12] {
         let build = || {
@@ -191,7 +219,7 @@ fn the_least_violation_is_judged_in_the_units_of_the_user() {
     assert_eq!(report.point, Point::EpsInfeasibleStationary, "{}", report.message);
     let x = report.x[0];
     assert!(((2.0 * x).exp() + x - 2.0).abs() < 1e-5, "{x}");
-    assert!(report.unusual.iter().any(|(event, _)| *event == Event::Unscaled), "{:?}", report.unusual);
+    assert!(report.unusual.iter().any(|(event, _)| *event == Event::Rescaled), "{:?}", report.unusual);
 }
 
 /// Only an objective, given with its derivative, with a value where `f` is finite.

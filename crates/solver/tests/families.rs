@@ -20,7 +20,7 @@ fn least(family: Family) -> f64 {
         }
         Family::Infeasible | Family::Unbounded | Family::Mixed => 99.0,
         Family::Contradictory => 96.0,
-        Family::Far => 94.0,
+        Family::Far => 99.0,
         Family::Scaled => 96.0,
         Family::Squared => 97.0,
     }

@@ -30,7 +30,7 @@ proptest! {
         let meta = problem.meta().clone();
         let mut rho = 0.0;
         let mut watch = |row: &Row, x: &[f64]| {
-            let recorded = [Event::Lowered, Event::Elsewhere, Event::Unscaled].iter().any(|event| row.unusual.contains(*event));
+            let recorded = [Event::Lowered, Event::Elsewhere, Event::Rescaled].iter().any(|event| row.unusual.contains(*event));
             assert!(recorded || row.rho >= rho, "rho fell from {rho} to {}", row.rho);
             rho = row.rho;
             for (i, x) in x.iter().enumerate() {

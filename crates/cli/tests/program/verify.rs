@@ -87,10 +87,7 @@ fn forged_exact_results_are_caught() {
             (|result| result["average"] = json!([1.0, 1.0, 1.0, 1.0]), "it has an average of iterates"),
             (|result| result["rho"] = json!(-1.0), "its merit parameter rho is no positive number"),
             (|result| result["evaluated"] = json!(false), "it says that its functions were never evaluated"),
-            (
-                |result| result["settings"]["stepsize"]["tau"] = json!(7.0),
-                "no run has its settings: ",
-            ),
+            (|result| result["settings"]["stepsize"]["tau"] = json!(7.0), "no run has its settings: "),
             (|result| result["version"] = json!(0), "its form has the version 0, but this program writes and reads 1"),
             (
                 |result| result["point"] = json!("nothing"),

@@ -233,6 +233,14 @@ impl<S: SampledProblem> Oracle<S> {
         self.put_derivatives(iterate);
     }
 
+    /// Scales rows and objective anew, likewise; the factor by which values of the objective change.
+    pub fn scale_anew(&mut self, iterate: &mut Iterate) -> f64 {
+        let factor = self.standard.scale_objective(&iterate.g);
+        iterate.f *= factor;
+        self.scale_rows(iterate);
+        factor
+    }
+
     /// Multiplies the scale of each row by a weight, at an iterate whose values were the last to be taken.
     pub fn weigh_rows(&mut self, iterate: &mut Iterate, weight: impl Fn(usize) -> f64) {
         self.standard.weigh_rows(weight);

@@ -147,6 +147,13 @@ impl Standard {
         self.set_row_scale(|row, scale| factor(largest(row) / scale));
     }
 
+    /// Scales the objective anew, given its gradient in the present scale; the factor by which its values change.
+    pub fn scale_objective(&mut self, g: &[f64]) -> f64 {
+        let before = self.scales.objective;
+        self.scales.objective = factor(g.iter().fold(0.0f64, |most, g| most.max(g.abs())) / before);
+        self.scales.objective / before
+    }
+
     /// Multiplies the scale of each row by a weight.
     pub fn weigh_rows(&mut self, weight: impl Fn(usize) -> f64) {
         self.set_row_scale(|row, scale| scale * weight(row));

@@ -91,6 +91,13 @@ impl Best {
         }
     }
 
+    /// The objective is so many times as large inside from now on.
+    pub fn scale_objective(&mut self, factor: f64) {
+        if let Some(values) = &mut self.values {
+            values.f *= factor;
+        }
+    }
+
     /// Other multipliers for the same point, the residual of the constraints being the same.
     pub fn refit<S: SampledProblem>(&mut self, at: &Iterate, kkt: &Kkt, oracle: &Oracle<S>) {
         self.take(&at.user, kkt, oracle);

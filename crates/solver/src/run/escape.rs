@@ -153,7 +153,7 @@ impl<S: SampledProblem> Solver<S> {
             // The violation may be at its least in the scale inside, and not in the user's, in which it is measured.
             Err(Stop::StepTooSmall) if self.may_unscale() => match self.oracle.unscale_rows(&mut self.state.current) {
                 Ok(()) => {
-                    unusual.insert(Event::Unscaled);
+                    unusual.insert(Event::Rescaled);
                     self.state.progress.escapes.unscaled = true;
                     self.outcome.best.unscale();
                     self.begin_anew();
@@ -213,7 +213,7 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     /// Forgets what was learnt, `rho` too.
-    fn begin_anew(&mut self) {
+    pub(super) fn begin_anew(&mut self) {
         self.state.progress.begin_anew(&self.settings);
         self.state.metric.reset();
         self.steps.forget_multipliers();

@@ -18,6 +18,7 @@ pub(crate) mod number;
 pub(crate) mod observer;
 mod probing;
 pub(crate) mod report;
+mod rescaling;
 pub(crate) mod result;
 mod start;
 pub(crate) mod state;

@@ -110,8 +110,10 @@ pub enum Event {
     Forgotten,
     /// The violation was stationary; the run started again from a random point near by.
     Elsewhere,
-    /// The violation was at its least as it is scaled inside, but not as it is measured: from then on rows have the user's units.
-    Unscaled,
+    /// Rows have another scale from then on: the violation was at its least as it was scaled inside, but not as it is measured, or the derivatives
+    /// that rows were scaled by had become far smaller.
+    #[serde(alias = "unscaled")]
+    Rescaled,
     /// An equality whose gradient has all but vanished holds well within the tolerance, and was not repaired any further.
     AtRest,
     /// The merit parameter was far larger than what any recent step needed, and fell.
@@ -141,7 +143,7 @@ impl Event {
         Event::Cone,
         Event::Forgotten,
         Event::Elsewhere,
-        Event::Unscaled,
+        Event::Rescaled,
         Event::AtRest,
         Event::Lowered,
         Event::Unrepeatable,
@@ -164,7 +166,7 @@ impl fmt::Display for Event {
             Event::Cone => "cone program",
             Event::Forgotten => "metric forgotten",
             Event::Elsewhere => "started elsewhere",
-            Event::Unscaled => "rows unscaled",
+            Event::Rescaled => "rows scaled anew",
             Event::AtRest => "row at rest",
             Event::Lowered => "rho lowered",
             Event::Unrepeatable => "values not repeatable",

@@ -111,6 +111,11 @@ impl Progress {
         self.largest_objective = self.largest_objective.max(f.abs());
     }
 
+    /// The objective is so many times as large inside from now on.
+    pub fn scale_objective(&mut self, factor: f64) {
+        self.largest_objective *= factor;
+    }
+
     /// Forgets the Lipschitz constants.
     pub fn forget_constants(&mut self, settings: &Settings) {
         self.lipschitz = Estimates::new(settings.stepsize.lipschitz, self.rho);

@@ -297,7 +297,7 @@ mod tests {
             let (mut eta, mut recorded, mut tested_by_gradients) = (0.0, false, false);
             let stop = solver.advance(&mut |row: &Row, _: &[f64]| {
                 eta = row.eta;
-                recorded = [Event::Lowered, Event::Elsewhere, Event::Unscaled].iter().any(|event| row.unusual.contains(*event));
+                recorded = [Event::Lowered, Event::Elsewhere, Event::Rescaled].iter().any(|event| row.unusual.contains(*event));
                 tested_by_gradients = row.unusual.contains(Event::Rounded);
                 ControlFlow::Continue(())
             });
