@@ -8,7 +8,7 @@ use std::thread;
 use crate::Error;
 use crate::child::{self, Program};
 use crate::contender::Contender;
-use crate::journal::{Journal, write_csv};
+use crate::journal::{Journal, refuse_foreign, write_csv};
 use crate::progress::{bar, lock};
 use crate::record::Record;
 use crate::sets::Member;
@@ -75,6 +75,9 @@ impl Plan {
 impl Campaign<'_> {
     /// Runs what the journal does not have yet; then all rows are in the journal, and as CSV in `csv` when it is given.
     pub fn run(&self, plan: &Plan, journal: &mut Journal, csv: Option<&Path>) -> Result<Results, Error> {
+        if let Some(path) = csv {
+            refuse_foreign(path)?;
+        }
         let tasks = plan.tasks();
         let missing = journal.missing(tasks.clone())?;
         let resumed = tasks.len() - missing.len();
@@ -96,8 +99,8 @@ impl Campaign<'_> {
                 if self.interrupt.load(Ordering::Relaxed) {
                     return;
                 }
-                let done = child::run(&self.program, task);
-                // Ctrl-C reaches the children too: a child that died of it has not crashed.
+                let done = child::run(&self.program, task, self.interrupt);
+                // A child that was ended by Ctrl-C, which reaches it too, or with its parent has neither crashed nor hung.
                 if self.interrupt.load(Ordering::Relaxed) {
                     return;
                 }

@@ -6,6 +6,7 @@
 use std::io::{self, BufRead, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -54,7 +55,7 @@ fn peak_memory() -> Option<f64> {
 }
 
 /// The parent's side: a process that dies or hangs gives a row that says so.
-pub fn run(program: &Program, task: &Task) -> Result<Record, Error> {
+pub fn run(program: &Program, task: &Task, interrupt: &AtomicBool) -> Result<Record, Error> {
     let started = Instant::now();
     let unstartable = |cause| Error::Program { program: program.path.clone(), cause };
     let mut command = Command::new(&program.path);
@@ -69,7 +70,7 @@ pub fn run(program: &Program, task: &Task) -> Result<Record, Error> {
     let output = collect(child.stdout.take());
     let errors = collect(child.stderr.take());
     let limit = Duration::try_from_secs_f64(task.time_limit).unwrap_or(Duration::MAX).saturating_add(program.grace);
-    let Some(status) = wait(&mut child, started, limit).map_err(unstartable)? else {
+    let Some(status) = wait(&mut child, started + limit_of(limit), interrupt).map_err(unstartable)? else {
         return Ok(timed(task.failed(Ending::Hung, hung(limit)), started));
     };
     // The pipes close with the child; a moment is enough, and nobody else can hold them up for ever.
@@ -80,12 +81,24 @@ pub fn run(program: &Program, task: &Task) -> Result<Record, Error> {
     Ok(row.unwrap_or_else(|| timed(task.failed(Ending::Crashed, crashed(status, &errors)), started)))
 }
 
-/// Waits for the end of the child, and ends it at the limit. `None`: it had to be ended.
-fn wait(child: &mut Child, started: Instant, limit: Duration) -> io::Result<Option<ExitStatus>> {
-    // A month is no limit for those who set one that the system's clocks cannot hold.
-    let left = limit.saturating_sub(started.elapsed()).min(Duration::from_secs(30 * 24 * 3600));
-    if let Some(status) = child.wait_timeout(left)? {
-        return Ok(Some(status));
+/// How often it is looked whether somebody wants the end.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A month is no limit for those who set one that the system's clocks cannot hold.
+fn limit_of(limit: Duration) -> Duration {
+    limit.min(Duration::from_secs(30 * 24 * 3600))
+}
+
+/// Waits for the end of the child, and ends it at this moment, or when somebody wants the end. `None`: it had to be ended.
+fn wait(child: &mut Child, until: Instant, interrupt: &AtomicBool) -> io::Result<Option<ExitStatus>> {
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if let Some(status) = child.wait_timeout(left.min(LOOK))? {
+            return Ok(Some(status));
+        }
+        if left.is_zero() || interrupt.load(Ordering::Relaxed) {
+            break;
+        }
     }
     child.kill()?;
     child.wait()?;

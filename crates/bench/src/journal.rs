@@ -83,6 +83,20 @@ impl Journal {
     }
 }
 
+/// How every table of runs begins.
+const BEGINNING: &[u8] = b"problem,solver,seed,";
+
+/// Refuses a file that is there already and no table of runs: it would be lost.
+pub fn refuse_foreign(path: &Path) -> Result<(), Error> {
+    let Ok(file) = File::open(path) else { return Ok(()) };
+    let mut first = Vec::new();
+    file.take(BEGINNING.len() as u64).read_to_end(&mut first).map_err(|cause| Error::unreadable(path, cause))?;
+    match first.is_empty() || first == BEGINNING {
+        true => Ok(()),
+        false => Err(Error::table(path, "it exists and is no table of runs; name another file".to_string())),
+    }
+}
+
 /// Writes the rows of runs as CSV, without their traces.
 pub fn write_csv(path: &Path, records: &[Record]) -> Result<(), Error> {
     let rows: Vec<Record> = records.iter().map(|record| Record { trace: Vec::new(), ..record.clone() }).collect();

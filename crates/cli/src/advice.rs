@@ -38,7 +38,9 @@ pub fn larger_limit(report: &Report) -> Option<(&'static str, String)> {
 /// Sentences, the most useful first; none for a run that reached its goal.
 pub fn of(report: &Report) -> Vec<String> {
     if report.point == Point::EpsKkt {
-        return Vec::new();
+        let is_unconfirmed = report.confirmed.is_none() && report.verdict.is_none();
+        let told = "There was no time to evaluate the functions once more at this point, as is done at the end of a run: `tangor verify` can.";
+        return is_unconfirmed.then(|| told.to_string()).into_iter().collect();
     }
     if report.point == Point::Unbounded {
         return vec!["Is a bound or a constraint missing, or the sign of the objective wrong?".to_string()];

@@ -17,8 +17,10 @@ const FOR_EVENTS: f64 = 10.0;
 /// What was found about a result.
 #[derive(Default)]
 pub struct Answer {
-    /// What does not hold.
+    /// What contradicts itself, or what was computed again.
     pub wrong: Vec<String>,
+    /// Residuals above their tolerances.
+    pub above: Vec<String>,
     /// What noise hides.
     pub hidden: Vec<String>,
     /// Fresh samples of each function.
@@ -38,7 +40,7 @@ impl Answer {
         // What is not a number is above.
         if least > tolerance || least.is_nan() {
             let (least, tolerance) = (scientific(least, 2), short(tolerance));
-            self.wrong.push(format!("its {name} is at least {least}, above the tolerance {tolerance}"));
+            self.above.push(format!("its {name} is at least {least}, above the tolerance {tolerance}"));
             return;
         }
         // The noise of an average falls with the root of the number of samples.
@@ -69,10 +71,21 @@ impl Answer {
     /// The answer in words, and the exit code.
     pub fn tell(mut self, out: &mut Screen, report: &Report) -> Result<u8, Error> {
         let told_nothing = could_not_tell(report);
-        if report.point != Point::EpsKkt && !told_nothing {
-            self.wrong.insert(0, format!("the result itself says that its point is {}", report.point));
-        }
+        let claims_less = report.point != Point::EpsKkt && !told_nothing;
+        let own_words = format!("the result itself says that its point is {}", report.point);
         let list = |out: &mut Screen, findings: &[String]| findings.iter().try_for_each(|one| writeln!(out, "  - {one}."));
+        if claims_less && self.wrong.is_empty() {
+            writeln!(
+                out,
+                "\n{UNUSUAL}No KKT point{UNUSUAL:#}, as the result says itself; its numbers agree with those computed again:"
+            )?;
+            list(out, &[vec![own_words], self.above].concat())?;
+            return Ok(exit::INFEASIBLE);
+        }
+        if claims_less {
+            self.wrong.insert(0, own_words);
+        }
+        self.wrong.append(&mut self.above);
         if !self.wrong.is_empty() {
             writeln!(out, "\n{BAD}Does not hold{BAD:#}:")?;
             list(out, &self.wrong)?;

@@ -43,6 +43,20 @@ pub fn inconsistencies(report: &Report, meta: &Meta, is_noisy: bool) -> Vec<Stri
     if let Err(wrong) = report.settings.validate() {
         found.push(format!("no run has its settings: {wrong}"));
     }
+    let sizes =
+        [report.stationarity, report.feasibility, report.complementarity, report.infeasible_stationarity, report.seconds];
+    if sizes.iter().any(|size| *size < 0.0) {
+        found.push("a residual or its time is negative".to_string());
+    }
+    if report.unusual.iter().any(|(_, count)| !(1..=report.iterations + 1).contains(count)) {
+        found.push("an event happened in no iteration, or in more than there were".to_string());
+    }
+    if !is_noisy && report.samples.total() > 0 {
+        found.push("it has samples, but its functions are exact".to_string());
+    }
+    if report.confirmed == Some(false) && report.point == Point::EpsKkt {
+        found.push("it says that its values could not be repeated, and calls its point a KKT point".to_string());
+    }
     if !(report.rho > 0.0 && report.rho.is_finite()) {
         found.push("its merit parameter rho is no positive number".to_string());
     }

@@ -7,7 +7,7 @@ pub const SOLVED: u8 = 0;
 /// The arguments, a file or the problem itself are wrong, or an output could not be written.
 pub const INPUT: u8 = 1;
 /// The constraints cannot be satisfied near the point found; for `check`: a derivative is wrong; for `verify`: the result
-/// does not hold.
+/// does not hold, or claims no KKT point.
 pub const INFEASIBLE: u8 = 2;
 /// A limit was reached first, or noise hides further progress; for `verify`: the samples cannot tell.
 pub const LIMIT: u8 = 3;
@@ -27,7 +27,7 @@ Exit codes:
      no event is missing which is as likely as sampling.judge.rarest (1 in 6667)
   1  the arguments, a file or the problem are wrong, or an output could not be written
   2  an infeasible stationary point was found
-     (for check: a derivative is wrong; for verify: the result does not hold)
+     (for check: a derivative is wrong; for verify: the result does not hold, or claims no KKT point)
   3  a limit on iterations, time, evaluations or samples was reached, or the noise hides the rest,
      or a rare event may be missing among the samples
      (for verify: the samples cannot tell)

@@ -44,7 +44,7 @@ pub struct Ending {
     pub flag: Arc<AtomicBool>,
     /// The same with the time limit.
     pub patience: Patience,
-    left: Option<Duration>,
+    began: Instant,
 }
 
 impl Ending {
@@ -57,10 +57,10 @@ impl Ending {
 
     /// With so much time, from now on.
     pub fn within(left: Option<Duration>) -> Result<Self, Error> {
-        let flag = flag()?;
-        let ending = Ending { patience: Patience::interrupted_by(Arc::clone(&flag)), flag, left };
-        ending.restart();
-        Ok(ending)
+        let (flag, began) = (flag()?, Instant::now());
+        let patience = Patience::interrupted_by(Arc::clone(&flag));
+        patience.set_end(left.and_then(|left| began.checked_add(left.checked_add(LATER)?)));
+        Ok(Ending { flag, patience, began })
     }
 
     /// Whether somebody has stopped the run, or its time is over.
@@ -70,11 +70,6 @@ impl Ending {
 
     /// For the solver, which keeps the time itself.
     pub fn by(&self) -> EndedBy {
-        EndedBy { flag: Some(Arc::clone(&self.flag)), agreement: None }
-    }
-
-    /// Lets the time run from now: the solver's own clock starts only when the problem is open.
-    pub fn restart(&self) {
-        self.patience.set_end(self.left.and_then(|left| Instant::now().checked_add(left.checked_add(LATER)?)));
+        EndedBy { flag: Some(Arc::clone(&self.flag)), agreement: None, since: Some(self.began) }
     }
 }

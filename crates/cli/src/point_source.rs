@@ -31,7 +31,7 @@ pub struct PointArguments {
 impl PointArguments {
     /// The point of the file, or else the start that is given.
     pub fn or(&self, meta: &Meta, start: impl FnOnce() -> Vec<f64>) -> Result<Vec<f64>, Error> {
-        self.at.as_deref().map_or_else(|| Ok(start()), |path| read(path, meta))
+        self.at.as_deref().map_or_else(|| Ok(start()), |path| read(path, meta, MemoryLimit::of_this_machine()))
     }
 }
 
@@ -44,14 +44,13 @@ pub struct Start {
 }
 
 /// Reads the point of a file and makes sure that it fits the problem.
-pub fn read(path: &Path, meta: &Meta) -> Result<Vec<f64>, Error> {
-    Ok(read_start(path, meta)?.x)
+pub fn read(path: &Path, meta: &Meta, memory: MemoryLimit) -> Result<Vec<f64>, Error> {
+    Ok(read_start(path, meta, memory)?.x)
 }
 
 /// The same with its multipliers.
-pub fn read_start(path: &Path, meta: &Meta) -> Result<Start, Error> {
-    let text =
-        MemoryLimit::of_this_machine().read_text(path).map_err(|cause| Error::Unreadable { path: path.to_owned(), cause })?;
+pub fn read_start(path: &Path, meta: &Meta, memory: MemoryLimit) -> Result<Start, Error> {
+    let text = memory.read_text(path).map_err(|cause| Error::Unreadable { path: path.to_owned(), cause })?;
     let wrong = |message: String| Error::Point { path: path.to_owned(), message };
     let form: Form = serde_json::from_str(&text)
         .map_err(|_| wrong("it must be a JSON list of numbers, or a result of `tangor solve --json`".to_string()))?;
@@ -72,8 +71,8 @@ pub fn read_start(path: &Path, meta: &Meta) -> Result<Start, Error> {
 }
 
 /// A point with its multipliers: a result of `tangor solve --json`.
-pub fn read_result(path: &Path, meta: &Meta) -> Result<(Vec<f64>, Vec<f64>), Error> {
-    let Start { x, row_multipliers } = read_start(path, meta)?;
+pub fn read_result(path: &Path, meta: &Meta, memory: MemoryLimit) -> Result<(Vec<f64>, Vec<f64>), Error> {
+    let Start { x, row_multipliers } = read_start(path, meta, memory)?;
     let missing = || Error::Point {
         path: path.to_owned(),
         message: "it has no multipliers, as a result of `tangor solve --json` has; --at begins at a point alone".to_string(),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde::Serialize;
-use tangor_problem::{SampledProblem, Samples};
+use tangor_problem::{MemoryLimit, SampledProblem, Samples};
 use tangor_solver::{Checkpoint, EndedBy, Report, Settings, Solver};
 
 use crate::error::Error;
@@ -44,8 +44,8 @@ pub struct RecordArguments {
 
 impl RecordArguments {
     /// The state to go on from, if the run is to go on.
-    pub fn saved(&self) -> Result<Option<Checkpoint>, Error> {
-        Ok(self.resume.as_deref().map(Checkpoint::read).transpose()?)
+    pub fn saved(&self, memory: MemoryLimit) -> Result<Option<Checkpoint>, Error> {
+        Ok(self.resume.as_deref().map(|path| Checkpoint::read_within(path, memory)).transpose()?)
     }
 
     /// Opens trace and picture, so that a wrong path is refused before the first iteration; `others` are further outputs and
@@ -144,6 +144,7 @@ pub fn start<S: SampledProblem>(
         Some(mut checkpoint) => {
             checkpoint.settings = settings;
             let mut solver = Solver::resume_sampled(problem, checkpoint)?;
+            ended_by.since.into_iter().for_each(|since| solver.count_time_from(since));
             ended_by.flag.into_iter().for_each(|flag| solver.interrupt(flag));
             ended_by.agreement.into_iter().for_each(|agreement| solver.end_together(agreement));
             solver

@@ -39,9 +39,14 @@ pub struct SettingsArguments {
 }
 
 impl SettingsArguments {
+    /// The limit on memory that is given, or the machine's: for files that are read before all settings are known.
+    pub fn memory(&self) -> MemoryLimit {
+        MemoryLimit::or_of_this_machine(self.memory_limit)
+    }
+
     /// The settings for a new run with these defaults.
     pub fn over(&self, defaults: Settings) -> Result<Settings, Error> {
-        let base = self.config.as_deref().map_or(Ok(defaults), read)?;
+        let base = self.config.as_deref().map_or(Ok(defaults), |path| read(path, self.memory()))?;
         self.applied_to(base)
     }
 
@@ -96,9 +101,8 @@ pub fn presets_first(assignments: &[(String, String)]) -> impl Iterator<Item = &
     assignments.iter().filter(is_preset).chain(assignments.iter().filter(move |one| !is_preset(one)))
 }
 
-fn read(path: &Path) -> Result<Settings, Error> {
-    let text =
-        MemoryLimit::of_this_machine().read_text(path).map_err(|cause| Error::Unreadable { path: path.to_owned(), cause })?;
+fn read(path: &Path, memory: MemoryLimit) -> Result<Settings, Error> {
+    let text = memory.read_text(path).map_err(|cause| Error::Unreadable { path: path.to_owned(), cause })?;
     Settings::from_toml(&text)
         .map_err(|error| Error::Config { path: path.to_owned(), message: error.to_string().trim_end().to_string() })
 }

@@ -28,7 +28,7 @@ impl Finder {
         if let (Some(entry), true) = (embedded, parameters.is_empty()) {
             return Ok(Source::Embedded(entry.name.to_string()));
         }
-        if is_path || path.is_file() || FileKind::of(path).is_some() {
+        if is_path || is_there(path) || FileKind::of(path).is_some() {
             return self.file(path, parameters);
         }
         match (self.in_folder(name), embedded) {
@@ -61,7 +61,7 @@ impl Finder {
     // `HS71.SIF` is the file here or the one in the folder: so a file is chosen where an embedded problem has its name.
     fn file(&self, path: &Path, parameters: Parameters) -> Result<Source, Error> {
         let source = Source::file(path.to_owned(), parameters.clone())?;
-        if path.is_file() {
+        if is_there(path) {
             return Ok(source);
         }
         let bare = if path.components().count() == 1 { path.file_stem() } else { None };
@@ -86,6 +86,11 @@ impl Finder {
             None => format!("no folder of SIF files is given (the variable {SIF_FOLDER}, as CUTEst has it)"),
         }
     }
+}
+
+/// Whether a path names something that can be read; a pipe can, too.
+fn is_there(path: &Path) -> bool {
+    path.exists() && !path.is_dir()
 }
 
 #[cfg(test)]

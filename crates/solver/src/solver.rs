@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use tangor_problem::{Problem, SampledProblem};
 
@@ -79,6 +80,12 @@ impl<S: SampledProblem> Solver<S> {
         if self.outcome.stop == Some(Stop::EvaluationFailed) && self.clock.is_interrupted() {
             self.outcome.end(Stop::User);
         }
+    }
+
+    /// Counts the time of the run from this moment on, as when its problem took long to read: its limit is one on all of that.
+    pub fn count_time_from(&mut self, since: Instant) {
+        self.clock.count_from(since);
+        self.watch_batches();
     }
 
     /// Ends the run together with other processes that run the same iterations.

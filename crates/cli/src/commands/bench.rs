@@ -302,7 +302,8 @@ fn summarise(out: &mut dyn Write, records: &[Record]) -> Result<(), Error> {
         let shown = list[..list.len().min(SHOWN)].join(", ");
         writeln!(out, "{}", width::wrapped(&format!("{what}: {}: {shown}{more}", count_of(list.len(), "run")), 2))?;
     }
-    let seconds: f64 = records.iter().map(|record| record.seconds).sum();
+    // A sum of nothing is -0.
+    let seconds = 0.0 + records.iter().map(|record| record.seconds).sum::<f64>();
     writeln!(out, "{}, {} of solver time", count_of(records.len(), "run"), duration::readable(seconds))?;
     Ok(())
 }

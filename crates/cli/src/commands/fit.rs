@@ -123,7 +123,7 @@ impl Fit {
         self.go_with(ranks)?;
         // Short ways are settings like others; what --set says comes after them.
         self.settings.assignments.splice(0..0, self.sampling.assignments());
-        let saved = self.record.saved()?;
+        let saved = self.record.saved(self.settings.memory())?;
         let mut task = self.task(saved.as_ref())?;
         if self.trade_off.is_some() {
             trade_off::check(&task.goal)?;
@@ -183,7 +183,7 @@ impl Fit {
     fn fit(&self, ranks: &Ranks, ready: Ready) -> Result<u8, Error> {
         let Ready { saved, mut task, settings, data, test, left_out, mut watch } = ready;
         self.validate(&mut task, &data, &settings, &mut watch.listener)?;
-        let ended_by = EndedBy { flag: Some(interrupt::flag()?), agreement: ranks.agreement() };
+        let ended_by = EndedBy { flag: Some(interrupt::flag()?), agreement: ranks.agreement(), since: None };
         let mut solver = record::start(task.problem(&data)?, saved, settings.clone(), ended_by)?;
         data.remarks
             .iter()

@@ -101,7 +101,7 @@ impl Solve {
         let set = self.settings.assignments.iter().any(|(path, _)| path.starts_with("sampling.") && path != "sampling.seed");
         // Short ways are settings like others; what --set says comes after them.
         self.settings.assignments.splice(0..0, self.sampling.assignments());
-        let saved = self.record.saved()?;
+        let saved = self.record.saved(self.settings.memory())?;
         let settings = record::settings(&self.settings, saved.as_ref(), Settings::default())?;
         let source = Provenance { problem: self.problem.clone(), noise: self.noise(saved.as_ref())? };
         let ending = interrupt::Ending::new(&settings, saved.as_ref())?;
@@ -113,9 +113,9 @@ impl Solve {
         let meta = plain::meta(problem.meta());
         let shown = Shown::new(&self.show, &meta)?;
         let (problem, multipliers) = match (&self.at, &self.start_from) {
-            (Some(path), _) => (started_at(problem, point_source::read(path, &meta)?), None),
+            (Some(path), _) => (started_at(problem, point_source::read(path, &meta, self.settings.memory())?), None),
             (None, Some(path)) => {
-                let (x, multipliers) = point_source::read_result(path, &meta)?;
+                let (x, multipliers) = point_source::read_result(path, &meta, self.settings.memory())?;
                 (started_at(problem, x), Some(multipliers))
             }
             // A run that goes on has multipliers of its own.
@@ -126,9 +126,7 @@ impl Solve {
         let truth = source.noise.is_some();
         let functions = if problem.accesses().are_exact() { Functions::Exact } else { Functions::Sampled { truth } };
         let mut watch = self.watch(&settings, functions, saved.as_ref())?;
-        ending.restart();
         let mut solver = record::start(problem, saved, settings.clone(), ending.by())?;
-        ending.restart();
         if multipliers.is_some_and(|multipliers| !solver.begin_with(&multipliers)) {
             return Err(Error::Setting("the multipliers in the result are not all numbers".to_string()));
         }
@@ -169,10 +167,9 @@ impl Solve {
         let meta = first.problem.meta().clone();
         self.sampling.idle(source.noise.is_none() && first.problem.accesses().are_exact(), &meta.name, set).tell();
         let shown = Shown::new(&self.show, &plain::meta(&meta))?;
-        let x0 = self.at.as_deref().map(|path| point_source::read(path, &meta)).transpose()?;
+        let x0 = self.at.as_deref().map(|path| point_source::read(path, &meta, self.settings.memory())).transpose()?;
         let starts = starts::points(&meta, x0, count, settings.sampling.seed);
         drop(first.problem);
-        ending.restart();
         let runs = starts::solve(&starts, settings, ending, || {
             let problem = self.problem.open_with(&opening(settings, ending))?.problem;
             Ok(disturbed(problem, source.noise)?)

@@ -37,8 +37,8 @@ Examples:
 /// The problem is opened again. Exact functions are evaluated at the point, functions with noise are judged there on fresh samples,
 /// both with the multipliers of the result. There are three answers: it holds (exit code 0: all three residuals are within the
 /// tolerances of the result, and nothing that was computed again contradicts its numbers, nor do they contradict each other), it does not
-/// hold (2), or it cannot be told (3), and where more samples could tell, how many. What nobody can compute again, as its seconds, is not
-/// looked at.
+/// hold or claims no KKT point (2), or it cannot be told (3), and where more samples could tell, how many. What nobody can compute again, as
+/// its seconds, is only looked at for being possible.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{}", exit::HELP))]
 pub struct Verify {
@@ -287,13 +287,13 @@ fn judge_exactly(out: &mut Screen, problem: &mut dyn Problem, report: &Report) -
         ("complementarity", report.complementarity, judged.complementarity, tolerance.complementarity, 1.0),
     ];
     writeln!(out, "{TITLE}{}{TITLE:#}: the functions are exact\n", report.problem)?;
-    let mut complaints = Vec::new();
+    let (mut complaints, mut above) = (Vec::new(), Vec::new());
     for (name, claimed, value, tolerance, terms) in residuals {
         let holds = value <= tolerance;
         let (word, style) = if holds { ("within", GOOD) } else { ("above", BAD) };
         writeln!(out, "  {name:<18} {:<22}{style}{word} {}{style:#}", scientific(value, 2), short(tolerance))?;
         if !holds {
-            complaints.push(format!("its {name} is {}, above the tolerance {}", scientific(value, 2), short(tolerance)));
+            above.push(format!("its {name} is {}, above the tolerance {}", scientific(value, 2), short(tolerance)));
         }
         if !near(claimed, value, 1e-2 * tolerance + ROUNDING * value + 1e-3 * ROUNDING * terms) {
             complaints.push(differs(name, claimed, value));
@@ -315,5 +315,5 @@ fn judge_exactly(out: &mut Screen, problem: &mut dyn Problem, report: &Report) -
             break;
         }
     }
-    Ok(Answer { wrong: complaints, ..Answer::default() })
+    Ok(Answer { wrong: complaints, above, ..Answer::default() })
 }

@@ -37,6 +37,30 @@ fn embedded_problems_are_run_and_their_rows_written() {
 }
 
 #[test]
+fn a_file_that_is_no_table_of_runs_is_not_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = path(&folder, "data.csv");
+    fs::write(&csv, "age,income\n39,77516\n").unwrap();
+    let message = refusal(&["bench", "run", "HS71", "--out", &csv]);
+    assert!(message.contains("data.csv") && message.contains("is no table of runs; name another file"), "{message}");
+    assert_eq!(fs::read_to_string(&csv).unwrap(), "age,income\n39,77516\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_to_the_program_alone_ends_its_runs_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = path(&folder, "rows.csv");
+    // A run without end: its tolerance cannot be met.
+    let long = ["--set", "tolerance.stationarity=1e-300", "--max-iterations", "1000000000", "--time-limit", "10m"];
+    let mut child = tangor(&longer(&["bench", "run", "HS13", "--out", &csv], &long)).spawn().unwrap();
+    interrupt(&child);
+    let asked = Instant::now();
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+    assert!(asked.elapsed() < Duration::from_secs(30), "it waited for its run: {:?}", asked.elapsed());
+}
+
+#[test]
 fn a_second_call_repeats_nothing_and_fresh_repeats_all() {
     let folder = tempfile::tempdir().unwrap();
     let csv = path(&folder, "rows.csv");

@@ -104,9 +104,11 @@ fn whatever_cannot_be_written_leaves_the_old_file_and_nothing_beside_it() {
         assert_eq!(before.len(), after.len(), "{arguments:?} left something: {:?}", after.last());
     }
     // A campaign keeps its rows in a journal beside its table, which is empty here.
+    let old = b"problem,solver,seed,n\n".to_vec();
+    fs::write(file("rows.csv"), &old).expect("an older table");
     let output = on_a_small_disk(0, &["bench", "run", "HS71", "--out", &file("rows.csv")]);
     assert!(code(&output) != 0 && stderr(&output).contains("File too large"), "{}", stderr(&output));
-    assert_eq!((fs::read(file("rows.csv")).ok(), fs::read(file("rows.jsonl")).ok()), (Some(b"old".to_vec()), Some(Vec::new())));
+    assert_eq!((fs::read(file("rows.csv")).ok(), fs::read(file("rows.jsonl")).ok()), (Some(old), Some(Vec::new())));
 }
 
 #[test]

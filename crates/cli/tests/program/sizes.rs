@@ -45,7 +45,9 @@ fn samples_beyond_all_memory_are_refused() {
     result = good;
     result["settings"]["sampling"]["judge"]["batches"] = json!(u64::MAX >> 2);
     fs::write(&file, result.to_string()).expect("a file");
-    assert!(refusal(&["verify", path]).contains("must be between 10 and 1e6"));
+    let output = run(&["verify", path]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stdout(&output).contains("no run has its settings") && stdout(&output).contains("must be between 10 and 1e6"));
 }
 
 #[test]

@@ -35,6 +35,26 @@ fn good_results_hold() {
 }
 
 #[test]
+fn a_result_that_claims_no_kkt_point_is_not_called_false() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (result, exit) = run_json(&["solve", "CIRCLELINE", "--json"]);
+    assert_eq!(exit, 2);
+    let output = run(&["verify", &written(folder.path(), &result)]);
+    let text = stdout(&output);
+    assert_eq!(code(&output), 2, "{text}");
+    assert!(text.contains("No KKT point, as the result says itself; its numbers agree with those computed again:"), "{text}");
+    assert!(
+        text.contains("that its point is a stationary point of the violation") && !text.contains("Does not hold"),
+        "{text}"
+    );
+    // Where its numbers are others, it is false.
+    let mut forged = result;
+    forged["feasibility"] = json!(0.5);
+    let text = stdout(&run(&["verify", &written(folder.path(), &forged)]));
+    assert!(text.contains("Does not hold") && text.contains("the result says that its feasibility is 5.0"), "{text}");
+}
+
+#[test]
 fn a_file_is_opened_again_with_its_parameters() {
     let (folder, file) = line_file();
     let (result, exit) = run_json(&["solve", file.to_str().expect("a path"), "--param", "N=2", "--json"]);
@@ -85,6 +105,10 @@ fn forged_exact_results_are_caught() {
             (|result| result["message"] = json!("A global minimum."), "its message is not what its other fields say: Stopped"),
             (|result| result["names"]["variables"] = json!(["x2", "x1", "x3", "x4"]), "its names of variables or constraints"),
             (|result| result["average"] = json!([1.0, 1.0, 1.0, 1.0]), "it has an average of iterates"),
+            (|result| result["seconds"] = json!(-1.0), "a residual or its time is negative"),
+            (|result| result["unusual"] = json!([["at_rest", 1_000_000]]), "an event happened in no iteration, or in more"),
+            (|result| result["samples"]["gradient"] = json!(7), "it has samples, but its functions are exact"),
+            (|result| result["confirmed"] = json!(false), "it says that its values could not be repeated"),
             (|result| result["rho"] = json!(-1.0), "its merit parameter rho is no positive number"),
             (|result| result["evaluated"] = json!(false), "it says that its functions were never evaluated"),
             (|result| result["settings"]["stepsize"]["tau"] = json!(7.0), "no run has its settings: "),

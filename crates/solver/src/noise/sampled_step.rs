@@ -102,6 +102,7 @@ impl<S: SampledProblem> Solver<S> {
     /// The same with somebody who may end it, from the first samples on.
     pub fn sampled_until(problem: S, settings: Settings, before: Samples, ended_by: EndedBy) -> Result<Self, Error> {
         let mut solver = Solver::unstarted(problem, settings, None)?;
+        ended_by.since.into_iter().for_each(|since| solver.clock.count_from(since));
         ended_by.flag.into_iter().for_each(|flag| solver.clock.watch(flag));
         ended_by.agreement.into_iter().for_each(|agreement| solver.clock.share(agreement));
         solver.watch_batches();

@@ -113,8 +113,13 @@ impl Checkpoint {
 
     /// Reads a file.
     pub fn read(path: &Path) -> Result<Self, Error> {
+        Checkpoint::read_within(path, MemoryLimit::of_this_machine())
+    }
+
+    /// Reads a file, if what is made of it fits into so much memory.
+    pub fn read_within(path: &Path, memory: MemoryLimit) -> Result<Self, Error> {
         let fail = |reason: String| Error::Checkpoint { file: path.display().to_string(), reason };
-        let text = MemoryLimit::of_this_machine().read(path).map_err(|error| fail(error.to_string()))?;
+        let text = memory.read(path).map_err(|error| fail(error.to_string()))?;
         let header: Header = serde_json::from_slice(&text).map_err(|error| fail(error.to_string()))?;
         if header.version != VERSION {
             return Err(fail(format!("its version is {}, this program reads version {VERSION}", header.version)));

@@ -30,6 +30,8 @@ pub struct EndedBy {
     pub flag: Option<Arc<AtomicBool>>,
     /// Other processes that it ends together with, as with [`Solver::end_together`](crate::Solver::end_together).
     pub agreement: Option<Arc<dyn Agreement>>,
+    /// When its time began, if that was before, as with [`Solver::count_time_from`](crate::Solver::count_time_from).
+    pub since: Option<Instant>,
 }
 
 /// When the run began, when it must end, and whether somebody asked for its end.
@@ -57,6 +59,11 @@ impl Clock {
     /// Ends the run when the flag becomes true.
     pub fn watch(&mut self, flag: Arc<AtomicBool>) {
         self.interrupt = Some(flag);
+    }
+
+    /// The time began at this moment, not when the clock was made.
+    pub fn count_from(&mut self, since: Instant) {
+        self.start = since;
     }
 
     /// The observer asks for the end. Who runs alone ends now; several processes decide it together, at the next iteration.
