@@ -1,7 +1,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use tangor_process::{Impatience, Misdeed};
+use tangor_problem::Failure;
+use tangor_process::{Impatience, Misdeed, OracleError};
 
 use crate::exit;
 
@@ -108,7 +109,7 @@ pub enum Error {
         /// Which problem.
         name: String,
         /// Why not.
-        cause: tangor_problem::Failure,
+        cause: Failure,
     },
     /// Data or a model cannot be used.
     #[error("{0}")]
@@ -151,7 +152,12 @@ impl From<tangor_open::Error> for Error {
 impl Error {
     /// The exit code of a command that ends so.
     pub fn exit_code(&self) -> u8 {
-        let Error::Oracle(tangor_process::Error::Oracle(oracle)) = self else { return exit::INPUT };
+        let oracle = match self {
+            Error::Oracle(tangor_process::Error::Oracle(oracle)) => Some(oracle),
+            Error::Evaluation { cause: Failure::Broken(cause), .. } => cause.downcast_ref::<OracleError>(),
+            _ => None,
+        };
+        let Some(oracle) = oracle else { return exit::INPUT };
         match oracle.misdeed {
             Misdeed::Abandoned { reason: Impatience::Interrupted, .. } => exit::STOPPED,
             Misdeed::Abandoned { reason: Impatience::OutOfTime, .. } => exit::LIMIT,

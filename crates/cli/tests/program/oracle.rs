@@ -3,7 +3,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::{code, refusal, run, run_json, stderr, stdout};
+use crate::{code, interrupt, refusal, run, run_json, stderr, stdout, tangor};
 
 /// The command of a Python example, if Python is there.
 pub fn example(file: &str) -> Option<String> {
@@ -102,6 +102,29 @@ fn an_oracle_that_fails_is_told_of() {
         told.contains("ended without an answer to request 2 (gradient of the objective); it ended with exit status: 9"),
         "{told}"
     );
+}
+
+/// An oracle that hangs, at its greeting or later, is stopped, and the exit code says who ended it.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_the_wait_for_an_oracle() {
+    let introduction = r#"{"tangor":1,"name":"brief","n":1,"x0":[2],"objective":"value"}"#;
+    let later = format!("read line; echo '{introduction}'; sleep 100").replace('"', "\\\"");
+    let later = format!("sh -c \"{later}\"");
+    let cases =
+        [("info", "sleep 100", "the greeting"), ("eval", "sleep 100", "the greeting"), ("check", "sleep 100", "the greeting")]
+            .into_iter()
+            .chain([("eval", &*later, "request 1"), ("check", &*later, "request 1")]);
+    for (command, oracle, question) in cases {
+        let arguments = [command, "--oracle", oracle];
+        let child =
+            tangor(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program can be started");
+        interrupt(&child);
+        let output = child.wait_with_output().expect("the program ends");
+        let told = stderr(&output);
+        assert_eq!(code(&output), 4, "{command}: {told}");
+        assert!(told.contains(&format!("was busy with {question}")) && told.contains("the user stopped the run"), "{told}");
+    }
 }
 
 #[test]
