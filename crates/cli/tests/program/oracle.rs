@@ -75,6 +75,8 @@ fn a_noisy_oracle_is_evaluated_and_checked_at_fixed_draws() {
     assert_eq!(code(&checked), 0, "{}", stderr(&checked));
     let shown = stdout(&checked);
     assert!(shown.starts_with("newsvendor: right\nAverages over the draws 3, 9.\n"), "{shown}");
+    let one = stdout(&run(&["check", "--oracle", &command, "--draws", "7"]));
+    assert!(one.starts_with("newsvendor: right\nValues at the draw 7.\n"), "{one}");
     let message = refusal(&["check", "HS71", "--draws", "1"]);
     assert!(message.contains("HS71 has no noise: leave --draws out"), "{message}");
 }
