@@ -110,19 +110,25 @@ fn an_oracle_that_fails_is_told_of() {
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_the_wait_for_an_oracle() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let asked = folder.path().join("asked");
     let introduction = r#"{"tangor":1,"name":"brief","n":1,"x0":[2],"objective":"value"}"#;
-    let later = format!("read line; echo '{introduction}'; sleep 100").replace('"', "\\\"");
-    let later = format!("sh -c \"{later}\"");
-    let cases =
-        [("info", "sleep 100", "the greeting"), ("eval", "sleep 100", "the greeting"), ("check", "sleep 100", "the greeting")]
-            .into_iter()
-            .chain([("eval", &*later, "request 1"), ("check", &*later, "request 1")]);
-    for (command, oracle, question) in cases {
+    let later = format!("read line; echo '{introduction}'; read line; touch '{}'; sleep 100", asked.display());
+    let later = format!("sh -c \"{}\"", later.replace('"', "\\\""));
+    let at_once = ["info", "eval", "check"].map(|command| (command, "sleep 100", "the greeting"));
+    for (command, oracle, question) in
+        at_once.into_iter().chain(["eval", "check"].map(|command| (command, &*later, "request 1")))
+    {
         let arguments = [command, "--oracle", oracle];
         let child =
             tangor(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program can be started");
+        let started = std::time::Instant::now();
+        while question == "request 1" && !asked.exists() && started.elapsed().as_secs() < 60 {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
         interrupt(&child);
         let output = child.wait_with_output().expect("the program ends");
+        let _ = std::fs::remove_file(&asked);
         let told = stderr(&output);
         assert_eq!(code(&output), 4, "{command}: {told}");
         assert!(told.contains(&format!("was busy with {question}")) && told.contains("the user stopped the run"), "{told}");
