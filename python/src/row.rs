@@ -39,7 +39,7 @@ impl PyRow {
     fn nit(&self) -> u64 {
         self.row.iteration
     }
-    /// The objective.
+    /// The objective; NaN in a noisy run, which never evaluates it.
     #[getter]
     fn fun(&self) -> f64 {
         self.row.objective

@@ -95,6 +95,9 @@ struct Watcher<'a> {
 
 impl Watcher<'_> {
     fn observe(&mut self, row: &Row, x: &[f64]) -> ControlFlow<()> {
+        // A noisy run never evaluates its objective: what is not known is no number.
+        let objective = if row.samples.total() > 0 { f64::NAN } else { row.objective };
+        let row = &Row { objective, ..*row };
         self.trace.add(row, x);
         if self.callback.is_none() && self.asked.elapsed() < SIGNALS {
             return ControlFlow::Continue(());

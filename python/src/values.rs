@@ -114,7 +114,9 @@ pub fn matrix(result: &Bound<'_, PyAny>, (m, n): (usize, usize), out: &mut [f64]
 pub fn numbers<'py>(result: &Bound<'py, PyAny>, what: &str) -> PyResult<Bound<'py, PyUntypedArray>> {
     let py = result.py();
     let refused = |cause: Option<PyErr>| {
-        let message = format!("{what} gave {}, but must give numbers", described(result));
+        // torch says what to do with a tensor that requires its gradient, for one.
+        let reason = cause.as_ref().map(|cause| format!(": {}", cause.value(py))).unwrap_or_default();
+        let message = format!("{what} gave {}, but must give numbers{reason}", described(result));
         let error = PyTypeError::new_err(message);
         error.set_cause(py, cause);
         error

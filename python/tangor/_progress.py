@@ -54,7 +54,9 @@ def watching(callback: Callable[..., Any] | None, progress: bool, tree: dict[str
 
         def watch(row: Any) -> Any:
             worst = max(row.stationarity, row.feasibility, row.complementarity)
-            shown.set_postfix_str(f"f = {row.fun:.6g}, worst residual {worst:.1e}" if math.isfinite(worst) else "", refresh=False)
+            parts = [f"f = {row.fun:.6g}"] if math.isfinite(row.fun) else []
+            parts += [f"worst residual {worst:.1e}"] if math.isfinite(worst) else []
+            shown.set_postfix_str(", ".join(parts), refresh=False)
             shown.update(1)
             return told(row) if told is not None else None
 

@@ -209,7 +209,9 @@ def stopped_at_the_start(x0: Any, problem: Any = None) -> Result:
 
 
 def objective(result: Any) -> str:
-    """With its error bar, if it has one; a noisy run need not know it."""
+    """With its error bar, if it has one; a noisy run need not know it, and there may be nothing to minimise."""
+    if not getattr(result.get("problem_object"), "has_objective", True):
+        return "none: only constraints to satisfy"
     if np.isnan(result.fun):
         return "unknown"
     error = result.get("fun_error")

@@ -67,3 +67,12 @@ def test_torch_functions_that_are_cut_off_are_refused():
             tangor.from_torch(cut, x0=[0.0, 0.0])
     with pytest.raises(TypeError, match="the constraints cannot be differentiated"):
         tangor.from_torch(f, lambda x: torch.tensor([x[0], x[1]]), x0=[0.0, 0.0])
+
+
+def test_a_tensor_that_requires_its_gradient_is_refused_with_what_to_do():
+    torch = pytest.importorskip("torch")
+    with pytest.raises(TypeError, match=r"the gradient of the objective gave a Tensor, but must give numbers: .*detach\(\)"):
+        tangor.minimize(lambda x: float(x @ x), [1.0, 2.0], jac=lambda x: torch.tensor(2 * x, requires_grad=True))
+    # Without it tensors are numbers, in single precision, too.
+    single = tangor.minimize(lambda x: torch.tensor(x @ x), [1.0, 2.0], jac=lambda x: torch.tensor(2 * x, dtype=torch.float32))
+    assert single.success

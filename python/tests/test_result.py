@@ -67,3 +67,10 @@ def test_a_picture_says_what_was_found_in_words():
         figure = tangor.minimize(**given, options=options).plot()
         assert expected in figure.get_suptitle()
         assert all(tick == round(tick) for tick in figure.axes[0].get_xticks())
+
+
+def test_where_there_is_nothing_to_minimise_no_objective_is_shown():
+    result = tangor.minimize(tangor.Problem([1.0, 0.5], c=lambda x: [x @ x], jac=lambda x: [2 * x], c_lower=1, c_upper=1))
+    assert result.success
+    for shown in (str(result), result._repr_html_()):
+        assert "none: only constraints to satisfy" in shown

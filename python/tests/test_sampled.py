@@ -124,8 +124,17 @@ def test_the_objective_has_an_error_bar():
     fresh = tangor.verify(result, samples=4000)["objective"]
     assert abs(fresh["value"] - exact) <= fresh["error"]
     # Without values of the objective there is nothing to tell.
-    unknown = tangor.minimize_sampled(circle(), samples=5000)
+    rows = []
+    unknown = tangor.minimize_sampled(circle(), samples=5000, callback=rows.append)
     assert unknown.fun_error is None and np.isnan(unknown.fun)
+    assert np.isnan([row.fun for row in rows]).all() and np.isnan(unknown.trace["fun"]).all()
+
+
+def test_the_bar_shows_no_objective_that_nobody_evaluated(capsys):
+    pytest.importorskip("tqdm")
+    tangor.minimize_sampled(circle(), samples=5000, progress=True)
+    shown = capsys.readouterr().err
+    assert "worst residual" in shown and "f =" not in shown
 
 
 def test_judgements_are_marked_on_the_estimates():

@@ -49,5 +49,6 @@ pub fn tell(out: &mut Screen, draws: &[Draw]) -> Result<(), Error> {
         return Ok(());
     }
     let numbers: Vec<String> = draws.iter().map(|draw| draw.0.to_string()).collect();
-    Ok(writeln!(out, "Averages over the draws {}.", numbers.join(", "))?)
+    let what = if numbers.len() == 1 { "Values at the draw" } else { "Averages over the draws" };
+    Ok(writeln!(out, "{what} {}.", numbers.join(", "))?)
 }

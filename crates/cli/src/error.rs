@@ -1,7 +1,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use tangor_process::{Impatience, Misdeed};
+use tangor_problem::Failure;
+use tangor_process::{Impatience, Misdeed, OracleError};
 
 use crate::exit;
 
@@ -116,7 +117,7 @@ pub enum Error {
         /// Which problem.
         name: String,
         /// Why not.
-        cause: tangor_problem::Failure,
+        cause: Failure,
     },
     /// Data or a model cannot be used.
     #[error("{0}")]
@@ -159,17 +160,23 @@ impl From<tangor_open::Error> for Error {
 impl Error {
     /// The exit code of a command that ends so.
     pub fn exit_code(&self) -> u8 {
-        let reason = match self {
-            Error::BrokenOff { reason, .. } => reason,
-            Error::Oracle(tangor_process::Error::Oracle(oracle)) => match &oracle.misdeed {
-                Misdeed::Abandoned { reason, .. } => reason,
-                _ => return exit::INPUT,
-            },
-            _ => return exit::INPUT,
+        let oracle = match self {
+            Error::BrokenOff { reason, .. } => return reason_code(*reason),
+            Error::Oracle(tangor_process::Error::Oracle(oracle)) => Some(oracle),
+            Error::Evaluation { cause: Failure::Broken(cause), .. } => cause.downcast_ref::<OracleError>(),
+            _ => None,
         };
-        match reason {
-            Impatience::Interrupted => exit::STOPPED,
-            Impatience::OutOfTime => exit::LIMIT,
+        match oracle.map(|oracle| &oracle.misdeed) {
+            Some(Misdeed::Abandoned { reason, .. }) => reason_code(*reason),
+            _ => exit::INPUT,
         }
+    }
+}
+
+/// The exit code of a command for which nobody waits any longer.
+fn reason_code(reason: Impatience) -> u8 {
+    match reason {
+        Impatience::Interrupted => exit::STOPPED,
+        Impatience::OutOfTime => exit::LIMIT,
     }
 }

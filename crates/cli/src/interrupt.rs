@@ -13,6 +13,15 @@ const KILLED: i32 = 130;
 
 /// A flag that the first Ctrl-C (or termination signal) sets, so that the run ends in order; the second ends the process at once.
 pub fn flag() -> Result<Arc<AtomicBool>, Error> {
+    flag_with("The run ends after this iteration; Ctrl-C again ends it at once.")
+}
+
+/// The same where there is no run: for those who wait for a program that evaluates functions.
+pub fn patience() -> Result<Patience, Error> {
+    Ok(Patience::interrupted_by(flag_with("The oracle is stopped.")?))
+}
+
+fn flag_with(message: &'static str) -> Result<Arc<AtomicBool>, Error> {
     let flag = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&flag);
     ctrlc::set_handler(move || {
@@ -20,7 +29,7 @@ pub fn flag() -> Result<Arc<AtomicBool>, Error> {
             std::process::exit(KILLED);
         }
         if stderr().is_terminal() {
-            let _ = writeln!(stderr(), "\nThe run ends after this iteration; Ctrl-C again ends it at once.");
+            let _ = writeln!(stderr(), "\n{message}");
         }
     })?;
     Ok(flag)

@@ -13,8 +13,8 @@ use tangor_problem::{EndWanted, Exact, MemoryLimit, Problem, ReadingLimits, Samp
 use tangor_process::{Patience, ProcessProblem, ProcessSettings};
 use tangor_sif::{Info, Options};
 
-use crate::duration;
 use crate::error::Error;
+use crate::{duration, interrupt};
 
 /// The arguments that name a problem.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
@@ -93,9 +93,10 @@ impl Opened {
 }
 
 impl ProblemArguments {
-    /// Opens the problem.
+    /// Opens the problem where there is no run. Ctrl-C ends all but a program that evaluates functions, which is to be stopped first.
     pub fn open(&self) -> Result<Opened, Error> {
-        self.open_with(&Opening::default())
+        let patience = self.oracle.as_ref().map(|_| interrupt::patience()).transpose()?.unwrap_or_default();
+        self.open_with(&Opening { patience, ..Opening::default() })
     }
 
     /// Opens the problem in this way.

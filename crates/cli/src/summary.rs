@@ -90,14 +90,14 @@ impl Summary<'_> {
         // In a noisy run, a value without an error bar is one without noise.
         let certain = if judged.is_some() { "without noise" } else { "" };
         let Some((best, what)) = known else {
-            return writeln!(out, "{}", format!("  {:<label$} {:<22}{certain}", "objective", exact(objective)).trim_end());
+            return writeln!(out, "{}", format!("  {:<label$} {:<21} {certain}", "objective", exact(objective)).trim_end());
         };
         let certain = if certain.is_empty() { String::new() } else { format!("{certain}; ") };
         let difference = scientific(objective - best, 1);
         let place = if what == What::SolutionWithoutMultipliers { ", where no multipliers exist" } else { "" };
         let remark = format!("{certain}best known {}{place}, difference {difference}", readable(best));
         if width::of_screen().is_none_or(|width| width >= label + 25 + remark.len()) {
-            return writeln!(out, "  {:<label$} {:<22}{DIM}{remark}{DIM:#}", "objective", exact(objective));
+            return writeln!(out, "  {:<label$} {:<21} {DIM}{remark}{DIM:#}", "objective", exact(objective));
         }
         writeln!(out, "  {:<label$} {}", "objective", exact(objective))?;
         writeln!(out, "{:indent$}{DIM}{}{DIM:#}", "", width::wrapped(&remark, label + 3), indent = label + 3)

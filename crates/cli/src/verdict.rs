@@ -17,7 +17,7 @@ pub fn objective(out: &mut dyn Write, judged: Averaged, remark: &str) -> io::Res
     let bar = with_error(judged);
     match remark.is_empty() {
         true => writeln!(out, "  {:<LABEL$} {bar}", "objective"),
-        false => writeln!(out, "  {:<LABEL$} {bar:<28}{DIM}{remark}{DIM:#}", "objective"),
+        false => writeln!(out, "  {:<LABEL$} {bar:<27} {DIM}{remark}{DIM:#}", "objective"),
     }
 }
 

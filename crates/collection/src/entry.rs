@@ -108,7 +108,10 @@ pub fn entries() -> &'static [Entry] {
 /// ```
 pub fn find(name: &str) -> Result<&'static Entry, Unknown> {
     let same = |entry: &&Entry| entry.name.eq_ignore_ascii_case(name);
-    entries().iter().find(same).ok_or_else(|| Unknown { name: name.to_owned(), nearest: nearest(name) })
+    entries()
+        .iter()
+        .find(same)
+        .ok_or_else(|| Unknown { name: name.to_owned(), nearest: nearest(name, entries().iter().map(|entry| entry.name)) })
 }
 
 /// No problem has this name.
@@ -121,11 +124,19 @@ pub struct Unknown {
     pub nearest: Vec<&'static str>,
 }
 
-fn nearest(name: &str) -> Vec<&'static str> {
+/// The names that are nearest to one that is not among them, best first, in upper or lower case.
+///
+/// ```
+/// assert_eq!(tangor_collection::nearest("hs7i", ["HS6", "HS7", "HS71", "maratos"]), ["HS71", "HS7", "HS6"]);
+/// ```
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     const SHOWN: usize = 3;
     let wanted = name.to_ascii_uppercase();
-    let mut names: Vec<&'static str> = entries().iter().map(|entry| entry.name).collect();
-    names.sort_by_cached_key(|known| edit_distance(&wanted, known));
+    let mut names: Vec<&str> = known.into_iter().collect();
+    // Of names as near, one of the same length is more likely meant: a wrong letter rather than a missing one.
+    names.sort_by_cached_key(|known| {
+        (edit_distance(&wanted, &known.to_ascii_uppercase()), known.len().abs_diff(name.len()), *known)
+    });
     names.truncate(SHOWN);
     names
 }

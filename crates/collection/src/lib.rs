@@ -23,4 +23,4 @@ mod larger;
 mod mixed;
 mod peculiar;
 
-pub use entry::{Entry, Kind, Known, Unknown, What, entries, find};
+pub use entry::{Entry, Kind, Known, Unknown, What, entries, find, nearest};

@@ -52,6 +52,16 @@ impl Finder {
         }
     }
 
+    /// The names of all SIF files in the folders, in order.
+    fn names(&self) -> Vec<String> {
+        let entries = self.sif_folders.iter().flat_map(std::fs::read_dir).flatten().flatten();
+        let paths = entries.map(|entry| entry.path()).filter(|path| FileKind::of(path) == Some(FileKind::Sif));
+        let mut names: Vec<String> = paths.filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned())).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
     /// The folders in words; nothing when there are none.
     pub fn folders(&self) -> Option<String> {
         let names: Vec<String> = self.sif_folders.iter().map(|folder| folder.display().to_string()).collect();
@@ -69,20 +79,29 @@ impl Finder {
             return Source::file(found, parameters);
         }
         let is_sif = bare.is_some() && FileKind::of(path) == Some(FileKind::Sif);
-        let elsewhere = if is_sif { format!(" here, and {}", self.elsewhere()) } else { String::new() };
+        let elsewhere = if is_sif {
+            format!(" here, and {}", self.elsewhere(&path.with_extension("").to_string_lossy()))
+        } else {
+            String::new()
+        };
         Err(Error::NoFile { path: path.to_owned(), elsewhere })
     }
 
     fn unknown(&self, name: &str) -> Error {
         match tangor_collection::find(name) {
-            Err(unknown) => Error::Unknown { unknown, elsewhere: self.elsewhere() },
+            Err(unknown) => Error::Unknown { unknown, elsewhere: self.elsewhere(name) },
             Ok(entry) => Error::NoParameters(format!("the embedded problem {}", entry.name)),
         }
     }
 
-    fn elsewhere(&self) -> String {
+    fn elsewhere(&self, name: &str) -> String {
         match self.folders() {
-            Some(folders) => format!("{folders} has no SIF file of this name either"),
+            Some(folders) => {
+                let names = self.names();
+                let nearest = tangor_collection::nearest(name, names.iter().map(String::as_str)).join(", ");
+                let there = if nearest.is_empty() { String::new() } else { format!("; the nearest names there are {nearest}") };
+                format!("{folders} has no SIF file of this name either{there}")
+            }
             None => format!("no folder of SIF files is given (the variable {SIF_FOLDER}, as CUTEst has it)"),
         }
     }
@@ -129,7 +148,13 @@ mod tests {
             let parameters = n.iter().map(|n| ("N".to_string(), *n)).collect();
             finder.find(name, parameters).unwrap_err().to_string()
         };
-        assert!(message(&finder, "nope", &[]).ends_with("has no SIF file of this name either"));
+        for wrong in ["tinny", "TINI.SIF"] {
+            let nearest = "has no SIF file of this name either; the nearest names there are TINY, HS71";
+            assert!(message(&finder, wrong, &[]).ends_with(nearest), "{}", message(&finder, wrong, &[]));
+        }
+        let empty = tempfile::tempdir().unwrap();
+        let bare = Finder { sif_folders: vec![empty.path().to_owned()] };
+        assert!(message(&bare, "nope", &[]).ends_with("has no SIF file of this name either"));
         assert!(message(&Finder::default(), "nope", &[]).ends_with("(the variable MASTSIF, as CUTEst has it)"));
         let here = message(&finder, "nope.SIF", &[]);
         assert!(here.starts_with("there is no file nope.SIF here, and the folder "), "{here}");

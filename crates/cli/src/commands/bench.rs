@@ -18,7 +18,7 @@ use super::subproblems::Subproblems;
 use crate::error::Error;
 use crate::idle::Idle;
 use crate::sampling_source::EstimatorArgument;
-use crate::screen::Color;
+use crate::screen::{self, Color};
 use crate::settings_source::presets_first;
 use crate::{duration, exit, interrupt, width};
 
@@ -179,6 +179,7 @@ impl Run {
     fn run(self) -> Result<u8, Error> {
         let plan = self.plan()?;
         self.idle().tell();
+        self.undisturbed(&plan).iter().for_each(|note| screen::note(note));
         let flag = interrupt::flag()?;
         let mut journal = Journal::open(&self.out.with_extension("jsonl"))?;
         if self.fresh {
@@ -208,6 +209,16 @@ impl Run {
         let noise = [("--noise", self.noise != 0.0), ("--set", !self.assignments.is_empty())];
         idle.add(!tangor, "only runs of tangor have settings and noise", &[&noise[..], &given].concat());
         idle
+    }
+
+    /// Whom the noise does not reach, where it reaches others: numbers that cannot be compared.
+    fn undisturbed(&self, plan: &Plan) -> Option<String> {
+        let mut reached = plan.contenders.iter().filter(|contender| contender.noise != 0.0);
+        reached.next()?;
+        let others = plan.contenders.iter().filter(|contender| contender.noise == 0.0);
+        let names: Vec<&str> = others.map(|contender| contender.label.as_str()).collect();
+        let verb = if names.len() == 1 { "has" } else { "have" };
+        (!names.is_empty()).then(|| format!("--noise disturbs only tangor: {} {verb} the exact functions", names.join(" and ")))
     }
 
     fn plan(&self) -> Result<Plan, Error> {

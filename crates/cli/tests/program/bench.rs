@@ -171,6 +171,22 @@ fn the_paper_needs_its_files_and_says_so() {
     }
 }
 
+/// Peers know exact functions only: beside noisy runs of Tangor that is said.
+#[cfg(feature = "ipopt")]
+#[test]
+fn noise_does_not_reach_peers_and_that_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let with = |noise: &str| {
+        let out = path(&folder, &format!("{noise}.csv"));
+        run(&["bench", "run", "HS6", "--noise", noise, "--solver", "tangor,ipopt,ipopt-exact", "--out", &out])
+    };
+    let note = "--noise disturbs only tangor: ipopt and ipopt-exact have the exact functions";
+    let (noisy, exact) = (with("1e-3"), with("0"));
+    assert!(stderr(&noisy).contains(note), "{}", stderr(&noisy));
+    assert!(!stderr(&exact).contains("disturbs"), "{}", stderr(&exact));
+    assert_eq!([code(&noisy), code(&exact)], [0, 0]);
+}
+
 #[test]
 fn complexity_prints_slopes_and_leaves_data_and_a_picture() {
     let folder = tempfile::tempdir().unwrap();

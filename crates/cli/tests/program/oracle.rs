@@ -3,7 +3,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::{code, refusal, run, run_json, stderr, stdout};
+use crate::{code, interrupt, refusal, run, run_json, stderr, stdout, tangor};
 
 /// The command of a Python example, if Python is there.
 pub fn example(file: &str) -> Option<String> {
@@ -75,6 +75,8 @@ fn a_noisy_oracle_is_evaluated_and_checked_at_fixed_draws() {
     assert_eq!(code(&checked), 0, "{}", stderr(&checked));
     let shown = stdout(&checked);
     assert!(shown.starts_with("newsvendor: right\nAverages over the draws 3, 9.\n"), "{shown}");
+    let one = stdout(&run(&["check", "--oracle", &command, "--draws", "7"]));
+    assert!(one.starts_with("newsvendor: right\nValues at the draw 7.\n"), "{one}");
     let message = refusal(&["check", "HS71", "--draws", "1"]);
     assert!(message.contains("HS71 has no noise: leave --draws out"), "{message}");
 }
@@ -102,6 +104,35 @@ fn an_oracle_that_fails_is_told_of() {
         told.contains("ended without an answer to request 2 (gradient of the objective); it ended with exit status: 9"),
         "{told}"
     );
+}
+
+/// An oracle that hangs, at its greeting or later, is stopped, and the exit code says who ended it.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_the_wait_for_an_oracle() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let asked = folder.path().join("asked");
+    let introduction = r#"{"tangor":1,"name":"brief","n":1,"x0":[2],"objective":"value"}"#;
+    let later = format!("read line; echo '{introduction}'; read line; touch '{}'; sleep 100", asked.display());
+    let later = format!("sh -c \"{}\"", later.replace('"', "\\\""));
+    let at_once = ["info", "eval", "check"].map(|command| (command, "sleep 100", "the greeting"));
+    for (command, oracle, question) in
+        at_once.into_iter().chain(["eval", "check"].map(|command| (command, &*later, "request 1")))
+    {
+        let arguments = [command, "--oracle", oracle];
+        let child =
+            tangor(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program can be started");
+        let started = std::time::Instant::now();
+        while question == "request 1" && !asked.exists() && started.elapsed().as_secs() < 60 {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        interrupt(&child);
+        let output = child.wait_with_output().expect("the program ends");
+        let _ = std::fs::remove_file(&asked);
+        let told = stderr(&output);
+        assert_eq!(code(&output), 4, "{command}: {told}");
+        assert!(told.contains(&format!("was busy with {question}")) && told.contains("the user stopped the run"), "{told}");
+    }
 }
 
 #[test]

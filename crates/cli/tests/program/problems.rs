@@ -92,7 +92,8 @@ fn a_name_is_looked_up_in_the_folder_of_sif_files() {
         "nothing to choose from"
     );
     let output = tangor(&["solve", "nothing"]).env("MASTSIF", folder.path()).output().expect("the program can be started");
-    assert!(stderr(&output).contains("has no SIF file of this name either"), "{}", stderr(&output));
+    let nearest = "has no SIF file of this name either; the nearest names there are ";
+    assert!(stderr(&output).contains(nearest), "{}", stderr(&output));
 }
 
 #[test]

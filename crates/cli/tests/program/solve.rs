@@ -175,3 +175,14 @@ fn texts_fit_sixty_columns() {
         }
     }
 }
+
+/// An objective near zero has all its digits, and still a space after it.
+#[test]
+fn a_long_objective_keeps_its_distance() {
+    for name in ["BEALE", "HS1", "HS3", "HS46", "HS48", "HS51"] {
+        let text = stdout(&run(&["solve", name, "-q"]));
+        let line = text.lines().find_map(|line| line.strip_prefix("  objective ")).expect("an objective");
+        let (value, remark) = line.trim().split_once(' ').expect("a value and a remark");
+        assert!(value.parse::<f64>().is_ok() && remark.trim().starts_with("best known 0, difference "), "{line}");
+    }
+}
