@@ -103,7 +103,6 @@ impl<S: SampledProblem> Solver<S> {
         let mut unusual = Unusual::default();
         let kernel_iterations = self.find_steps(&mut unusual);
         self.judging.kkt.measure(&self.state.current, &self.steps.tangent, &self.oracle.standard);
-        self.judging.hidden = self.violation_hidden_by_rounding();
         self.count_idle();
         let (mut row, mut moved) = (self.row(kernel_iterations), false);
         let longest = self.sensible_move();

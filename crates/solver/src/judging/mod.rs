@@ -22,8 +22,6 @@ pub struct Judging {
     pub kkt: residuals::Kkt,
     /// Multipliers that fit a point better than those of a step.
     pub fit: multipliers::MultiplierFit,
-    /// The largest violation that rounding would hide at the current point: of an exact run far from its start, 0 elsewhere.
-    pub hidden: f64,
 }
 
 impl Judging {
@@ -31,7 +29,6 @@ impl Judging {
         Judging {
             kkt: residuals::Kkt::new(jacobian.rows(), jacobian.a.n),
             fit: multipliers::MultiplierFit::new(jacobian, &settings.kernel),
-            hidden: 0.0,
         }
     }
 }
