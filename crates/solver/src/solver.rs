@@ -133,7 +133,7 @@ impl<S: SampledProblem> Solver<S> {
                 Next::Again => self.state.begin_next_iteration(&self.steps),
                 Next::Ended(stop) => {
                     self.outcome.end(stop);
-                    if matches!(stop, Stop::Samples | Stop::Evaluations) && self.noisy.is_some() {
+                    if matches!(stop, Stop::Samples | Stop::Evaluations) {
                         self.judge_if_due(true, &mut unusual);
                     }
                     self.conclude(&mut unusual);

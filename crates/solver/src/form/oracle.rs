@@ -72,11 +72,6 @@ impl<S: SampledProblem> Oracle<S> {
         self.problem.samples()
     }
 
-    /// Whether any function is sampled.
-    pub fn is_sampled(&self) -> bool {
-        !self.problem.accesses().are_exact()
-    }
-
     /// The multipliers of the user's bounds at a point, from those of the internal form.
     pub fn bound_multipliers(&self, kkt: &Kkt, user: &UserPoint, mu: &mut [f64]) {
         self.standard.fixed_multipliers(user, &kkt.y, mu);

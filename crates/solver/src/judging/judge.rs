@@ -14,6 +14,7 @@ use crate::form::oracle::{Trouble, check, trouble};
 use crate::form::quantity::Quantity;
 use crate::judging::confidence::{self, Factors, slope_noise};
 use crate::judging::events::{Events, Lacking, risk_of_events, telling};
+use crate::judging::judgements::Judgements;
 use crate::judging::looks::most_looks;
 use crate::judging::multipliers::SIGMAS;
 use crate::judging::sample_mean::SampleMean;
@@ -52,6 +53,7 @@ pub struct JudgeMemory {
     /// Whether the run has not seen these averages yet, and how many draws each of them is from; 0 for what is known exactly.
     fresh: bool,
     pub drawn: [usize; 3],
+    pub judgements: Judgements,
     /// The point, with the averages that the latest verdict rests on.
     pub judged: Iterate,
 }
@@ -77,6 +79,7 @@ impl JudgeMemory {
             exact: false,
             fresh: false,
             drawn: [0; 3],
+            judgements: Judgements::new(settings.sampling.seed, settings.sampling.replacement),
             judged: current.clone(),
         }
     }
@@ -160,10 +163,10 @@ impl<S: SampledProblem> Solver<S> {
         work.fresh = true;
         work.drawn =
             [0, 1, 2].map(|k| if self.is_whole(Quantity::ALL[k], sizes[k]) { 0 } else { batches * sizes[k].div_ceil(batches) });
-        let judged = &mut self.state.progress.judged;
-        judged.count(work.exact);
-        let risk = confidence::risk_of_look(settings.confidence, judged.looks, last);
-        let risk_of_missing = risk_of_events(settings.confidence, judged.looks, last);
+        work.judgements.count(work.exact);
+        let looks = work.judgements.looks;
+        let risk = confidence::risk_of_look(settings.confidence, looks, last);
+        let risk_of_missing = risk_of_events(settings.confidence, looks, last);
         let (factor, of_values) = (Factors::new(risk, batches - first), Factors::new(risk, batches));
         let rare = work.noise_of_constraints(settings.range, risk);
         let jacobian = &work.means[2];
@@ -267,7 +270,7 @@ impl<S: SampledProblem> Solver<S> {
                 work.draws.clear();
                 work.draws.extend((0..sizes[k] as u64).map(Draw));
             } else {
-                let (stream, wanted) = (&mut self.state.progress.judged.streams[k], (access, sizes[k].div_ceil(all)));
+                let (stream, wanted) = (&mut work.judgements.streams[k], (access, sizes[k].div_ceil(all)));
                 let end_wanted = || self.oracle.problem.is_end_wanted();
                 let drawn = stream.draw(wanted, &mut work.draws, end_wanted);
                 drawn.map_err(|failure| trouble(source.function(), failure))?;

@@ -5,6 +5,7 @@ use tangor_problem::{Access, SampledProblem};
 use crate::form::oracle::Trouble;
 use crate::form::quantity::Quantity;
 use crate::judging::events::{risk_of_events, telling};
+use crate::judging::judgements::Judgements;
 use crate::judging::standing::Standing;
 use crate::solver::Solver;
 use crate::{Settings, Stop, Unusual, Verdict};
@@ -34,10 +35,24 @@ pub fn most_looks(settings: &Settings) -> u64 {
 }
 
 impl<S: SampledProblem> Solver<S> {
+    /// How the judgements of the run stand; an exact one has none.
+    pub(crate) fn judgements(&self) -> Option<&Judgements> {
+        self.noisy.as_ref().map(|noisy| &noisy.judge.judgements)
+    }
+
+    fn judgements_mut(&mut self) -> Option<&mut Judgements> {
+        self.noisy.as_mut().map(|noisy| &mut noisy.judge.judgements)
+    }
+
+    /// The iteration of the latest judgement whose time had come.
+    fn last_due(&self) -> u64 {
+        self.judgements().map_or(0, |judgements| judgements.due)
+    }
+
     /// Judges the point when its time has come. Gives the reason when the run should end.
     pub(crate) fn judge_if_due(&mut self, last: bool, unusual: &mut Unusual) -> Option<Stop> {
         let iteration = self.state.progress.iteration;
-        if self.state.progress.judged.were_at(iteration) {
+        if self.judgements()?.were_at(iteration) {
             return None;
         }
         let (due, pays) = (last || self.judge_is_due(), self.exact_pass_pays());
@@ -51,7 +66,7 @@ impl<S: SampledProblem> Solver<S> {
         {
             return None;
         }
-        self.state.progress.judged.begin(iteration, due);
+        self.judgements_mut()?.begin(iteration, due);
         self.beginning.keep(&self.outcome.best);
         let verdict = match self.judge_until_events_tell(sizes, last, unusual) {
             Ok(Some(verdict)) => verdict,
@@ -88,22 +103,24 @@ impl<S: SampledProblem> Solver<S> {
         if holds || stuck {
             return (!self.outcome.stuck).then_some(Stop::Tolerance);
         }
-        let judged = &mut self.state.progress.judged;
+        let effective = self.oracle.estimates.effective_samples();
+        let judged = self.judgements_mut()?;
         judged.compare(better, due);
         if !due {
             return None;
         }
         // Estimates that still gain accuracy get twice the patience: the judge may not see it yet.
-        let growing = judged.see_growth(self.oracle.estimates.effective_samples());
+        let growing = judged.see_growth(effective);
+        let stale = judged.stale;
         let patience = self.settings.sampling.judge.patience * if growing { 2 } else { 1 };
-        if patience == 0 || judged.stale < patience {
+        if patience == 0 || stale < patience {
             return None;
         }
         // Here the run ends. Where nothing but noise stands between the point and a claim, the last judgement has samples for it.
         if last || above {
             return Some(Stop::NoiseFloor);
         }
-        judged.go_on();
+        self.judgements_mut()?.go_on();
         self.judge_if_due(true, unusual).or(Some(Stop::NoiseFloor))
     }
 
@@ -143,7 +160,7 @@ impl<S: SampledProblem> Solver<S> {
             return 0;
         }
         let judge = &self.settings.sampling.judge;
-        let look = self.state.progress.judged.looks + 1;
+        let look = self.judgements().map_or(0, |judgements| judgements.looks) + 1;
         let telling = telling(risk_of_events(judge.confidence, look, last), judge.rarest);
         self.of_population(source, telling.next_multiple_of(judge.batches))
     }
@@ -184,7 +201,7 @@ impl<S: SampledProblem> Solver<S> {
 
     /// Whether the time for a judgement has come.
     pub(crate) fn judge_is_due(&self) -> bool {
-        let (every, last) = (self.settings.sampling.judge.every, self.state.progress.judged.due);
+        let (every, last) = (self.settings.sampling.judge.every, self.last_due());
         every > 0 && self.state.progress.iteration >= last.saturating_add(pause(every, last))
     }
 
@@ -196,7 +213,7 @@ impl<S: SampledProblem> Solver<S> {
         if !source.is_needed(self.oracle.meta()) || !access.is_sampled() {
             return 0;
         }
-        let since = self.state.progress.iteration.saturating_sub(self.state.progress.judged.due);
+        let since = self.state.progress.iteration.saturating_sub(self.last_due());
         let share = if last { 1.0 } else { since as f64 / self.state.progress.iteration.max(1) as f64 };
         let (limits, judge) = (&self.settings.limits, &self.settings.sampling.judge);
         let limited = [limits.samples, limits.gradient_samples, limits.constraint_samples, limits.jacobian_samples];
