@@ -88,7 +88,7 @@ impl Task {
         };
         // A fresh copy of the problem: nothing that the run did to the first one can reach the residuals.
         let mut problem = self.member.source.problem()?;
-        Ok(self.judged(&mut problem, outcome))
+        Ok(self.measured(&mut problem, outcome))
     }
 
     fn run_tangor(&self, settings: &Settings) -> Result<Outcome, Error> {
@@ -143,7 +143,7 @@ impl Task {
         Err(Error::NoIpopt)
     }
 
-    fn judged(&self, problem: &mut dyn Problem, outcome: Outcome) -> Record {
+    fn measured(&self, problem: &mut dyn Problem, outcome: Outcome) -> Record {
         let mut record = self.failed(outcome.stop, outcome.message);
         (record.n, record.m) = (problem.meta().n(), problem.meta().m());
         record.claimed = outcome.claimed;
@@ -169,7 +169,7 @@ impl Task {
                 let feasible = matches!(record.point, Point::EpsKkt | Point::Feasible);
                 record.worse = feasible && is_worse(recomputed.objective, self.member.best_known);
             }
-            Err(failure) => record.message.push_str(&format!(" The point could not be judged: {failure}.")),
+            Err(failure) => record.message.push_str(&format!(" The point could not be measured: {failure}.")),
         }
         record
     }
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_judged_from_its_point() {
+    fn a_run_is_measured_at_its_point() {
         let record = task("HS71").perform();
         assert_eq!((record.stop, record.point, record.worse), (Ending::Stopped(Stop::Tolerance), Point::EpsKkt, false));
         assert_eq!((record.n, record.m), (4, 2));
@@ -222,7 +222,7 @@ mod tests {
             seconds: 0.0,
             trace: Vec::new(),
         };
-        let record = task.judged(&mut task.member.source.problem().unwrap(), outcome);
+        let record = task.measured(&mut task.member.source.problem().unwrap(), outcome);
         assert_eq!((record.claimed, record.point), (Point::EpsKkt, Point::Nothing));
         // c = (25, 52) against >= 25 and = 40
         assert_eq!(record.feasibility, Some(12.0));

@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tangor_problem::{Access, Counted, Draw, Failure, Outputs, Problem, SampledProblem, Wanted};
+use tangor_problem::{Access, Accesses, Counted, Draw, Failure, Meta, Outputs, Problem, SampledProblem, Wanted};
 
 use crate::form::iterate::Iterate;
 use crate::form::oracle::{Trouble, check, trouble};
@@ -15,7 +15,7 @@ use crate::form::quantity::Quantity;
 use crate::judging::confidence::{self, Factors, slope_noise};
 use crate::judging::events::{Events, Lacking, risk_of_events, telling};
 use crate::judging::judgements::Judgements;
-use crate::judging::looks::most_looks;
+use crate::judging::looks::{laid_by, most_looks};
 use crate::judging::multipliers::SIGMAS;
 use crate::judging::sample_mean::SampleMean;
 use crate::kernel::vector::{add, norm};
@@ -54,12 +54,15 @@ pub struct JudgeMemory {
     fresh: bool,
     pub drawn: [usize; 3],
     pub judgements: Judgements,
+    /// The samples of each function that are laid by for the last judgement, if any are.
+    pub laid_by: Option<[usize; 3]>,
     /// The point, with the averages that the latest verdict rests on.
     pub judged: Iterate,
 }
 
 impl JudgeMemory {
-    pub fn new(current: &Iterate, lengths: [usize; 3], settings: &Settings) -> Self {
+    pub fn new(current: &Iterate, (meta, accesses): (&Meta, Accesses), settings: &Settings) -> Self {
+        let lengths = [meta.n(), meta.m(), meta.jacobian_len()];
         let judge = &settings.sampling.judge;
         // A look that tells of events takes more samples the more looks there were.
         let telling =
@@ -80,6 +83,7 @@ impl JudgeMemory {
             fresh: false,
             drawn: [0; 3],
             judgements: Judgements::new(settings.sampling.seed, settings.sampling.replacement),
+            laid_by: laid_by(meta, accesses, settings),
             judged: current.clone(),
         }
     }

@@ -2,7 +2,7 @@
 //! and estimates at the new point. Values of the objective are never needed.
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::{Meta, SampledProblem, Samples};
+use tangor_problem::{Accesses, Meta, SampledProblem, Samples};
 
 use crate::form::iterate::Iterate;
 use crate::form::oracle::Trouble;
@@ -51,12 +51,11 @@ pub struct NoisyProgress {
 }
 
 impl Noisy {
-    pub fn new(current: &Iterate, meta: &Meta, settings: &Settings) -> Self {
-        let lengths = [meta.n(), meta.m(), meta.jacobian_len()];
+    pub fn new(current: &Iterate, (meta, accesses): (&Meta, Accesses), settings: &Settings) -> Self {
         Noisy {
-            common: CommonSamples::new(current, [lengths[0], lengths[2]]),
-            average: Average::new(lengths[0], settings.sampling.average),
-            judge: JudgeMemory::new(current, lengths, settings),
+            common: CommonSamples::new(current, [meta.n(), meta.jacobian_len()]),
+            average: Average::new(meta.n(), settings.sampling.average),
+            judge: JudgeMemory::new(current, (meta, accesses), settings),
             lagrangian: EffectiveSamples::default(),
         }
     }

@@ -112,7 +112,7 @@ impl<S: SampledProblem> Solver<S> {
             trial: current.clone(),
             steps: Steps::new(&current.jacobian, &metric, &settings, own_mapping),
             judging: Judging::new(&current.jacobian, &settings),
-            noisy: is_noisy.then(|| Noisy::new(&current, meta, &settings)),
+            noisy: is_noisy.then(|| Noisy::new(&current, (meta, problem.accesses()), &settings)),
             beginning: Beginning::new(best.clone()),
             outcome: Outcome { best, stop: None, judged: None, stuck: false, failure: None, confirmed: None },
             oracle: Oracle::new(problem, standard, presolve, &settings.sampling),
