@@ -12,6 +12,7 @@ use tangor_problem::{Access, Accesses, Counted, Draw, Failure, Meta, Outputs, Pr
 use crate::form::iterate::Iterate;
 use crate::form::oracle::{Trouble, check, trouble};
 use crate::form::quantity::Quantity;
+use crate::judging::batch;
 use crate::judging::confidence::{self, Factors, slope_noise};
 use crate::judging::events::{Events, Lacking, risk_of_events, telling};
 use crate::judging::judgements::Judgements;
@@ -259,40 +260,49 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     /// One of all batches of each function at the current point; what is exact, or the whole population, is evaluated once.
-    fn sample(&mut self, work: &mut JudgeMemory, sizes: [usize; 3], (batch, all): (usize, usize)) -> Result<(), Trouble> {
+    fn sample(&mut self, work: &mut JudgeMemory, sizes: [usize; 3], (number, all): (usize, usize)) -> Result<(), Trouble> {
+        let is_left = |source: Quantity| {
+            let known = number > 0 && self.is_whole(source, sizes[source as usize]);
+            source.is_needed(self.oracle.meta()) && !known
+        };
+        let mut left = Quantity::ALL.map(is_left);
+        if !left[0] && work.objective.count() > 0.0 {
+            let value = work.objective.mean[0];
+            work.objective.add(&[value]);
+        }
         for (k, source) in Quantity::ALL.into_iter().enumerate() {
-            let whole = self.is_whole(source, sizes[k]);
-            if !source.is_needed(self.oracle.meta()) || (batch > 0 && whole) {
-                if k == 0 && work.objective.count() > 0.0 {
-                    let value = work.objective.mean[0];
-                    work.objective.add(&[value]);
-                }
+            if !std::mem::take(&mut left[k]) {
                 continue;
             }
-            let access = source.access(self.oracle.problem.accesses());
+            let mut wanted = source.and(Wanted::NOTHING);
+            let whole = self.is_whole(source, sizes[k]);
             if whole {
                 work.draws.clear();
                 work.draws.extend((0..sizes[k] as u64).map(Draw));
+                // Whole populations of one size are the same draws.
+                for (other, source) in Quantity::ALL.into_iter().enumerate().skip(k + 1) {
+                    if left[other] && self.is_whole(source, sizes[other]) && sizes[other] == sizes[k] {
+                        left[other] = false;
+                        wanted = source.and(wanted);
+                    }
+                }
             } else {
-                let (stream, wanted) = (&mut work.judgements.streams[k], (access, sizes[k].div_ceil(all)));
+                let access = source.access(self.oracle.problem.accesses());
+                let (stream, size) = (&mut work.judgements.streams[k], sizes[k].div_ceil(all));
                 let end_wanted = || self.oracle.problem.is_end_wanted();
-                let drawn = stream.draw(wanted, &mut work.draws, end_wanted);
+                let drawn = stream.draw((access, size), &mut work.draws, end_wanted);
                 drawn.map_err(|failure| trouble(source.function(), failure))?;
             }
             if source == Quantity::Constraints && !whole && self.settings.sampling.judge.range.is_some() {
                 self.sample_one_by_one(work)?;
                 continue;
             }
-            let (problem, x) = (&mut self.oracle.problem, &work.judged.user.x);
-            let done = source.evaluate(problem, x, &work.draws, &mut work.batch[k]);
-            done.map_err(|failure| trouble(source.function(), failure))?;
-            check(problem.meta(), source.function(), &work.batch[k])?;
-            if source == Quantity::Gradient && work.can_tell {
-                // The same samples: they are counted already. It is only reported, so that nothing fails with it.
-                match problem.objective(x, &work.draws) {
-                    Some(Ok(value)) if value.is_finite() => work.objective.add(&[value]),
-                    _ => work.can_tell = false,
-                }
+            let at = (&work.judged.user.x[..], &work.draws[..]);
+            let value = batch::evaluate(&mut self.oracle.problem, at, wanted, work.can_tell, &mut work.batch)?;
+            match value {
+                _ if !(wanted.gradient && work.can_tell) => {}
+                Some(value) => work.objective.add(&[value]),
+                None => work.can_tell = false,
             }
         }
         Ok(())

@@ -34,7 +34,8 @@ pub fn laid_by(meta: &Meta, accesses: Accesses, settings: &Settings) -> Option<[
     let needed = sizes.map(|size| size as f64);
     let each = [limits.gradient_samples, limits.constraint_samples, limits.jacobian_samples];
     let leaves = |needed: f64, limit: Option<u64>| limit.is_none_or(|most| is_kept(needed, most));
-    let all_leave = leaves(needed.iter().sum(), limits.samples) && needed.into_iter().zip(each).all(|(n, most)| leaves(n, most));
+    let all_leave =
+        leaves(needed.iter().sum(), limits.samples) && needed.into_iter().zip(each).all(|(n, most)| leaves(n, most));
     all_leave.then_some(sizes)
 }
 

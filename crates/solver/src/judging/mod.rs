@@ -1,5 +1,6 @@
 //! What a point is: residuals, multipliers that fit it, and in a noisy run a certificate on fresh samples.
 
+mod batch;
 pub(crate) mod confidence;
 pub mod events;
 pub(crate) mod judge;

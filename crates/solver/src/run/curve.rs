@@ -31,7 +31,10 @@ impl<S: SampledProblem> Solver<S> {
         let mut ahead: Vec<f64> = self.steps.tangent.s.iter().map(|s| s * distance / norm(&self.steps.tangent.s)).collect();
         for _ in 0..DOUBLINGS {
             self.trial.move_by(&ahead);
-            if !self.trial.is_inside_its_bounds(&self.oracle.standard) || !self.evaluate_on_the_curve() || !self.return_to_the_curve(norm(&ahead)) {
+            if !self.trial.is_inside_its_bounds(&self.oracle.standard)
+                || !self.evaluate_on_the_curve()
+                || !self.return_to_the_curve(norm(&ahead))
+            {
                 return false;
             }
             let next = self.to_be_minimised(&self.trial);
