@@ -7,7 +7,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tangor_problem::{Access, Accesses, Counted, Draw, Failure, Meta, Outputs, Problem, SampledProblem, Wanted};
+use tangor_problem::{
+    Access, Accesses, Counted, Draw, Failure, Meta, Outputs, Problem, SampledProblem, Wanted, gradient_of_lagrangian,
+};
 
 use crate::form::iterate::Iterate;
 use crate::form::oracle::{Trouble, check, trouble};
@@ -244,9 +246,8 @@ impl<S: SampledProblem> Solver<S> {
             work.events.add(&work.batch[1]);
             self.oracle.load_derivatives(&work.batch[0], &work.batch[2], &mut work.judged);
             let n = work.error.len();
-            work.error.copy_from_slice(&work.judged.g[..n]);
-            work.judged.jacobian.a.add_transposed(self.judging.kkt.signed(), &mut work.error);
-            work.error.iter_mut().zip(&self.judging.fit.tangent.mu).for_each(|(error, mu)| *error -= mu);
+            let add_products = |out: &mut [f64]| work.judged.jacobian.a.add_transposed(self.judging.kkt.signed(), out);
+            gradient_of_lagrangian(&work.judged.g[..n], add_products, &self.judging.fit.tangent.mu, &mut work.error);
             work.errors.add(&work.error);
         }
         Ok(true)
