@@ -25,7 +25,7 @@ use crate::run::clock::Clock;
 use crate::solver::Solver;
 use crate::steps::line_search::SearchMemory;
 use crate::steps::normal_step::{Reckoning, Repair};
-use crate::{Event, Mapping, Normal, NormalVariant, Row, Settings, Theta, Unusual};
+use crate::{Event, NormalVariant, Row, Settings, Theta, Unusual};
 
 /// How well a row must hold to be left alone, relative to the tolerance.
 const HOLDS_WELL: f64 = 1e-2;
@@ -35,9 +35,6 @@ const VANISHING: f64 = 1e-3;
 
 /// How much longer than the point a step by second derivatives may be.
 const FAR: f64 = 100.0;
-
-/// A normal step was bold when the constant `L_c` turned out to be more than this multiple of what it reckoned with.
-const BOLD: f64 = 2.0;
 
 /// The pieces of a step, with their memory.
 pub struct Steps {
@@ -273,20 +270,6 @@ impl<S: SampledProblem> Solver<S> {
         now.add_transposed_change(before, &self.steps.tangent.lambda_at_rest, &mut dl[..n]);
         let factor = self.state.metric.learn(Curvature { dz: &dz[..n], dl: &dl[..n], noise: 0.0 });
         self.state.progress.lipschitz.rescale(factor);
-    }
-
-    /// Whether what is known of `L_c` by now is far more than the normal step reckoned with, if its variant does reckon with it.
-    pub(crate) fn normal_step_was_bold(&self) -> bool {
-        let Normal { variant, mapping, .. } = self.settings.normal;
-        let reckons = match variant {
-            NormalVariant::Majorised => true,
-            NormalVariant::Mapping => mapping == Mapping::Regularised,
-            NormalVariant::Bounded | NormalVariant::BoundedOneNorm | NormalVariant::Regularised => false,
-        };
-        reckons
-            && self.noisy.is_none()
-            && self.state.progress.lipschitz.cautious() > BOLD * self.steps.reckoned
-            && norm(&self.state.current.h) > 0.0
     }
 
     /// What the observer is told, as far as it is known before the step.
