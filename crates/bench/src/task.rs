@@ -27,6 +27,8 @@ pub struct Task {
     pub seed: u64,
     /// Most iterations.
     pub max_iterations: u64,
+    /// Most entries of the Jacobians of all iterations of Tangor, each counted as if it were dense.
+    pub max_entries: Option<u64>,
     /// Most seconds.
     pub time_limit: f64,
     /// Whether the row keeps the course of the residuals.
@@ -56,6 +58,7 @@ impl Task {
             &self.contender.method,
             self.contender.noise.to_bits(),
             self.max_iterations,
+            self.max_entries,
             self.time_limit.to_bits(),
             env!("CARGO_PKG_VERSION"),
         );
@@ -93,7 +96,7 @@ impl Task {
 
     fn run_tangor(&self, settings: &Settings) -> Result<Outcome, Error> {
         let mut settings = settings.clone();
-        settings.limits.iterations = self.max_iterations;
+        settings.limits.iterations = self.iterations()?;
         settings.limits.seconds = Some(self.time_limit);
         settings.sampling.seed = self.seed;
         let mut trace = Course::new(TRACE_POINTS);
@@ -117,6 +120,14 @@ impl Task {
             seconds: report.seconds,
             trace: trace.points(),
         })
+    }
+
+    /// Most iterations on this very problem: fewer where it is large.
+    fn iterations(&self) -> Result<u64, Error> {
+        let Some(most) = self.max_entries else { return Ok(self.max_iterations) };
+        let problem = self.member.source.problem()?;
+        let entries = problem.meta().n() as u64 * problem.meta().m() as u64;
+        Ok(self.max_iterations.min((most / entries.max(1)).max(1)))
     }
 
     fn report(&self, settings: Settings, observer: &mut dyn Observer) -> Result<Report, Error> {
@@ -193,7 +204,7 @@ mod tests {
     fn task(name: &str) -> Task {
         let member = crate::sets::members(name, &tangor_open::Finder::default()).unwrap().remove(0);
         let contender = Contender::tangor("tangor", Settings::default());
-        Task { member, contender, seed: 0, max_iterations: 1000, time_limit: 60.0, trace: true }
+        Task { member, contender, seed: 0, max_iterations: 1000, max_entries: None, time_limit: 60.0, trace: true }
     }
 
     #[test]
