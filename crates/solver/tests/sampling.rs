@@ -22,9 +22,12 @@ fn noisy(name: &str, level: f64) -> Noisy<Box<dyn Problem + Send>> {
     Noisy::new((find(name).expect("an embedded problem").build)(), Noise::level(level)).expect("a valid level")
 }
 
-/// A list of what was evaluated: of which function, and with which draws.
+/// Which function was evaluated, and with which draws.
+type Evaluated = (Function, Vec<Draw>);
+
+/// A list of them.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<(Function, Vec<Draw>)>>>);
+struct Log(Arc<Mutex<Vec<Evaluated>>>);
 
 impl Watcher for Log {
     fn watch<T>(&mut self, wanted: Wanted, draws: &[Draw], evaluate: impl FnOnce() -> T) -> T {
