@@ -25,6 +25,8 @@ pub struct Plan {
     pub seeds: u64,
     /// Most iterations of a run.
     pub max_iterations: u64,
+    /// Most entries of the Jacobians of a run, each counted as if it were dense: it has fewer iterations on a large problem.
+    pub max_entries: Option<u64>,
     /// Most seconds of a run.
     pub time_limit: f64,
     /// Whether rows keep the course of the residuals.
@@ -63,8 +65,8 @@ impl Plan {
             for contender in &self.contenders {
                 for seed in 0..self.seeds {
                     let (member, contender) = (member.clone(), contender.clone());
-                    let (max_iterations, time_limit) = (self.max_iterations, self.time_limit);
-                    tasks.push(Task { member, contender, seed, max_iterations, time_limit, trace: self.trace });
+                    let Plan { max_iterations, max_entries, time_limit, trace, .. } = *self;
+                    tasks.push(Task { member, contender, seed, max_iterations, max_entries, time_limit, trace });
                 }
             }
         }

@@ -7,7 +7,7 @@ use tangor_solver::{Point, Stop};
 /// Where an objective is worse than the best known by more than this, relative to `max(1, |best known|)`, the row says so.
 pub const WORSE: f64 = 1e-4;
 
-/// One run: a problem, a solver with its settings, a seed. Everything that judges the point was computed here, from the problem's
+/// One run: a problem, a solver with its settings, a seed. Everything that is said of the point was computed here, from the problem's
 /// functions; only `stop`, `claimed` and `iterations` are the solver's word.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
@@ -123,7 +123,7 @@ impl Record {
         }
     }
 
-    /// All four residuals, when the point could be judged.
+    /// All four residuals, when they could be computed.
     pub fn residuals(&self) -> Option<KktResiduals> {
         Some(KktResiduals {
             stationarity: self.stationarity?,

@@ -77,7 +77,7 @@ mod tests {
 
     const FREE: f64 = f64::INFINITY;
 
-    fn judged(x1: [f64; 2], x: [f64; 2], y: f64, mu: [f64; 2]) -> KktResiduals {
+    fn measured(x1: [f64; 2], x: [f64; 2], y: f64, mu: [f64; 2]) -> KktResiduals {
         let meta = Meta::new("product", vec![1.0, 1.0]).bounds(&[1.0, x1[0]], &[3.0, x1[1]]).at_least(&[2.0]);
         let mut problem = Differentiated::new(meta, Product);
         let recomputed = recompute(&mut problem, Candidate { x: &x, y: &[y], mu: &mu }).unwrap();
@@ -89,7 +89,7 @@ mod tests {
     fn residuals_by_hand() {
         // g = (4, 1), J = (5, 2), y = -1/2: g + J^T y - mu = (4 - 2.5 - 1, 1 - 1) = (0.5, 0);
         // complementarity: 1/2 |10 - 2| for the row and 1 |2 - 1| for the bound.
-        let residuals = judged([-FREE, FREE], [2.0, 5.0], -0.5, [1.0, 0.0]);
+        let residuals = measured([-FREE, FREE], [2.0, 5.0], -0.5, [1.0, 0.0]);
         assert_eq!((residuals.stationarity, residuals.feasibility, residuals.complementarity), (0.5, 0.0, 5.0));
         assert_eq!(residuals.infeasible_stationarity, 0.0);
     }
@@ -97,32 +97,32 @@ mod tests {
     #[test]
     fn multipliers_of_bounds_that_do_not_exist_are_refused() {
         // y > 0 would need an upper bound, mu[1] a bound of x1: both count as zero, and g = (4, 1) is left.
-        let residuals = judged([-FREE, FREE], [2.0, 5.0], 3.0, [0.0, 7.0]);
+        let residuals = measured([-FREE, FREE], [2.0, 5.0], 3.0, [0.0, 7.0]);
         assert_eq!((residuals.stationarity, residuals.complementarity), (17f64.sqrt(), 0.0));
     }
 
     #[test]
     fn a_fixed_variable_takes_any_multiplier() {
-        let residuals = judged([5.0, 5.0], [2.0, 5.0], 0.0, [0.0, 99.0]);
+        let residuals = measured([5.0, 5.0], [2.0, 5.0], 0.0, [0.0, 99.0]);
         assert_eq!((residuals.stationarity, residuals.complementarity), (4.0, 0.0));
     }
 
     #[test]
     fn violation_and_its_slope_by_hand() {
         // c = 0.5 is short of 2 by 1.5 and x0 = 0.5 of 1 by 0.5; J = (1, 0.5), v = -1.5: the slope is (-1.5, -0.75).
-        let residuals = judged([-FREE, FREE], [0.5, 1.0], 0.0, [0.0, 0.0]);
+        let residuals = measured([-FREE, FREE], [0.5, 1.0], 0.0, [0.0, 0.0]);
         assert_eq!(residuals.feasibility, 2.5f64.sqrt());
         assert_eq!(residuals.infeasible_stationarity, (1.5f64 * 1.5 + 0.75 * 0.75).sqrt());
         assert_eq!(classify(&residuals, &Tolerance::default()), Point::Nothing);
         // x at its upper bounds wants to go further up and cannot: infeasible and stationary.
-        let stuck = judged([-1.0, 0.5], [3.0, 0.5], 0.0, [0.0, 0.0]);
+        let stuck = measured([-1.0, 0.5], [3.0, 0.5], 0.0, [0.0, 0.0]);
         assert_eq!((stuck.feasibility, stuck.infeasible_stationarity), (0.5, 0.0));
         assert_eq!(classify(&stuck, &Tolerance::default()), Point::EpsInfeasibleStationary);
     }
 
     #[test]
     fn not_a_number_is_never_good() {
-        let residuals = judged([-FREE, FREE], [2.0, 5.0], f64::NAN, [0.0, 0.0]);
+        let residuals = measured([-FREE, FREE], [2.0, 5.0], f64::NAN, [0.0, 0.0]);
         assert_eq!(residuals.worst(), f64::INFINITY);
         assert_eq!(classify(&residuals, &Tolerance::default()), Point::Feasible);
     }

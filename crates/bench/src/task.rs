@@ -27,6 +27,8 @@ pub struct Task {
     pub seed: u64,
     /// Most iterations.
     pub max_iterations: u64,
+    /// Most entries of the Jacobians of all iterations of Tangor, each counted as if it were dense.
+    pub max_entries: Option<u64>,
     /// Most seconds.
     pub time_limit: f64,
     /// Whether the row keeps the course of the residuals.
@@ -56,6 +58,7 @@ impl Task {
             &self.contender.method,
             self.contender.noise.to_bits(),
             self.max_iterations,
+            self.max_entries,
             self.time_limit.to_bits(),
             env!("CARGO_PKG_VERSION"),
         );
@@ -88,12 +91,12 @@ impl Task {
         };
         // A fresh copy of the problem: nothing that the run did to the first one can reach the residuals.
         let mut problem = self.member.source.problem()?;
-        Ok(self.judged(&mut problem, outcome))
+        Ok(self.measured(&mut problem, outcome))
     }
 
     fn run_tangor(&self, settings: &Settings) -> Result<Outcome, Error> {
         let mut settings = settings.clone();
-        settings.limits.iterations = self.max_iterations;
+        settings.limits.iterations = self.iterations()?;
         settings.limits.seconds = Some(self.time_limit);
         settings.sampling.seed = self.seed;
         let mut trace = Course::new(TRACE_POINTS);
@@ -117,6 +120,14 @@ impl Task {
             seconds: report.seconds,
             trace: trace.points(),
         })
+    }
+
+    /// Most iterations on this very problem: fewer where it is large.
+    fn iterations(&self) -> Result<u64, Error> {
+        let Some(most) = self.max_entries else { return Ok(self.max_iterations) };
+        let problem = self.member.source.problem()?;
+        let entries = problem.meta().n() as u64 * problem.meta().m() as u64;
+        Ok(self.max_iterations.min((most / entries.max(1)).max(1)))
     }
 
     fn report(&self, settings: Settings, observer: &mut dyn Observer) -> Result<Report, Error> {
@@ -143,7 +154,7 @@ impl Task {
         Err(Error::NoIpopt)
     }
 
-    fn judged(&self, problem: &mut dyn Problem, outcome: Outcome) -> Record {
+    fn measured(&self, problem: &mut dyn Problem, outcome: Outcome) -> Record {
         let mut record = self.failed(outcome.stop, outcome.message);
         (record.n, record.m) = (problem.meta().n(), problem.meta().m());
         record.claimed = outcome.claimed;
@@ -169,7 +180,7 @@ impl Task {
                 let feasible = matches!(record.point, Point::EpsKkt | Point::Feasible);
                 record.worse = feasible && is_worse(recomputed.objective, self.member.best_known);
             }
-            Err(failure) => record.message.push_str(&format!(" The point could not be judged: {failure}.")),
+            Err(failure) => record.message.push_str(&format!(" The point could not be measured: {failure}.")),
         }
         record
     }
@@ -193,11 +204,11 @@ mod tests {
     fn task(name: &str) -> Task {
         let member = crate::sets::members(name, &tangor_open::Finder::default()).unwrap().remove(0);
         let contender = Contender::tangor("tangor", Settings::default());
-        Task { member, contender, seed: 0, max_iterations: 1000, time_limit: 60.0, trace: true }
+        Task { member, contender, seed: 0, max_iterations: 1000, max_entries: None, time_limit: 60.0, trace: true }
     }
 
     #[test]
-    fn a_run_is_judged_from_its_point() {
+    fn a_run_is_measured_at_its_point() {
         let record = task("HS71").perform();
         assert_eq!((record.stop, record.point, record.worse), (Ending::Stopped(Stop::Tolerance), Point::EpsKkt, false));
         assert_eq!((record.n, record.m), (4, 2));
@@ -222,7 +233,7 @@ mod tests {
             seconds: 0.0,
             trace: Vec::new(),
         };
-        let record = task.judged(&mut task.member.source.problem().unwrap(), outcome);
+        let record = task.measured(&mut task.member.source.problem().unwrap(), outcome);
         assert_eq!((record.claimed, record.point), (Point::EpsKkt, Point::Nothing));
         // c = (25, 52) against >= 25 and = 40
         assert_eq!(record.feasibility, Some(12.0));

@@ -35,8 +35,18 @@ fn plan(names: &[&str]) -> Plan {
         contenders: vec![Contender::tangor("tangor", Settings::default())],
         seeds: 1,
         max_iterations: 10,
+        max_entries: None,
         time_limit: 0.2,
         trace: false,
+    }
+}
+
+#[test]
+fn a_large_problem_has_fewer_iterations() {
+    // HS71 has 4 variables and 2 constraints: 8 entries in each iteration.
+    for (most, expected) in [(None, 5), (Some(1000), 5), (Some(31), 3), (Some(1), 1)] {
+        let plan = Plan { max_entries: most, max_iterations: 5, time_limit: 60.0, ..plan(&["HS71"]) };
+        assert_eq!(plan.tasks()[0].perform().iterations, expected, "{most:?}");
     }
 }
 

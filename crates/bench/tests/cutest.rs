@@ -101,7 +101,7 @@ fn what_others_solve_is_not_called_infeasible() {
     }
 }
 
-/// More data than parameters, in rows whose derivatives at the start differ by far: the violation is least where it is judged.
+/// More data than parameters, in rows whose derivatives at the start differ by far: the violation is least where it is measured.
 #[test]
 fn the_least_violation_is_that_of_the_users_rows() {
     let Some(folder) = folder() else { return };

@@ -100,8 +100,8 @@ pub enum Error {
         /// Why not.
         message: String,
     },
-    /// A result cannot be judged.
-    #[error("the result in {} cannot be judged: {message}", path.display())]
+    /// A result cannot be checked.
+    #[error("the result in {} cannot be checked: {message}", path.display())]
     Result {
         /// Which file.
         path: PathBuf,

@@ -42,3 +42,22 @@ fn all_licences_are_compatible() {
         assert!(source.starts_with("registry+"), "{name} comes from {source}");
     }
 }
+
+/// Whoever has a package alone has the text of its licences, too.
+#[test]
+fn every_published_crate_has_the_texts_of_both_licences() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = |path: &Path| std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut published = 0;
+    for entry in std::fs::read_dir(root.join("crates")).expect("the crates are here") {
+        let folder = entry.expect("it can be read").path();
+        if text(&folder.join("Cargo.toml")).contains("publish = false") {
+            continue;
+        }
+        published += 1;
+        for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
+            assert_eq!(text(&folder.join(name)), text(&root.join(name)), "{}", folder.display());
+        }
+    }
+    assert!(published > 10, "{published} crates");
+}

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Bins of equal width that calibration is measured in.
 const BINS: usize = 10;
 
-/// A row as it is judged: what the model says, what is true, and how much it counts.
+/// A row as quality is measured: what the model says, what is true, and how much it counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scored {
     pub p: f64,

@@ -8,14 +8,14 @@
 mod common;
 mod texts;
 
-use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use common::binary::binary;
 use common::{folders, models};
 use tangor_nl::{NlProblem, Options, parse};
-use tangor_problem::{FunctionValues, Problem, SecondOrder, Wanted};
-use texts::{ROWS, collocation, shape};
+use tangor_problem::{Problem, SecondOrder};
+use tangor_timing::{best, both, compare, points, separately};
+use texts::{collocation, shape};
 
 fn main() {
     // `cargo test --benches` runs benchmarks too, with this argument absent.
@@ -55,7 +55,7 @@ fn beside(files: &[(String, Vec<u8>)], program: &str) {
         };
         let (mut ours, mut theirs) = (f64::INFINITY, f64::INFINITY);
         for turn in 0..3 {
-            ours = ours.min(everything(problem).as_secs_f64() * 1e6);
+            ours = ours.min(separately(problem).as_secs_f64() * 1e6);
             theirs = theirs.min(library(turn));
         }
         let (operations, nonzeros) = (problem.info().operations, problem.meta().jacobian_len());
@@ -121,43 +121,6 @@ fn evaluation(files: &[(String, Vec<u8>)]) {
     println!("one pass over the separate calls: median {:.2}", tangor_figure::median(ratios).unwrap_or(f64::NAN));
 }
 
-/// The time of the separate calls and that of one pass, in turn, so that both meet the same load of the machine.
-fn both(problem: &mut NlProblem) -> (Duration, Duration) {
-    let (mut separately, mut together) = (Duration::MAX, Duration::MAX);
-    for _ in 0..3 {
-        separately = separately.min(everything(problem));
-        together = together.min(one_pass(problem));
-    }
-    (separately, together)
-}
-
-/// The best of many evaluations of all four functions in one pass.
-fn one_pass(problem: &mut NlProblem) -> Duration {
-    let mut values = FunctionValues::new(problem.meta());
-    let points = points(problem);
-    best(|run| values.evaluate(problem, &points[run % 2], Wanted::ALL).is_ok())
-}
-
-// Two points in turn: at the same point as before, nothing would be computed again.
-fn points(problem: &NlProblem) -> [Vec<f64>; 2] {
-    let x = problem.meta().x0.clone();
-    let moved = x.iter().map(|x| x + 1e-3).collect();
-    [x, moved]
-}
-
-/// The best of many evaluations of objective, gradient, constraints and Jacobian.
-fn everything(problem: &mut NlProblem) -> Duration {
-    let meta = problem.meta();
-    let (mut g, mut c, mut values) = (vec![0.0; meta.n()], vec![0.0; meta.m()], vec![0.0; meta.jacobian_len()]);
-    let points = points(problem);
-    best(|run| {
-        let x = &points[run % 2];
-        let f = problem.objective(x);
-        let results = [problem.gradient(x, &mut g), problem.constraints(x, &mut c), problem.jacobian(x, &mut values)];
-        black_box((f, results)).0.is_ok()
-    })
-}
-
 fn hessian(problem: &mut NlProblem) -> Duration {
     let meta = problem.meta();
     let y = vec![1.0; meta.m()];
@@ -166,43 +129,10 @@ fn hessian(problem: &mut NlProblem) -> Duration {
     best(|run| problem.hessian(&points[run % 2], 1.0, &y, &mut values).is_ok())
 }
 
-fn best(mut run: impl FnMut(usize) -> bool) -> Duration {
-    let clock = Instant::now();
-    let mut best = Duration::MAX;
-    let mut runs = 0;
-    while runs < 5 || (runs < 1000 && clock.elapsed() < Duration::from_millis(300)) {
-        let start = Instant::now();
-        assert!(run(runs), "it can be done");
-        best = best.min(start.elapsed());
-        runs += 1;
-    }
-    best
-}
-
 fn shapes() {
     println!("\n{:<34} {:>12} {:>14} {:>7}", "shape, 8000 rows", "file ns/row", "compiled", "ratio");
-    compare("product: u v", "o2 U V", |u, v| u * v, |u, v| (v, u));
+    let read = |formula: &str| parse(shape(formula).as_bytes(), "shape", &Options::default()).expect("it is a good file");
+    compare("product: u v", &mut read("o2 U V"), |u, v| u * v, |u, v| (v, u));
     let slopes = |u: f64, v: f64| (u.exp() * v.sin(), u.exp() * v.cos());
-    compare("transcendental: exp(u) sin(v)", "o2 o44 U o41 V", |u, v| u.exp() * v.sin(), slopes);
-}
-
-/// One evaluation of all rows and of their Jacobian, from the file and compiled.
-fn compare(name: &str, formula: &str, value: fn(f64, f64) -> f64, slopes: impl Fn(f64, f64) -> (f64, f64)) {
-    let mut problem = parse(shape(formula).as_bytes(), name, &Options::default()).expect("it is a good file");
-    let file = everything(&mut problem);
-    let points = points(&problem);
-    let (mut c, mut values) = (vec![0.0; ROWS], vec![0.0; 2 * ROWS]);
-    let compiled = best(|run| {
-        let x = black_box(&points[run % 2]);
-        for i in 0..ROWS {
-            c[i] = value(x[i], x[i + 1]) + x[i];
-        }
-        for i in 0..ROWS {
-            let (first, second) = slopes(x[i], x[i + 1]);
-            (values[2 * i], values[2 * i + 1]) = (first + 1.0, second);
-        }
-        black_box((&c, &values)).0.len() == ROWS
-    });
-    let per_row = |time: Duration| time.as_secs_f64() * 1e9 / ROWS as f64;
-    println!("{name:<34} {:>12.2} {:>14.2} {:>7.1}", per_row(file), per_row(compiled), per_row(file) / per_row(compiled));
+    compare("transcendental: exp(u) sin(v)", &mut read("o2 o44 U o41 V"), |u, v| u.exp() * v.sin(), slopes);
 }

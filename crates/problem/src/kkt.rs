@@ -113,14 +113,16 @@ impl KktPoint<'_> {
     }
 
     fn lagrangian(&self, meta: &Meta, y: &[f64], mu: &[f64]) -> Vec<f64> {
-        let mut error: Vec<f64> = self.gradient.to_vec();
-        for (k, value) in self.jacobian.iter().enumerate() {
-            let (row, column) = meta.jacobian.place(k, meta.n());
-            error[column] += value * y[row];
-        }
-        for (i, error) in error.iter_mut().enumerate() {
-            *error = if meta.x_lower[i] < meta.x_upper[i] { *error - mu[i] } else { 0.0 };
-        }
+        let mut error = vec![0.0; meta.n()];
+        let add_products = |error: &mut [f64]| {
+            for (k, value) in self.jacobian.iter().enumerate() {
+                let (row, column) = meta.jacobian.place(k, meta.n());
+                error[column] += value * y[row];
+            }
+        };
+        gradient_of_lagrangian(self.gradient, add_products, mu, &mut error);
+        let is_fixed = |i: usize| meta.x_lower[i] >= meta.x_upper[i];
+        error.iter_mut().enumerate().filter(|(i, _)| is_fixed(*i)).for_each(|(_, error)| *error = 0.0);
         error
     }
 
@@ -138,6 +140,13 @@ impl KktPoint<'_> {
             None => Ok(()),
         }
     }
+}
+
+/// `grad f + J^T y - mu`, the gradient of the Lagrangian, of which every stationarity is the size. The Jacobian may be in any form: `add_products` adds `J^T y`.
+pub fn gradient_of_lagrangian(gradient: &[f64], add_products: impl FnOnce(&mut [f64]), mu: &[f64], out: &mut [f64]) {
+    out.copy_from_slice(gradient);
+    add_products(out);
+    out.iter_mut().zip(mu).for_each(|(out, mu)| *out -= mu);
 }
 
 fn norm(values: impl Iterator<Item = f64>) -> f64 {

@@ -67,7 +67,7 @@ pub use exact::Exact;
 pub use failure::{Evaluation, Failure, Function};
 pub use finite_sum::{FiniteSum, SampledSum};
 pub use interval::Interval;
-pub use kkt::{KktPoint, KktResiduals};
+pub use kkt::{KktPoint, KktResiduals, gradient_of_lagrangian};
 pub use memory::{MemoryLimit, TooLarge};
 pub use meta::{INFINITE, Meta, MetaError};
 pub use noisy::{Distribution, Noise, NoiseError, NoiseForm, Noisy};

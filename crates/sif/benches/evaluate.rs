@@ -6,13 +6,13 @@
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use common::Collection;
-use tangor_problem::{FunctionValues, Problem, Wanted};
+use tangor_problem::Problem;
 use tangor_sif::{Options, SifProblem};
+use tangor_timing::{ROWS, both, compare};
 
 fn main() {
     // `cargo test --benches` runs benchmarks too, with this argument absent.
@@ -73,50 +73,6 @@ fn collection_tables(collection: &Collection) {
     println!("one pass over the separate calls: median {:.2}", tangor_figure::median(ratios).unwrap_or(f64::NAN));
 }
 
-/// The best of many evaluations of objective, gradient, constraints and Jacobian.
-fn everything(problem: &mut SifProblem) -> Duration {
-    let meta = problem.meta();
-    let x = meta.x0.clone();
-    let (mut g, mut c, mut values) = (vec![0.0; meta.n()], vec![0.0; meta.m()], vec![0.0; meta.jacobian_len()]);
-    best(|| {
-        let f = problem.objective(&x);
-        let results = [problem.gradient(&x, &mut g), problem.constraints(&x, &mut c), problem.jacobian(&x, &mut values)];
-        black_box((f, results)).0.is_ok()
-    })
-}
-
-/// The time of the separate calls and that of one pass, in turn, so that both meet the same load of the machine.
-fn both(problem: &mut SifProblem) -> (Duration, Duration) {
-    let (mut separately, mut together) = (Duration::MAX, Duration::MAX);
-    for _ in 0..3 {
-        separately = separately.min(everything(problem));
-        together = together.min(one_pass(problem));
-    }
-    (separately, together)
-}
-
-/// The best of many evaluations of all four functions in one pass.
-fn one_pass(problem: &mut SifProblem) -> Duration {
-    let (mut values, x) = (FunctionValues::new(problem.meta()), problem.meta().x0.clone());
-    best(|| values.evaluate(problem, &x, Wanted::ALL).is_ok())
-}
-
-fn best(mut run: impl FnMut() -> bool) -> Duration {
-    let clock = Instant::now();
-    let mut best = Duration::MAX;
-    let mut runs = 0;
-    while runs < 5 || (runs < 1000 && clock.elapsed() < Duration::from_millis(300)) {
-        let start = Instant::now();
-        assert!(run(), "the functions have a value at the start");
-        best = best.min(start.elapsed());
-        runs += 1;
-    }
-    best
-}
-
-/// Few enough for one thread.
-const ROWS: usize = 8_000;
-
 /// `c_i = f(x_i, x_{i+1}) + x_i` with the value and derivatives of `f` as a SIF text codes them.
 fn text(value: &str, first: &str, second: &str) -> String {
     let n = ROWS + 1;
@@ -162,30 +118,10 @@ ENDATA
 }
 
 fn compare_shapes() {
+    let read = |text: &str| tangor_sif::parse(text, "shape", &Options::default()).unwrap_or_else(|error| panic!("{error}"));
     let product = text("U * V", "V", "U");
-    compare("product: u v", &product, |u, v| u * v, |u, v| (v, u));
+    compare("product: u v", &mut read(&product), |u, v| u * v, |u, v| (v, u));
     let wave = text("EXP( U ) * SIN( V )", "EXP( U ) * SIN( V )", "EXP( U ) * COS( V )");
     let slopes = |u: f64, v: f64| (u.exp() * v.sin(), u.exp() * v.cos());
-    compare("transcendental: exp(u) sin(v)", &wave, |u, v| u.exp() * v.sin(), slopes);
-}
-
-/// One evaluation of all rows and of their Jacobian, from the SIF text and compiled.
-fn compare(name: &str, text: &str, value: fn(f64, f64) -> f64, slopes: impl Fn(f64, f64) -> (f64, f64)) {
-    let mut problem = tangor_sif::parse(text, name, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
-    let sif = everything(&mut problem);
-    let x = problem.meta().x0.clone();
-    let (mut c, mut values) = (vec![0.0; ROWS], vec![0.0; 2 * ROWS]);
-    let compiled = best(|| {
-        let x = black_box(&x);
-        for i in 0..ROWS {
-            c[i] = value(x[i], x[i + 1]) + x[i];
-        }
-        for i in 0..ROWS {
-            let (first, second) = slopes(x[i], x[i + 1]);
-            (values[2 * i], values[2 * i + 1]) = (first + 1.0, second);
-        }
-        black_box((&c, &values)).0.len() == ROWS
-    });
-    let per_row = |time: Duration| time.as_secs_f64() * 1e9 / ROWS as f64;
-    println!("{name:<34} {:>12.2} {:>14.2} {:>7.1}", per_row(sif), per_row(compiled), per_row(sif) / per_row(compiled));
+    compare("transcendental: exp(u) sin(v)", &mut read(&wave), |u, v| u.exp() * v.sin(), slopes);
 }

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use tangor_problem::{
-    Evaluation, Failure, FunctionFailure, INFINITE, Meta, Outputs, Pattern, Problem, Wanted, evaluate_separately,
+    Evaluation, Failure, FunctionFailure, Interval, Meta, Outputs, Pattern, Problem, Wanted, evaluate_separately,
 };
 
 use crate::evaluate::Evaluator;
 use crate::group_table::{Functions, GroupTable};
 use crate::info::Info;
-use crate::model::{Group, GroupKind, Model};
+use crate::model::{Group, GroupKind, Model, Variable};
 use crate::options::Limits;
 
 /// The problem of a SIF file.
@@ -38,12 +38,13 @@ impl SifProblem {
         let objective = Evaluator::new(GroupTable::new(&model, Arc::clone(&functions), true));
         let constraints = Evaluator::new(GroupTable::new(&model, functions, false));
         let rows = || model.groups.iter().filter(|group| group.kind != GroupKind::Objective);
+        let bounds = |variable: &Variable| Interval::new(variable.lower, variable.upper);
         let quadratic = merge(&model.quadratic);
         let meta = Meta {
             name: model.name.clone(),
             x0: model.variables.iter().map(|variable| variable.start).collect(),
-            x_lower: model.variables.iter().map(|variable| unbounded(variable.lower)).collect(),
-            x_upper: model.variables.iter().map(|variable| unbounded(variable.upper)).collect(),
+            x_lower: model.variables.iter().map(|variable| bounds(variable).lower).collect(),
+            x_upper: model.variables.iter().map(|variable| bounds(variable).upper).collect(),
             c_lower: rows().map(|group| row_bounds(group).0).collect(),
             c_upper: rows().map(|group| row_bounds(group).1).collect(),
             jacobian: pattern(&constraints.table),
@@ -201,14 +202,9 @@ fn pattern(table: &GroupTable) -> Pattern {
     }
 }
 
-/// Bounds from 1e20 on stand for infinity in the collection.
-fn unbounded(bound: f64) -> f64 {
-    if bound.abs() >= INFINITE { f64::INFINITY.copysign(bound) } else { bound }
-}
-
 /// The bounds of a row that is not part of the objective.
 pub(crate) fn row_bounds(group: &Group) -> (f64, f64) {
-    let width = group.range.map_or(f64::INFINITY, |range| unbounded(range.abs()));
+    let width = group.range.map_or(f64::INFINITY, |range| Interval::new(0.0, range.abs()).upper);
     match (group.kind, group.range) {
         (GroupKind::AtLeast, _) => (0.0, width),
         (GroupKind::AtMost, _) => (-width, 0.0),

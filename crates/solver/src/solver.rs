@@ -110,7 +110,6 @@ impl<S: SampledProblem> Solver<S> {
         let mut unusual = Unusual::default();
         let kernel_iterations = self.find_steps(&mut unusual);
         self.judging.kkt.measure(&self.state.current, &self.steps.tangent, &self.oracle.standard);
-        self.judging.hidden = self.violation_hidden_by_rounding();
         self.count_idle();
         let (mut row, mut moved) = (self.row(kernel_iterations), false);
         let longest = self.sensible_move();
@@ -142,7 +141,7 @@ impl<S: SampledProblem> Solver<S> {
                 Next::Again => self.state.begin_next_iteration(&self.steps),
                 Next::Ended(stop) => {
                     self.outcome.end(stop);
-                    if matches!(stop, Stop::Samples | Stop::Evaluations) && self.noisy.is_some() {
+                    if matches!(stop, Stop::Samples | Stop::Evaluations) {
                         self.judge_if_due(true, &mut unusual);
                     }
                     self.conclude(&mut unusual);

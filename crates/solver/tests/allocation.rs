@@ -4,19 +4,20 @@
 //! was asked, both of which the row tells. In noisy runs judgements are counted, too. A batch that is larger than all before needs
 //! memory for its draws: constant sizes, as here, need it only once.
 
+#[path = "support/watched.rs"]
+mod watched;
+
 use std::alloc::System;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use tangor_collection::entries;
-use tangor_problem::{
-    Accesses, Distribution, Draw, Evaluation, FiniteSum, FunctionFailure, Meta, Noise, Noisy, Outputs, Problem, SampledProblem,
-    Wanted,
-};
+use tangor_problem::{Distribution, Draw, Evaluation, FiniteSum, Meta, Noise, Noisy, Problem, SampledProblem, Wanted};
 use tangor_solver::{
     Batch, Estimator, Event, Factorisation, Mapping, MetricKind, NormalVariant, Row, Settings, Solver, Unusual,
 };
+use watched::{Watched, Watcher};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
@@ -33,62 +34,20 @@ fn live_bytes() -> isize {
     stats.bytes_allocated as isize - stats.bytes_deallocated as isize
 }
 
-/// A problem whose own allocations are known.
-struct Watched<P>(P);
+/// Knows what a problem itself allocates.
+struct Allocations;
 
-impl<P> Watched<P> {
-    fn watch<T>(&mut self, evaluate: impl FnOnce(&mut P) -> T) -> T {
+impl Watcher for Allocations {
+    fn watch<T>(&mut self, _: Wanted, _: &[Draw], evaluate: impl FnOnce() -> T) -> T {
         let before = allocations();
-        let value = evaluate(&mut self.0);
+        let value = evaluate();
         IN_FUNCTIONS.fetch_add(allocations() - before, Ordering::Relaxed);
         value
     }
 }
 
-impl<P: Problem> Problem for Watched<P> {
-    fn meta(&self) -> &Meta {
-        self.0.meta()
-    }
-    fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
-        self.watch(|problem| problem.objective(x))
-    }
-    fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
-        self.watch(|problem| problem.gradient(x, g))
-    }
-    fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
-        self.watch(|problem| problem.constraints(x, c))
-    }
-    fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
-        self.watch(|problem| problem.jacobian(x, values))
-    }
-}
-
-impl<S: SampledProblem> SampledProblem for Watched<S> {
-    fn meta(&self) -> &Meta {
-        self.0.meta()
-    }
-    fn accesses(&self) -> Accesses {
-        self.0.accesses()
-    }
-    fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
-        self.watch(|problem| problem.gradient(x, draws, g))
-    }
-    fn constraints(&mut self, x: &[f64], draws: &[Draw], c: &mut [f64]) -> Evaluation {
-        self.watch(|problem| problem.constraints(x, draws, c))
-    }
-    fn jacobian(&mut self, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Evaluation {
-        self.watch(|problem| problem.jacobian(x, draws, values))
-    }
-    fn evaluate(&mut self, x: &[f64], draws: &[Draw], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
-        self.watch(|problem| problem.evaluate(x, draws, wanted, out))
-    }
-    fn objective(&mut self, x: &[f64], draws: &[Draw]) -> Option<Evaluation<f64>> {
-        self.watch(|problem| problem.objective(x, draws))
-    }
-}
-
 fn worst_iteration<P: Problem>(problem: P, settings: &Settings) -> (usize, u64) {
-    worst_iteration_of(Solver::new(Watched(problem), settings.clone()).unwrap())
+    worst_iteration_of(Solver::new(Watched(problem, Allocations), settings.clone()).unwrap())
 }
 
 /// The most that an ordinary iteration after the first allocates, and how many such iterations there were.
@@ -233,7 +192,7 @@ fn noise_allocates_nothing() {
     for (estimator, noise) in forms {
         let (mut iterations, mut judged) = (0, 0);
         for entry in entries() {
-            let problem = Noisy::new(Watched((entry.build)()), noise).unwrap();
+            let problem = Noisy::new(Watched((entry.build)(), Allocations), noise).unwrap();
             if problem.meta().n() > 100 {
                 continue;
             }
@@ -260,7 +219,7 @@ fn sums_allocate_nothing() {
             .term_jacobian(move |row, _, values| values.iter_mut().enumerate().for_each(|(i, value)| *value += data(row, i)));
         let mut settings = noisy_settings(estimator, 400);
         settings.sampling.shared_draws = shared_draws;
-        let (worst, counted) = worst_iteration_of(Solver::sampled(Watched(sum.sampled()), settings).unwrap());
+        let (worst, counted) = worst_iteration_of(Solver::sampled(Watched(sum.sampled(), Allocations), settings).unwrap());
         assert_eq!(worst, 0, "{estimator:?}, shared draws: {shared_draws}");
         assert!(counted > 300, "only {counted} iterations");
     }

@@ -1,71 +1,36 @@
-//! The limit on evaluations holds before every evaluation, as a problem that counts its calls sees it.
+//! The limit on evaluations holds before every evaluation, and what is needed at one point is asked for in one pass, as a problem that counts its calls
+//! sees it.
+
+#[path = "support/watched.rs"]
+mod watched;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tangor_collection::find;
-use tangor_problem::{Accesses, Draw, Evaluation, Meta, Noise, Noisy, Problem, SampledProblem};
-use tangor_solver::{Point, Settings, Silent, Solver, Stop, solve, solve_sampled};
+use tangor_problem::{Draw, FiniteSum, Meta, Noise, Noisy, Problem, SampledSum, Wanted};
+use tangor_solver::{Candidate, Point, Sampling, Settings, Silent, Solver, Stop, judge_point, solve, solve_sampled};
+use watched::{Watched, Watcher};
 
-/// A problem, and how often a function of it was called.
-struct Calls<P>(P, Arc<AtomicU64>);
+/// How often a function was evaluated, and in how many passes.
+#[derive(Clone, Default)]
+struct Count(Arc<[AtomicU64; 2]>);
 
-impl<P> Calls<P> {
-    fn new(problem: P) -> (Self, Arc<AtomicU64>) {
-        let calls = Arc::new(AtomicU64::new(0));
-        (Calls(problem, Arc::clone(&calls)), calls)
+impl Count {
+    fn functions(&self) -> u64 {
+        self.0[0].load(Ordering::Relaxed)
     }
 
-    fn count(&self) {
-        self.1.fetch_add(1, Ordering::Relaxed);
+    fn passes(&self) -> u64 {
+        self.0[1].load(Ordering::Relaxed)
     }
 }
 
-impl<P: Problem> Problem for Calls<P> {
-    fn meta(&self) -> &Meta {
-        self.0.meta()
-    }
-    fn objective(&mut self, x: &[f64]) -> Evaluation<f64> {
-        self.count();
-        self.0.objective(x)
-    }
-    fn gradient(&mut self, x: &[f64], g: &mut [f64]) -> Evaluation {
-        self.count();
-        self.0.gradient(x, g)
-    }
-    fn constraints(&mut self, x: &[f64], c: &mut [f64]) -> Evaluation {
-        self.count();
-        self.0.constraints(x, c)
-    }
-    fn jacobian(&mut self, x: &[f64], values: &mut [f64]) -> Evaluation {
-        self.count();
-        self.0.jacobian(x, values)
-    }
-}
-
-impl<P: SampledProblem> SampledProblem for Calls<P> {
-    fn meta(&self) -> &Meta {
-        self.0.meta()
-    }
-    fn accesses(&self) -> Accesses {
-        self.0.accesses()
-    }
-    fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
-        self.count();
-        self.0.gradient(x, draws, g)
-    }
-    fn constraints(&mut self, x: &[f64], draws: &[Draw], c: &mut [f64]) -> Evaluation {
-        self.count();
-        self.0.constraints(x, draws, c)
-    }
-    fn jacobian(&mut self, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Evaluation {
-        self.count();
-        self.0.jacobian(x, draws, values)
-    }
-    fn objective(&mut self, x: &[f64], draws: &[Draw]) -> Option<Evaluation<f64>> {
-        let value = self.0.objective(x, draws)?;
-        self.count();
-        Some(value)
+impl Watcher for Count {
+    fn watch<T>(&mut self, wanted: Wanted, _: &[Draw], evaluate: impl FnOnce() -> T) -> T {
+        self.0[0].fetch_add(wanted.count() as u64, Ordering::Relaxed);
+        self.0[1].fetch_add(1, Ordering::Relaxed);
+        evaluate()
     }
 }
 
@@ -88,9 +53,9 @@ fn an_exact_run_never_takes_more() {
         let (mut cut, mut done) = (0, 0);
         let total = whole.evaluations.total();
         for most in (0..total).step_by((total as usize / 40).max(1)).chain(total..total + 12) {
-            let (problem, calls) = Calls::new((entry.build)());
-            let report = solve(problem, limited(most)).unwrap();
-            let calls = calls.load(Ordering::Relaxed);
+            let count = Count::default();
+            let report = solve(Watched((entry.build)(), count.clone()), limited(most)).unwrap();
+            let calls = count.functions();
             assert!(calls <= most && report.evaluations.total() <= most, "{name}: {calls} of {most}, {:?}", report.evaluations);
             match report.stop {
                 Stop::Evaluations => cut += 1,
@@ -110,9 +75,9 @@ fn a_noisy_run_never_takes_more_and_keeps_enough_for_the_last_judgement() {
     // A judgement of HS71 has 20 batches of gradient with objective, constraints and Jacobian: 80 evaluations.
     let mut judged = 0;
     for most in (0..40).chain((150..260).step_by(3)).chain([1000, 2003]) {
-        let (problem, calls) = Calls::new(Noisy::new(problem("HS71"), Noise::level(1e-3)).unwrap());
-        let report = solve_sampled(problem, limited(most)).unwrap();
-        let calls = calls.load(Ordering::Relaxed);
+        let (count, noisy) = (Count::default(), Noisy::new(problem("HS71"), Noise::level(1e-3)).unwrap());
+        let report = solve_sampled(Watched(noisy, count.clone()), limited(most)).unwrap();
+        let calls = count.functions();
         assert!(calls <= most && report.evaluations.total() <= most, "{calls} of {most}, {:?}", report.evaluations);
         if most < 160 {
             assert_eq!(report.stop, Stop::Evaluations, "{most}");
@@ -150,4 +115,45 @@ fn a_run_that_was_cut_goes_on_as_if_it_had_not_been() {
         let report = Solver::resume_sampled(noisy(), saved).unwrap().run(&mut Silent);
         assert_eq!((&report.x, report.evaluations, report.samples), (&whole.x, whole.evaluations, whole.samples), "{most}");
     }
+}
+
+#[test]
+fn an_exact_run_asks_for_values_and_derivatives_in_one_pass_each_and_confirms_in_one() {
+    let count = Count::default();
+    let mut settings = Settings::default();
+    settings.stepsize.correction = false;
+    settings.scaling = tangor_solver::Scaling::None;
+    let report = solve(Watched(problem("HS71"), count.clone()), settings).unwrap();
+    assert_eq!(report.point, Point::EpsKkt);
+    let counts = report.evaluations;
+    assert_eq!(counts.objective, counts.constraints, "values come together");
+    assert_eq!(counts.gradient, counts.jacobian, "and derivatives do");
+    assert_eq!(count.passes(), counts.objective + counts.gradient + 1);
+    assert_eq!(count.functions(), counts.total() + 4, "all four once more at the end, which nobody counts");
+}
+
+/// `min mean (x - i)^2 / 2` over the numbers below 10 with `mean i x >= 4.5`.
+fn population() -> SampledSum {
+    FiniteSum::new(Meta::new("population", vec![0.0]).at_least(&[4.5]), 10)
+        .term_objective(|i, x| 0.5 * (x[0] - i as f64).powi(2))
+        .term_gradient(|i, x, g| g[0] += x[0] - i as f64)
+        .term_constraints(|i, x, c| c[0] += i as f64 * x[0])
+        .term_jacobian(|i, _, j| j[0] += i as f64)
+        .sampled()
+}
+
+#[test]
+fn a_whole_population_is_judged_in_one_pass() {
+    let count = Count::default();
+    let candidate = Candidate { x: &[4.5], row_multipliers: &[0.0], bound_multipliers: &[0.0] };
+    let verdict = judge_point(Watched(population(), count.clone()), candidate, &Sampling::default()).unwrap();
+    assert_eq!(verdict.objective.expect("known").value, 4.125);
+    assert_eq!((count.passes(), count.functions()), (1, 4));
+    // A run that ends where it begins: first batches of all functions, and the judgement.
+    let count = Count::default();
+    let mut settings = Settings::default();
+    settings.limits.iterations = 0;
+    let report = solve_sampled(Watched(population(), count.clone()), settings).unwrap();
+    assert_eq!(report.verdict.expect("judged").stationarity.value, 4.5 - report.row_multipliers[0].abs() * 4.5);
+    assert_eq!((count.passes(), count.functions()), (2, 7));
 }

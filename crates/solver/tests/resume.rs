@@ -162,11 +162,11 @@ fn bad_checkpoints_are_refused_in_a_sentence() {
     let folder = tempdir().unwrap();
     let good = checkpoint_text(folder.path());
     assert_eq!(refusal(folder.path(), &good), "it was accepted");
-    let future = good.replacen("\"version\":10", "\"version\":99", 1);
+    let future = good.replacen("\"version\":11", "\"version\":99", 1);
     let missing = good.replacen("\"rho\":", "\"roh\":", 1);
     let short = good.replacen("\"z\":[", "\"z\":[0.0,", 1);
     for (text, expected) in [
-        (future.as_str(), "its version is 99, this program reads version 10"),
+        (future.as_str(), "its version is 99, this program reads version 11"),
         (&missing, "unknown field `roh`"),
         (&good[..good.find("\"z\":[").unwrap() + 5], "EOF while parsing"),
         ("", "EOF while parsing"),
@@ -183,7 +183,7 @@ fn bad_checkpoints_are_refused_in_a_sentence() {
 fn a_future_version_is_told_before_its_unknown_fields() {
     let folder = tempdir().unwrap();
     let message = refusal(folder.path(), r#"{"version": 99, "novelty": true}"#);
-    assert!(message.contains("its version is 99, this program reads version 10"), "{message}");
+    assert!(message.contains("its version is 99, this program reads version 11"), "{message}");
 }
 
 #[test]

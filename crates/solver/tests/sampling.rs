@@ -1,14 +1,18 @@
 //! What a noisy run does with its samples: whole populations, limits, the same draws again, and what its judgements may claim.
 
+#[path = "support/watched.rs"]
+mod watched;
+
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use tangor_collection::find;
 use tangor_problem::{
-    Access, Accesses, ClosureProblem, Draw, Evaluation, FiniteSum, Meta, Noise, Noisy, Problem, SampledProblem, SampledSum,
-    Stream,
+    Access, Accesses, ClosureProblem, Draw, Evaluation, FiniteSum, Function, Meta, Noise, Noisy, Problem, SampledProblem,
+    SampledSum, Stream, Wanted,
 };
 use tangor_solver::{Batch, Checkpoint, Estimator, Event, Point, Report, Row, Settings, Solver, Stop, solve_sampled};
+use watched::{Watched, Watcher};
 
 fn quiet(_: &Row, _: &[f64]) -> ControlFlow<()> {
     ControlFlow::Continue(())
@@ -18,40 +22,18 @@ fn noisy(name: &str, level: f64) -> Noisy<Box<dyn Problem + Send>> {
     Noisy::new((find(name).expect("an embedded problem").build)(), Noise::level(level)).expect("a valid level")
 }
 
-/// A call: of which function, and with which draws.
-type Call = (usize, Vec<Draw>);
+/// Which function was evaluated, and with which draws.
+type Evaluated = (Function, Vec<Draw>);
 
-/// Every call.
+/// A list of them.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<Call>>>);
+struct Log(Arc<Mutex<Vec<Evaluated>>>);
 
-/// A problem that keeps a list of its calls.
-struct Logged<S>(S, Log);
-
-impl<S: SampledProblem> Logged<S> {
-    fn note(&self, function: usize, draws: &[Draw]) {
-        self.1.0.lock().expect("no panic").push((function, draws.to_vec()));
-    }
-}
-
-impl<S: SampledProblem> SampledProblem for Logged<S> {
-    fn meta(&self) -> &Meta {
-        self.0.meta()
-    }
-    fn accesses(&self) -> Accesses {
-        self.0.accesses()
-    }
-    fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
-        self.note(0, draws);
-        self.0.gradient(x, draws, g)
-    }
-    fn constraints(&mut self, x: &[f64], draws: &[Draw], c: &mut [f64]) -> Evaluation {
-        self.note(1, draws);
-        self.0.constraints(x, draws, c)
-    }
-    fn jacobian(&mut self, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Evaluation {
-        self.note(2, draws);
-        self.0.jacobian(x, draws, values)
+impl Watcher for Log {
+    fn watch<T>(&mut self, wanted: Wanted, draws: &[Draw], evaluate: impl FnOnce() -> T) -> T {
+        let functions = wanted.functions().map(|function| (function, draws.to_vec()));
+        self.0.lock().expect("no panic").extend(functions);
+        evaluate()
     }
 }
 
@@ -72,12 +54,12 @@ fn limits_on_samples_hold_before_every_draw() {
             (limits.gradient_samples, limits.constraint_samples) = (Some(most), Some(most + 10));
             limits.samples = Some(3 * most - 50.min(most));
             let log = Log::default();
-            let report = solve_sampled(Logged(noisy(name, 0.1), log.clone()), settings.clone()).expect("valid");
-            let count = |function: usize| {
+            let report = solve_sampled(Watched(noisy(name, 0.1), log.clone()), settings.clone()).expect("valid");
+            let count = |function: Function| {
                 let calls = log.0.lock().expect("no panic");
                 calls.iter().filter(|call| call.0 == function).map(|call| call.1.len() as u64).sum::<u64>()
             };
-            let counted = [0, 1, 2].map(count);
+            let counted = [Function::Gradient, Function::Constraints, Function::Jacobian].map(count);
             let told = [report.samples.gradient, report.samples.constraints, report.samples.jacobian];
             assert_eq!(counted, told, "{name}: what is reported was drawn");
             assert!(counted[0] <= most && counted[1] <= most + 10, "{name}, {estimator:?}, {batch:?}: {counted:?}");
@@ -98,7 +80,7 @@ fn a_rejected_step_is_tried_again_on_the_same_draws() {
         let mut settings = Settings::default();
         settings.sampling.seed = seed;
         settings.sampling.judge.every = 0;
-        let mut solver = Solver::sampled(Logged(noisy("HS26", 1e-2), log.clone()), settings).expect("valid");
+        let mut solver = Solver::sampled(Watched(noisy("HS26", 1e-2), log.clone()), settings).expect("valid");
         for _ in 0..200 {
             log.0.lock().expect("no panic").clear();
             let mut again = false;
@@ -108,7 +90,8 @@ fn a_rejected_step_is_tried_again_on_the_same_draws() {
             };
             assert_eq!(solver.advance(&mut observe), None);
             let calls = log.0.lock().expect("no panic");
-            let of_gradient: Vec<&Vec<Draw>> = calls.iter().filter(|call| call.0 == 0).map(|call| &call.1).collect();
+            let of_gradient: Vec<&Vec<Draw>> =
+                calls.iter().filter(|call| call.0 == Function::Gradient).map(|call| &call.1).collect();
             if again {
                 let mut different = of_gradient.clone();
                 different.sort();

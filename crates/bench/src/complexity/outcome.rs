@@ -184,7 +184,7 @@ impl Outcome {
         Section {
             title: "Complexity".into(),
             paragraphs: vec![
-                "How many gradients and values the method needs until an iterate is an eps-KKT point, judged with the exact functions, \
+                "How many gradients and values the method needs until an iterate is an eps-KKT point by the exact functions, \
                  in the five settings of the paper's Table 1. The problem, minimise 8 (1 + t²)^(-1/4) + sin y subject to y = 1/2 sin z from \
                  (1, 1, 0), has known constants: both Lipschitz constants (4 and 1/2), and the size of the noise (0.5 on the \
                  objective's gradients, 0.125 on the constraint's gradients and values, Gaussian)."

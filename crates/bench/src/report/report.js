@@ -166,7 +166,7 @@ function draw(keys) {
     text(px + 38, py + 4, "start", name);
   });
   const words = "Residuals as each solver saw them on its way: Tangor unscaled and in the 2-norm; Ipopt in its own scaling, in the maximum norm " +
-    "and without complementarity. What is judged in the tables is recomputed. Zeros are drawn at 1e-17.";
+    "and without complementarity. What the tables show is recomputed. Zeros are drawn at 1e-17.";
   const font = `font-family="system-ui,'DejaVu Sans',sans-serif" font-size="12"`;
   return `<svg viewBox="0 0 ${width} ${end + 14 + 20 * (legend.length / inRow - 1)}" width="${width}" ${font}>${parts.join("")}</svg><p class="origin">${words}</p>`;
 }

@@ -58,10 +58,8 @@ pub struct Laboratory<'a> {
     pub finder: Finder,
     /// Most iterations of a run.
     pub max_iterations: u64,
-    /// Most seconds of a run with exact functions.
+    /// Most seconds of a run.
     pub time_limit: f64,
-    /// Most seconds of a run with noisy ones.
-    pub noisy_time_limit: f64,
     /// Only these problems; all if there are none.
     pub only: Vec<String>,
     /// Who solves the problems of the tables besides Tangor.
@@ -180,12 +178,9 @@ impl Laboratory<'_> {
     }
 
     fn plan(&self, experiment: Experiment, members: Vec<Member>, contenders: Vec<Contender>) -> Plan {
-        let (seeds, time_limit) = match experiment {
-            Experiment::Variance => (self.seeds, self.noisy_time_limit),
-            _ => (1, self.time_limit),
-        };
-        let max_iterations = self.max_iterations;
-        Plan { members, contenders, seeds, max_iterations, time_limit, trace: experiment != Experiment::Variance }
+        let (max_iterations, time_limit, is_noisy) = (self.max_iterations, self.time_limit, experiment == Experiment::Variance);
+        let (seeds, max_entries) = if is_noisy { (self.seeds, Some(variance::MAX_ENTRIES)) } else { (1, None) };
+        Plan { members, contenders, seeds, max_iterations, max_entries, time_limit, trace: !is_noisy }
     }
 
     fn complexity(&self) -> Result<Outcome, Error> {

@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_point_is_judged_by_hand() {
+    fn a_point_is_measured_by_hand() {
         // min 2 s0 + 1/2 |s|^2 + (s0 + s1 - 4)^2 / (2 kappa), kappa = 1/2, and s0 - s1 = 3
         let entries = [(0, 0, 1.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, -1.0)];
         let mut problem = StoredSubproblem::new(2, 2, &entries, false, &[]);

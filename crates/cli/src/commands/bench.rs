@@ -139,7 +139,7 @@ pub struct Effort {
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub max_iterations: u64,
 
-    /// Most wall time of a run; 60s if not given, and 5s for the noisy runs of `reproduce variance`
+    /// Most wall time of a run; 60s if not given
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, allow_hyphen_values = true)]
     pub time_limit: Option<Duration>,
 
@@ -241,6 +241,7 @@ impl Run {
             contenders: self.solver.iter().map(contender).collect::<Result<_, _>>()?,
             seeds: self.seeds,
             max_iterations: self.effort.max_iterations,
+            max_entries: None,
             time_limit: self.effort.seconds(),
             trace: true,
         })

@@ -138,7 +138,7 @@ impl Verify {
             )));
         }
         let answer = match exact {
-            true => judge_exactly(out, opened.exact()?, &report),
+            true => check_exactly(out, opened.exact()?, &report),
             false => judge_on_samples(out, opened.problem, source.noise, &report, &sampling, ending.clone()),
         };
         let (word, code) = match ending.flag.load(Ordering::Relaxed) {
@@ -277,14 +277,14 @@ fn judge_on_samples(
 }
 
 /// Evaluates, prints, and lists what does not hold.
-fn judge_exactly(out: &mut Screen, problem: &mut dyn Problem, report: &Report) -> Result<Answer, Error> {
+fn check_exactly(out: &mut Screen, problem: &mut dyn Problem, report: &Report) -> Result<Answer, Error> {
     let found =
         recheck::recompute(problem, report).map_err(|cause| Error::Evaluation { name: report.problem.clone(), cause })?;
-    let (tolerance, judged) = (&report.settings.tolerance, &found.residuals);
+    let (tolerance, measured) = (&report.settings.tolerance, &found.residuals);
     let residuals = [
-        ("stationarity", report.stationarity, judged.stationarity, tolerance.stationarity, judged.terms),
-        ("feasibility", report.feasibility, judged.feasibility, tolerance.feasibility, 1.0),
-        ("complementarity", report.complementarity, judged.complementarity, tolerance.complementarity, 1.0),
+        ("stationarity", report.stationarity, measured.stationarity, tolerance.stationarity, measured.terms),
+        ("feasibility", report.feasibility, measured.feasibility, tolerance.feasibility, 1.0),
+        ("complementarity", report.complementarity, measured.complementarity, tolerance.complementarity, 1.0),
     ];
     writeln!(out, "{TITLE}{}{TITLE:#}: the functions are exact\n", report.problem)?;
     let (mut complaints, mut above) = (Vec::new(), Vec::new());
@@ -299,10 +299,10 @@ fn judge_exactly(out: &mut Screen, problem: &mut dyn Problem, report: &Report) -
             complaints.push(differs(name, claimed, value));
         }
     }
-    let slope = judged.infeasible_stationarity;
+    let slope = measured.infeasible_stationarity;
     // A run looks for it only where constraints are violated.
-    let is_sought = judged.feasibility > tolerance.feasibility || report.infeasible_stationarity != 0.0;
-    if is_sought && !near(report.infeasible_stationarity, slope, ROUNDING * (1.0 + slope + judged.terms)) {
+    let is_sought = measured.feasibility > tolerance.feasibility || report.infeasible_stationarity != 0.0;
+    if is_sought && !near(report.infeasible_stationarity, slope, ROUNDING * (1.0 + slope + measured.terms)) {
         complaints.push(differs("slope of the violation (infeasible_stationarity)", report.infeasible_stationarity, slope));
     }
     if !near(report.objective, found.objective, ROUNDING * (1.0 + found.objective.abs())) {

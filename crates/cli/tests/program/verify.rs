@@ -227,7 +227,7 @@ fn what_is_no_result_is_refused() {
         let output = run(&["verify", &written(folder.path(), &result)]);
         let message = String::from_utf8_lossy(&output.stderr).to_string();
         assert_eq!(code(&output), 1, "{expected}");
-        assert!(message.contains("cannot be judged: ") && message.contains(expected), "{message}");
+        assert!(message.contains("cannot be checked: ") && message.contains(expected), "{message}");
     }
     let message = refusal(&["verify", &written(folder.path(), &json!([1, 2]))]);
     assert!(message.contains("it is not what `tangor solve --json` prints"), "{message}");

@@ -4,9 +4,12 @@
 //! min over y, mu >= 0 of  |g + J_E' y + J_I' mu|^2 + |mu c_I|^2
 //! ```
 //!
-//! for equalities `c_E = 0` and inequalities `c_I <= 0`. This is a referee of its own: it uses nothing of the solver.
+//! for equalities `c_E = 0` and inequalities `c_I <= 0`. The multipliers are its own: nothing of the solver is used to find them.
 
-use tangor_problem::Meta;
+use tangor_problem::{Meta, gradient_of_lagrangian};
+
+/// A row of which the others leave no more than this share depends on them: its multiplier may be 0.
+const DEPENDENT: f64 = 1e-12;
 
 /// A point on all the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -46,6 +49,10 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
+fn add(factor: f64, a: &[f64], out: &mut [f64]) {
+    out.iter_mut().zip(a).for_each(|(out, a)| *out += factor * a);
+}
+
 /// Takes the parts along orthonormal vectors out, twice: once leaves rounding errors where the rest is small.
 fn take_out(basis: &[Vec<f64>], v: &mut [f64]) {
     for q in basis.iter().chain(basis) {
@@ -57,39 +64,46 @@ fn take_out(basis: &[Vec<f64>], v: &mut [f64]) {
 /// The residuals; equalities have `c_lower == c_upper`, inequalities an upper bound only.
 pub fn measure(at: &At, meta: &Meta) -> Measure {
     let n = at.g.len();
-    let row = |i: usize| at.jacobian[i * n..(i + 1) * n].to_vec();
+    let row = |i: usize| &at.jacobian[i * n..(i + 1) * n];
+    let lagrangian = |y: &[f64]| {
+        let add_products = |out: &mut [f64]| y.iter().enumerate().for_each(|(i, y)| add(*y, row(i), out));
+        let mut error = vec![0.0; n];
+        gradient_of_lagrangian(&at.g, add_products, &[], &mut error);
+        error
+    };
+    let violation = meta.violations(&at.c).map(f64::abs).fold(0.0, f64::max);
     let (equalities, inequalities): (Vec<usize>, Vec<usize>) =
         (0..at.c.len()).partition(|&i| meta.c_lower[i] == meta.c_upper[i]);
-    let off = |i: usize| at.c[i] - meta.c_upper[i];
-    let most = |some: &[usize], size: fn(f64) -> f64| some.iter().map(|&i| size(off(i))).fold(0.0, f64::max);
-    let violation = most(&equalities, f64::abs).max(most(&inequalities, |off| off.max(0.0)));
-    let mut basis: Vec<Vec<f64>> = Vec::new();
+    let (mut basis, mut independent) = (Vec::new(), Vec::new());
     for &i in &equalities {
-        let mut q = row(i);
+        let mut q = row(i).to_vec();
         take_out(&basis, &mut q);
-        let norm = dot(&q, &q).sqrt();
-        if norm > 0.0 {
+        let (norm, whole) = (dot(&q, &q).sqrt(), dot(row(i), row(i)).sqrt());
+        if norm > DEPENDENT * whole {
             q.iter_mut().for_each(|q| *q /= norm);
             basis.push(q);
+            independent.push(i);
         }
     }
-    let mut g = at.g.clone();
-    take_out(&basis, &mut g);
-    let columns: Vec<Vec<f64>> = inequalities
-        .iter()
-        .map(|&i| {
-            let mut column = row(i);
-            take_out(&basis, &mut column);
-            column
-        })
-        .collect();
-    let offs: Vec<f64> = inequalities.iter().map(|&i| off(i)).collect();
-    let mu = multipliers(&g, &columns, &offs);
-    for (mu, column) in mu.iter().zip(&columns) {
-        g.iter_mut().zip(column).for_each(|(g, a)| *g += mu * a);
+    let without_equalities = |v: &[f64]| {
+        let mut v = v.to_vec();
+        take_out(&basis, &mut v);
+        v
+    };
+    let columns: Vec<Vec<f64>> = inequalities.iter().map(|&i| without_equalities(row(i))).collect();
+    let offs: Vec<f64> = inequalities.iter().map(|&i| at.c[i] - meta.c_upper[i]).collect();
+    let mu = multipliers(&without_equalities(&at.g), &columns, &offs);
+    let mut y = vec![0.0; at.c.len()];
+    inequalities.iter().zip(&mu).for_each(|(&i, mu)| y[i] = *mu);
+    // The last of the rows is the only one with a part along the last vector: its multiplier follows, then that of the one before.
+    let mut rest = lagrangian(&y);
+    for (q, &i) in basis.iter().zip(&independent).rev() {
+        y[i] = -dot(q, &rest) / dot(q, row(i));
+        add(y[i], row(i), &mut rest);
     }
+    let error = lagrangian(&y);
     let complementarity = mu.iter().zip(&offs).map(|(mu, off)| (mu * off).powi(2)).sum::<f64>().sqrt();
-    Measure { loss: at.loss, violation, stationarity: dot(&g, &g).sqrt(), complementarity }
+    Measure { loss: at.loss, violation, stationarity: dot(&error, &error).sqrt(), complementarity }
 }
 
 /// `min |g + sum mu_i a_i|^2 + sum (mu_i c_i)^2` over `mu >= 0`, by trying which multipliers are positive: there are few.

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use tangor_timing::ROWS;
+
 /// `minimise sum (x_i - 1)^2 subject to x_{i+1} - x_i = 0.01 (a(x_i) + a(x_{i+1})) / 2` with a right-hand side like that of a
 /// reaction, `a(x) = exp(-x) (1 - x) x`, shared by the rows on both sides.
 pub fn collocation(rows: usize) -> String {
@@ -24,9 +26,6 @@ pub fn collocation(rows: usize) -> String {
     (0..n).for_each(|i| writeln!(text, "{i} 0").unwrap_or_default());
     text
 }
-
-/// The rows of a shape.
-pub const ROWS: usize = 8_000;
 
 /// `c_i = f(x_i, x_{i+1}) + x_i` with a formula for `f` in which U and V stand for the variables.
 pub fn shape(formula: &str) -> String {

@@ -94,6 +94,12 @@ impl Iterate {
         self.z.iter_mut().zip(bounds).for_each(|(z, (lower, upper))| *z = z.max(*lower).min(*upper));
     }
 
+    /// Whether its variables are; slacks may be anywhere.
+    pub fn is_inside_its_bounds(&self, standard: &Standard) -> bool {
+        let bounds = standard.lower.iter().zip(&standard.upper);
+        self.z[..self.n()].iter().zip(bounds).all(|(z, (lower, upper))| (lower..=upper).contains(&z))
+    }
+
     /// Becomes the same point, without allocating.
     pub fn copy_from(&mut self, other: &Iterate) {
         self.z.copy_from_slice(&other.z);

@@ -72,11 +72,6 @@ impl<S: SampledProblem> Oracle<S> {
         self.problem.samples()
     }
 
-    /// Whether any function is sampled.
-    pub fn is_sampled(&self) -> bool {
-        !self.problem.accesses().are_exact()
-    }
-
     /// The multipliers of the user's bounds at a point, from those of the internal form.
     pub fn bound_multipliers(&self, kkt: &Kkt, user: &UserPoint, mu: &mut [f64]) {
         self.standard.fixed_multipliers(user, &kkt.y, mu);
@@ -89,7 +84,7 @@ impl<S: SampledProblem> Oracle<S> {
     /// least.
     pub fn values(&mut self, iterate: &mut Iterate, reset: bool) -> Result<(), Trouble> {
         self.locate(iterate);
-        let f = self.evaluate_exactly(Wanted::VALUES, iterate)?.unwrap_or(0.0);
+        let f = self.evaluate_exactly(Wanted::VALUES, &iterate.user.x)?.unwrap_or(0.0);
         iterate.user.objective = f;
         iterate.f = self.standard.objective_factor() * f;
         self.residual(iterate, reset);
@@ -98,18 +93,18 @@ impl<S: SampledProblem> Oracle<S> {
 
     /// `g` and `J` at the iterate's variables, exactly.
     pub fn derivatives(&mut self, iterate: &mut Iterate) -> Result<(), Trouble> {
-        self.evaluate_exactly(Wanted::DERIVATIVES, iterate)?;
+        self.evaluate_exactly(Wanted::DERIVATIVES, &iterate.user.x)?;
         self.put_derivatives(iterate);
         Ok(())
     }
 
     /// The wanted functions in one pass; gives the value of the objective.
-    fn evaluate_exactly(&mut self, wanted: Wanted, at: &Iterate) -> Result<Option<f64>, Trouble> {
+    pub fn evaluate_exactly(&mut self, wanted: Wanted, x: &[f64]) -> Result<Option<f64>, Trouble> {
         let Oracle { problem, estimates, .. } = self;
         let wanted = wanted.of(problem.meta());
         let Estimates { gradient: g, constraints: c, jacobian: j, .. } = estimates;
         let mut out = Outputs::new(g.values_mut(), c.values_mut(), j.values_mut());
-        problem.evaluate(&at.user.x, &[], wanted, &mut out).map_err(|failed| trouble(failed.function, failed.failure))?;
+        problem.evaluate(x, &[], wanted, &mut out).map_err(|failed| trouble(failed.function, failed.failure))?;
         let f = out.objective;
         check(problem.meta(), Function::Objective, f.as_slice())?;
         for quantity in Quantity::ALL.into_iter().filter(|quantity| quantity.is_wanted(wanted)) {

@@ -52,6 +52,15 @@ impl Quantity {
         }
     }
 
+    /// This function besides others.
+    pub fn and(self, wanted: Wanted) -> Wanted {
+        match self {
+            Quantity::Gradient => Wanted { gradient: true, ..wanted },
+            Quantity::Constraints => Wanted { constraints: true, ..wanted },
+            Quantity::Jacobian => Wanted { jacobian: true, ..wanted },
+        }
+    }
+
     pub fn evaluate(self, problem: &mut impl SampledProblem, x: &[f64], draws: &[Draw], out: &mut [f64]) -> Evaluation {
         match self {
             Quantity::Gradient => problem.gradient(x, draws, out),

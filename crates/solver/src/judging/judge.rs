@@ -7,14 +7,18 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tangor_problem::{Access, Counted, Draw, Failure, Outputs, Problem, SampledProblem, Wanted};
+use tangor_problem::{
+    Access, Accesses, Counted, Draw, Failure, Meta, Outputs, Problem, SampledProblem, Wanted, gradient_of_lagrangian,
+};
 
 use crate::form::iterate::Iterate;
 use crate::form::oracle::{Trouble, check, trouble};
 use crate::form::quantity::Quantity;
+use crate::judging::batch;
 use crate::judging::confidence::{self, Factors, slope_noise};
 use crate::judging::events::{Events, Lacking, risk_of_events, telling};
-use crate::judging::looks::most_looks;
+use crate::judging::judgements::Judgements;
+use crate::judging::looks::{laid_by, most_looks};
 use crate::judging::multipliers::SIGMAS;
 use crate::judging::sample_mean::SampleMean;
 use crate::kernel::vector::{add, norm};
@@ -52,12 +56,16 @@ pub struct JudgeMemory {
     /// Whether the run has not seen these averages yet, and how many draws each of them is from; 0 for what is known exactly.
     fresh: bool,
     pub drawn: [usize; 3],
+    pub judgements: Judgements,
+    /// The samples of each function that are laid by for the last judgement, if any are.
+    pub laid_by: Option<[usize; 3]>,
     /// The point, with the averages that the latest verdict rests on.
     pub judged: Iterate,
 }
 
 impl JudgeMemory {
-    pub fn new(current: &Iterate, lengths: [usize; 3], settings: &Settings) -> Self {
+    pub fn new(current: &Iterate, (meta, accesses): (&Meta, Accesses), settings: &Settings) -> Self {
+        let lengths = [meta.n(), meta.m(), meta.jacobian_len()];
         let judge = &settings.sampling.judge;
         // A look that tells of events takes more samples the more looks there were.
         let telling =
@@ -77,6 +85,8 @@ impl JudgeMemory {
             exact: false,
             fresh: false,
             drawn: [0; 3],
+            judgements: Judgements::new(settings.sampling.seed, settings.sampling.replacement),
+            laid_by: laid_by(meta, accesses, settings),
             judged: current.clone(),
         }
     }
@@ -160,10 +170,10 @@ impl<S: SampledProblem> Solver<S> {
         work.fresh = true;
         work.drawn =
             [0, 1, 2].map(|k| if self.is_whole(Quantity::ALL[k], sizes[k]) { 0 } else { batches * sizes[k].div_ceil(batches) });
-        let judged = &mut self.state.progress.judged;
-        judged.count(work.exact);
-        let risk = confidence::risk_of_look(settings.confidence, judged.looks, last);
-        let risk_of_missing = risk_of_events(settings.confidence, judged.looks, last);
+        work.judgements.count(work.exact);
+        let looks = work.judgements.looks;
+        let risk = confidence::risk_of_look(settings.confidence, looks, last);
+        let risk_of_missing = risk_of_events(settings.confidence, looks, last);
         let (factor, of_values) = (Factors::new(risk, batches - first), Factors::new(risk, batches));
         let rare = work.noise_of_constraints(settings.range, risk);
         let jacobian = &work.means[2];
@@ -236,9 +246,8 @@ impl<S: SampledProblem> Solver<S> {
             work.events.add(&work.batch[1]);
             self.oracle.load_derivatives(&work.batch[0], &work.batch[2], &mut work.judged);
             let n = work.error.len();
-            work.error.copy_from_slice(&work.judged.g[..n]);
-            work.judged.jacobian.a.add_transposed(self.judging.kkt.signed(), &mut work.error);
-            work.error.iter_mut().zip(&self.judging.fit.tangent.mu).for_each(|(error, mu)| *error -= mu);
+            let add_products = |out: &mut [f64]| work.judged.jacobian.a.add_transposed(self.judging.kkt.signed(), out);
+            gradient_of_lagrangian(&work.judged.g[..n], add_products, &self.judging.fit.tangent.mu, &mut work.error);
             work.errors.add(&work.error);
         }
         Ok(true)
@@ -252,40 +261,49 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     /// One of all batches of each function at the current point; what is exact, or the whole population, is evaluated once.
-    fn sample(&mut self, work: &mut JudgeMemory, sizes: [usize; 3], (batch, all): (usize, usize)) -> Result<(), Trouble> {
+    fn sample(&mut self, work: &mut JudgeMemory, sizes: [usize; 3], (number, all): (usize, usize)) -> Result<(), Trouble> {
+        let is_left = |source: Quantity| {
+            let known = number > 0 && self.is_whole(source, sizes[source as usize]);
+            source.is_needed(self.oracle.meta()) && !known
+        };
+        let mut left = Quantity::ALL.map(is_left);
+        if !left[0] && work.objective.count() > 0.0 {
+            let value = work.objective.mean[0];
+            work.objective.add(&[value]);
+        }
         for (k, source) in Quantity::ALL.into_iter().enumerate() {
-            let whole = self.is_whole(source, sizes[k]);
-            if !source.is_needed(self.oracle.meta()) || (batch > 0 && whole) {
-                if k == 0 && work.objective.count() > 0.0 {
-                    let value = work.objective.mean[0];
-                    work.objective.add(&[value]);
-                }
+            if !std::mem::take(&mut left[k]) {
                 continue;
             }
-            let access = source.access(self.oracle.problem.accesses());
+            let mut wanted = source.and(Wanted::NOTHING);
+            let whole = self.is_whole(source, sizes[k]);
             if whole {
                 work.draws.clear();
                 work.draws.extend((0..sizes[k] as u64).map(Draw));
+                // Whole populations of one size are the same draws.
+                for (other, source) in Quantity::ALL.into_iter().enumerate().skip(k + 1) {
+                    if left[other] && self.is_whole(source, sizes[other]) && sizes[other] == sizes[k] {
+                        left[other] = false;
+                        wanted = source.and(wanted);
+                    }
+                }
             } else {
-                let (stream, wanted) = (&mut self.state.progress.judged.streams[k], (access, sizes[k].div_ceil(all)));
+                let access = source.access(self.oracle.problem.accesses());
+                let (stream, size) = (&mut work.judgements.streams[k], sizes[k].div_ceil(all));
                 let end_wanted = || self.oracle.problem.is_end_wanted();
-                let drawn = stream.draw(wanted, &mut work.draws, end_wanted);
+                let drawn = stream.draw((access, size), &mut work.draws, end_wanted);
                 drawn.map_err(|failure| trouble(source.function(), failure))?;
             }
             if source == Quantity::Constraints && !whole && self.settings.sampling.judge.range.is_some() {
                 self.sample_one_by_one(work)?;
                 continue;
             }
-            let (problem, x) = (&mut self.oracle.problem, &work.judged.user.x);
-            let done = source.evaluate(problem, x, &work.draws, &mut work.batch[k]);
-            done.map_err(|failure| trouble(source.function(), failure))?;
-            check(problem.meta(), source.function(), &work.batch[k])?;
-            if source == Quantity::Gradient && work.can_tell {
-                // The same samples: they are counted already. It is only reported, so that nothing fails with it.
-                match problem.objective(x, &work.draws) {
-                    Some(Ok(value)) if value.is_finite() => work.objective.add(&[value]),
-                    _ => work.can_tell = false,
-                }
+            let at = (&work.judged.user.x[..], &work.draws[..]);
+            let value = batch::evaluate(&mut self.oracle.problem, at, wanted, work.can_tell, &mut work.batch)?;
+            match value {
+                _ if !(wanted.gradient && work.can_tell) => {}
+                Some(value) => work.objective.add(&[value]),
+                None => work.can_tell = false,
             }
         }
         Ok(())

@@ -2,10 +2,12 @@
 
 use tangor_problem::{
     Access, Accesses, Counted, Draw, EndWanted, Evaluation, KktPoint, KktResiduals, Meta, MetaError, SampledProblem, Samples,
+    Wanted,
 };
 
-use crate::form::oracle::{check, trouble};
+use crate::form::oracle::{Trouble, trouble};
 use crate::form::quantity::Quantity;
+use crate::judging::batch;
 use crate::judging::confidence::{self, Factors, slope_noise};
 use crate::judging::events::{Events, Lacking};
 use crate::judging::sample_mean::SampleMean;
@@ -192,6 +194,11 @@ impl<S: SampledProblem> Sampler<S> {
         self.accesses[k].is_sampled() && self.whole[k].is_none()
     }
 
+    /// Whether two functions without noise are had from the same draws.
+    fn is_known_with(&self, k: usize, other: usize) -> bool {
+        !self.is_noisy(k) && !self.is_noisy(other) && self.whole[k] == self.whole[other]
+    }
+
     fn draw(&mut self, k: usize, size: usize) -> Evaluation {
         match self.whole[k] {
             Some(members) => {
@@ -208,20 +215,24 @@ impl<S: SampledProblem> Sampler<S> {
 
     /// What has no noise is evaluated once. Gives the objective over the draws of the gradient, where the problem can tell.
     fn sample(&mut self, meta: &Meta, x: &[f64], size: usize, first: bool) -> Result<Option<f64>, Error> {
+        let refuse = |trouble: Trouble| Error::Point { reason: trouble.into_failure().message };
+        let mut left = [0, 1, 2].map(|k| Quantity::ALL[k].is_needed(meta) && (first || self.is_noisy(k)));
         for (k, source) in Quantity::ALL.into_iter().enumerate() {
-            if !(source.is_needed(meta) && (first || self.is_noisy(k))) {
+            if !std::mem::take(&mut left[k]) {
                 continue;
             }
-            let drawn = self.draw(k, size);
-            if source == Quantity::Gradient && drawn.is_ok() {
-                // It is only reported: nothing fails with it.
-                let value = self.problem.objective(x, &self.draws).and_then(Result::ok);
-                self.objective = value.filter(|value| value.is_finite());
+            let mut wanted = source.and(Wanted::NOTHING);
+            for other in k + 1..left.len() {
+                if left[other] && self.is_known_with(k, other) {
+                    left[other] = false;
+                    wanted = Quantity::ALL[other].and(wanted);
+                }
             }
-            let done = drawn.and_then(|()| source.evaluate(&mut self.problem, x, &self.draws, &mut self.batch[k]));
-            let done = done.map_err(|failure| trouble(source.function(), failure));
-            let done = done.and_then(|()| check(meta, source.function(), &self.batch[k]));
-            done.map_err(|trouble| Error::Point { reason: trouble.into_failure().message })?;
+            self.draw(k, size).map_err(|failure| refuse(trouble(source.function(), failure)))?;
+            let value = batch::evaluate(&mut self.problem, (x, &self.draws), wanted, true, &mut self.batch).map_err(refuse)?;
+            if wanted.gradient {
+                self.objective = value;
+            }
         }
         Ok(self.objective)
     }

@@ -47,11 +47,6 @@ impl Judgements {
         }
     }
 
-    /// The point is judged once more.
-    pub fn go_on(&mut self) {
-        self.at = None;
-    }
-
     /// All samples of one are taken: of the whole population, or of some of it, which is a risk.
     pub fn count(&mut self, exact: bool) {
         if exact {

@@ -1,21 +1,68 @@
 //! When a noisy run is judged, on how many samples, and what follows from it.
 
-use tangor_problem::{Access, SampledProblem};
+use tangor_problem::{Access, Accesses, Meta, SampledProblem};
 
 use crate::form::oracle::Trouble;
 use crate::form::quantity::Quantity;
 use crate::judging::events::{risk_of_events, telling};
+use crate::judging::judgements::Judgements;
 use crate::judging::standing::Standing;
 use crate::solver::Solver;
-use crate::{Settings, Stop, Unusual, Verdict};
+use crate::{Judge, Settings, Stop, Unusual, Verdict};
 
 /// Samples of a judgement that follow from those of the run are no more than this: a count in a state that somebody forged, or that of a very
 /// long run, must not cost all memory.
 const MOST_BY_SHARE: f64 = 1e6;
 
-/// Samples are laid by to tell of events in the last judgement where they are no more than this share of all that there may be: without them
-/// nothing can be claimed, but a run that has little left to step with has nothing to claim either.
-const LAID_BY: f64 = 0.5;
+/// A judgement takes this share of the samples that the run has taken: fresh ones cost the run little then, and their noise, about three times that of
+/// all samples together, falls as the run gets longer.
+const SHARE: f64 = 0.1;
+
+/// What the last judgement takes is kept for it where it is no more than this share of all that there may be: without it nothing can be claimed, but
+/// a run that has little left to step with has nothing to claim either.
+const KEPT: f64 = 0.5;
+
+/// Whether so much is kept for the last judgement from the start on, where there may be no more than `most` in all.
+pub fn is_kept(needed: f64, most: u64) -> bool {
+    needed <= KEPT * most as f64
+}
+
+/// The samples of each function that are laid by for the last judgement, so that it can tell of events; none where limits leave too few beside them.
+pub fn laid_by(meta: &Meta, accesses: Accesses, settings: &Settings) -> Option<[usize; 3]> {
+    let (limits, judge) = (&settings.limits, &settings.sampling.judge);
+    let sizes = sizes_that_tell(meta, accesses, judge, risk_of_events(judge.confidence, 1, true));
+    let needed = sizes.map(|size| size as f64);
+    let each = [limits.gradient_samples, limits.constraint_samples, limits.jacobian_samples];
+    let leaves = |needed: f64, limit: Option<u64>| limit.is_none_or(|most| is_kept(needed, most));
+    let all_leave =
+        leaves(needed.iter().sum(), limits.samples) && needed.into_iter().zip(each).all(|(n, most)| leaves(n, most));
+    all_leave.then_some(sizes)
+}
+
+/// The samples of each function among which an event that matters is missing with this risk at most; none of one without noise.
+fn sizes_that_tell(meta: &Meta, accesses: Accesses, judge: &Judge, risk: f64) -> [usize; 3] {
+    let wanted = telling(risk, judge.rarest).next_multiple_of(judge.batches);
+    Quantity::ALL.map(|source| match source.access(accesses) {
+        access if source.is_needed(meta) && access.is_sampled() => of_population(access, wanted),
+        _ => 0,
+    })
+}
+
+/// No more than there are: the whole population is exact.
+fn of_population(access: Access, wanted: usize) -> usize {
+    match access {
+        Access::Finite(size) => wanted.min(usize::try_from(size).unwrap_or(usize::MAX)),
+        Access::Endless | Access::Exact => wanted,
+    }
+}
+
+/// What follows from a judgement.
+enum Sequel {
+    GoesOn,
+    Ends(Stop),
+    /// The run is at its noise floor, and nothing but noise stands between the point and a claim.
+    OnlyNoise,
+}
 
 /// How many iterations after one judgement the next one is due.
 fn pause(every: u64, last: u64) -> u64 {
@@ -34,13 +81,39 @@ pub fn most_looks(settings: &Settings) -> u64 {
 }
 
 impl<S: SampledProblem> Solver<S> {
+    /// How the judgements of the run stand; an exact one has none.
+    pub(crate) fn judgements(&self) -> Option<&Judgements> {
+        self.noisy.as_ref().map(|noisy| &noisy.judge.judgements)
+    }
+
+    fn judgements_mut(&mut self) -> Option<&mut Judgements> {
+        self.noisy.as_mut().map(|noisy| &mut noisy.judge.judgements)
+    }
+
+    /// The iteration of the latest judgement whose time had come.
+    fn last_due(&self) -> u64 {
+        self.judgements().map_or(0, |judgements| judgements.due)
+    }
+
     /// Judges the point when its time has come. Gives the reason when the run should end.
     pub(crate) fn judge_if_due(&mut self, last: bool, unusual: &mut Unusual) -> Option<Stop> {
-        let iteration = self.state.progress.iteration;
-        if self.state.progress.judged.were_at(iteration) {
+        if self.judgements()?.were_at(self.state.progress.iteration) {
             return None;
         }
-        let (due, pays) = (last || self.judge_is_due(), self.exact_pass_pays());
+        match self.look(last || self.judge_is_due(), last, unusual)? {
+            Sequel::GoesOn => None,
+            Sequel::Ends(stop) => Some(stop),
+            // Here the run ends: once more, on as many samples as the last judgement has.
+            Sequel::OnlyNoise => match self.look(true, true, unusual) {
+                Some(Sequel::Ends(stop)) => Some(stop),
+                _ => Some(Stop::NoiseFloor),
+            },
+        }
+    }
+
+    /// One judgement, if it is `due` or an exact pass pays, and limits allow it.
+    fn look(&mut self, due: bool, last: bool, unusual: &mut Unusual) -> Option<Sequel> {
+        let pays = self.exact_pass_pays();
         let sizes = Quantity::ALL.map(|source| match pays {
             true => self.population(source),
             false => self.samples_of_judgement(source, last, source.samples(self.oracle.samples())),
@@ -51,15 +124,14 @@ impl<S: SampledProblem> Solver<S> {
         {
             return None;
         }
-        self.state.progress.judged.begin(iteration, due);
+        let iteration = self.state.progress.iteration;
+        self.judgements_mut()?.begin(iteration, due);
         self.beginning.keep(&self.outcome.best);
         let verdict = match self.judge_until_events_tell(sizes, last, unusual) {
             Ok(Some(verdict)) => verdict,
             // The step that comes next ends the run.
             Ok(None) => return None,
-            Err(trouble) => {
-                return Some(self.fail(trouble));
-            }
+            Err(trouble) => return Some(Sequel::Ends(self.fail(trouble))),
         };
         let tolerance = self.settings.tolerance.clone();
         let (score, noise) = verdict.score(&tolerance);
@@ -86,25 +158,20 @@ impl<S: SampledProblem> Solver<S> {
         self.outcome.best.compare_score(score);
         let better = score < least - noise;
         if holds || stuck {
-            return (!self.outcome.stuck).then_some(Stop::Tolerance);
+            return Some(if self.outcome.stuck { Sequel::GoesOn } else { Sequel::Ends(Stop::Tolerance) });
         }
-        let judged = &mut self.state.progress.judged;
+        let effective = self.oracle.estimates.effective_samples();
+        let judged = self.judgements_mut()?;
         judged.compare(better, due);
-        if !due {
-            return None;
-        }
         // Estimates that still gain accuracy get twice the patience: the judge may not see it yet.
-        let growing = judged.see_growth(self.oracle.estimates.effective_samples());
+        let growing = due && judged.see_growth(effective);
+        let stale = judged.stale;
         let patience = self.settings.sampling.judge.patience * if growing { 2 } else { 1 };
-        if patience == 0 || judged.stale < patience {
-            return None;
-        }
-        // Here the run ends. Where nothing but noise stands between the point and a claim, the last judgement has samples for it.
-        if last || above {
-            return Some(Stop::NoiseFloor);
-        }
-        judged.go_on();
-        self.judge_if_due(true, unusual).or(Some(Stop::NoiseFloor))
+        Some(match due && patience > 0 && stale >= patience {
+            false => Sequel::GoesOn,
+            true if last || above => Sequel::Ends(Stop::NoiseFloor),
+            true => Sequel::OnlyNoise,
+        })
     }
 
     /// Judges the point, and once more on as many samples as tell of rare events, where nothing else is missing and the limits allow so many.
@@ -116,44 +183,18 @@ impl<S: SampledProblem> Solver<S> {
         unusual: &mut Unusual,
     ) -> Result<Option<Verdict>, Trouble> {
         let Some(verdict) = self.judge(sizes, last, unusual)? else { return Ok(None) };
-        let rarest = self.settings.sampling.judge.rarest;
-        let lacks_only_events = verdict.lacks_only_events(&self.settings.tolerance, rarest, last);
-        let larger = [0, 1, 2].map(|k| self.size_that_tells(Quantity::ALL[k], last).max(sizes[k]));
+        let judge = &self.settings.sampling.judge;
+        let lacks_only_events = verdict.lacks_only_events(&self.settings.tolerance, judge.rarest, last);
+        let look = self.judgements().map_or(0, |judgements| judgements.looks) + 1;
+        let risk = risk_of_events(judge.confidence, look, last);
+        let telling = sizes_that_tell(self.oracle.meta(), self.oracle.problem.accesses(), judge, risk);
+        let larger = [0, 1, 2].map(|k| telling[k].max(sizes[k]));
         let more = larger.map(|size| size as u64);
         let affords = if last { self.is_within_limits(more, |_, _| 0) } else { self.affords(more) };
         if lacks_only_events && larger != sizes && affords && self.affords_judgement(larger, last) {
             return Ok(self.judge(larger, last, unusual)?.or(Some(verdict)));
         }
         Ok(Some(verdict))
-    }
-
-    /// Whether samples are limited, and the limits leave enough for the run beside as many in the last judgement as tell of events. That they are
-    /// laid by from the start on is no loss: without them nothing can be claimed of any point.
-    fn lays_by(&self) -> bool {
-        let needed = Quantity::ALL.map(|source| self.size_that_tells(source, true) as f64);
-        let limits = &self.settings.limits;
-        let each = [limits.gradient_samples, limits.constraint_samples, limits.jacobian_samples];
-        let leaves = |needed: f64, limit: Option<u64>| limit.is_none_or(|most| needed <= LAID_BY * most as f64);
-        leaves(needed.iter().sum(), limits.samples) && needed.into_iter().zip(each).all(|(needed, most)| leaves(needed, most))
-    }
-
-    /// The samples of a function in which no event that matters is missing, for the look that comes next; none of one without noise.
-    fn size_that_tells(&self, source: Quantity, last: bool) -> usize {
-        if !source.is_needed(self.oracle.meta()) || !source.access(self.oracle.problem.accesses()).is_sampled() {
-            return 0;
-        }
-        let judge = &self.settings.sampling.judge;
-        let look = self.state.progress.judged.looks + 1;
-        let telling = telling(risk_of_events(judge.confidence, look, last), judge.rarest);
-        self.of_population(source, telling.next_multiple_of(judge.batches))
-    }
-
-    /// No more than there are: the whole population is exact.
-    fn of_population(&self, source: Quantity, wanted: usize) -> usize {
-        match source.access(self.oracle.problem.accesses()) {
-            Access::Finite(size) => wanted.min(usize::try_from(size).unwrap_or(usize::MAX)),
-            Access::Endless | Access::Exact => wanted,
-        }
     }
 
     /// Whether the limits allow so many more samples of each function, and the last judgement after them.
@@ -184,7 +225,7 @@ impl<S: SampledProblem> Solver<S> {
 
     /// Whether the time for a judgement has come.
     pub(crate) fn judge_is_due(&self) -> bool {
-        let (every, last) = (self.settings.sampling.judge.every, self.state.progress.judged.due);
+        let (every, last) = (self.settings.sampling.judge.every, self.last_due());
         every > 0 && self.state.progress.iteration >= last.saturating_add(pause(every, last))
     }
 
@@ -196,17 +237,18 @@ impl<S: SampledProblem> Solver<S> {
         if !source.is_needed(self.oracle.meta()) || !access.is_sampled() {
             return 0;
         }
-        let since = self.state.progress.iteration.saturating_sub(self.state.progress.judged.due);
+        let since = self.state.progress.iteration.saturating_sub(self.last_due());
         let share = if last { 1.0 } else { since as f64 / self.state.progress.iteration.max(1) as f64 };
         let (limits, judge) = (&self.settings.limits, &self.settings.sampling.judge);
         let limited = [limits.samples, limits.gradient_samples, limits.constraint_samples, limits.jacobian_samples];
-        let least = match limited.iter().any(Option::is_some) {
-            true if last && self.lays_by() => self.size_that_tells(source, true),
-            true => judge.batches.min(judge.samples),
-            false => judge.samples,
+        let laid_by = self.noisy.as_ref().and_then(|noisy| noisy.judge.laid_by);
+        let least = match (limited.iter().any(Option::is_some), laid_by) {
+            (false, _) => judge.samples,
+            (true, Some(sizes)) if last => sizes[source as usize],
+            (true, _) => judge.batches.min(judge.samples),
         };
-        let wanted = least.max((0.1 * share * so_far as f64).min(MOST_BY_SHARE) as usize).next_multiple_of(judge.batches);
-        self.of_population(source, wanted)
+        let wanted = least.max((SHARE * share * so_far as f64).min(MOST_BY_SHARE) as usize).next_multiple_of(judge.batches);
+        of_population(access, wanted)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a point is: residuals, multipliers that fit it, and in a noisy run a certificate on fresh samples.
 
+mod batch;
 pub(crate) mod confidence;
 pub mod events;
 pub(crate) mod judge;
@@ -22,8 +23,6 @@ pub struct Judging {
     pub kkt: residuals::Kkt,
     /// Multipliers that fit a point better than those of a step.
     pub fit: multipliers::MultiplierFit,
-    /// The largest violation that rounding would hide at the current point: of an exact run far from its start, 0 elsewhere.
-    pub hidden: f64,
 }
 
 impl Judging {
@@ -31,7 +30,6 @@ impl Judging {
         Judging {
             kkt: residuals::Kkt::new(jacobian.rows(), jacobian.a.n),
             fit: multipliers::MultiplierFit::new(jacobian, &settings.kernel),
-            hidden: 0.0,
         }
     }
 }

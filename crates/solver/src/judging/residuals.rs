@@ -1,7 +1,7 @@
 //! The residuals of a point, unscaled, as a user would check them.
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::Interval;
+use tangor_problem::{Interval, gradient_of_lagrangian};
 
 use crate::Tolerance;
 use crate::form::iterate::Iterate;
@@ -100,20 +100,20 @@ impl Kkt {
         }
     }
 
-    /// The residuals of a point with the multipliers of the tangent step: the formulas of [`tangor_problem::KktResiduals`], of the same functions of
-    /// bounds, in the internal form. There a row that is an inequality has the bounds of its slack, whatever the slack itself is, and scales are
+    /// The residuals of a point with the multipliers of the tangent step: those of [`tangor_problem::KktResiduals`], of the same gradient of the Lagrangian
+    /// and the same functions of bounds, in the internal form. There a row that is an inequality has the bounds of its slack, whatever the slack itself is, and scales are
     /// divided out of sums, not out of each term; a test below compares both.
     pub fn measure(&mut self, at: &Iterate, tangent: &TangentStep, standard: &Standard) {
         let n = at.n();
         self.find_violation(at, standard);
         let slack_complementarity = self.find_row_multipliers(at, tangent, standard);
-        self.work.copy_from_slice(&at.g[..n]);
-        at.jacobian.a.add_transposed(&self.signed, &mut self.work);
+        let add_products = |out: &mut [f64]| at.jacobian.a.add_transposed(&self.signed, out);
+        gradient_of_lagrangian(&at.g[..n], add_products, &tangent.mu[..n], &mut self.work);
         let mut complementarity = slack_complementarity;
         for i in 0..n {
             let mu = tangent.mu[i];
             complementarity += standard.bounds(i).complementarity(at.z[i], mu);
-            self.work[i] = (self.work[i] - mu) / standard.scales.units[i];
+            self.work[i] /= standard.scales.units[i];
             self.mu[i] = mu / standard.scales.units[i] / standard.objective_factor();
         }
         self.residuals.stationarity = norm(&self.work) / standard.scales.objective;

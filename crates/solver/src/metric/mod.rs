@@ -50,10 +50,17 @@ pub struct CurrentMetric {
     pub normal: Vec<f64>,
     quasi_newton: Option<QuasiNewton>,
     limited: Option<LimitedMemory>,
+    /// Whether curvature is weighed by multipliers without the repair. A dense matrix outlives a step with huge multipliers, unless steps are short
+    /// because of noise; of the last few steps alone, one such step is a large part, and second derivatives are made of the last multipliers.
     #[serde(skip)]
-    noisy: bool,
+    pub is_weighed_at_rest: bool,
     /// The Hessian of the Lagrangian, where it is given.
     pub exact: Option<ExactHessian>,
+}
+
+/// How many steps a limited memory holds: twice as many where functions are `noisy`, since each of them shows less.
+pub fn steps_in_memory(settings: &Metric, noisy: bool) -> usize {
+    settings.memory.saturating_mul(if noisy { 2 } else { 1 })
 }
 
 /// The curvature of the Lagrangian along a step, multipliers fixed.
@@ -116,8 +123,7 @@ impl CurrentMetric {
         let large = settings.kind == MetricKind::QuasiNewton && n > settings.largest_dense && limited_when_large;
         let limited = settings.kind == MetricKind::LimitedMemory || large;
         let moments = settings.kind == MetricKind::Diagonal || (limited && noisy);
-        let memory = if noisy { settings.memory.saturating_mul(2) } else { settings.memory };
-        let limited = limited.then(|| LimitedMemory::new(n, memory));
+        let steps = steps_in_memory(settings, noisy);
         let moments = moments.then(|| AdaptiveDiagonal::new(n));
         let (diagonal, normal) = (vec![1.0; columns], vec![1.0; columns]);
         CurrentMetric {
@@ -127,8 +133,8 @@ impl CurrentMetric {
             diagonal,
             normal,
             quasi_newton,
-            limited,
-            noisy,
+            limited: limited.then(|| LimitedMemory::new(n, steps)),
+            is_weighed_at_rest: limited || (dense && noisy),
             exact: None,
         }
     }
@@ -141,6 +147,7 @@ impl CurrentMetric {
     /// Second derivatives take the place of what is learnt.
     pub fn use_hessian(&mut self, hessian: ExactHessian) {
         self.exact = Some(hessian);
+        self.is_weighed_at_rest = true;
     }
 
     pub fn set_scalar(&mut self, scalar: f64) {
@@ -196,12 +203,6 @@ impl CurrentMetric {
             unusual.insert(Event::Forgotten);
         }
         forgot
-    }
-
-    /// Whether curvature is weighed by multipliers without the repair. A dense matrix outlives a step with huge multipliers, unless steps are short
-    /// because of noise; of the last few steps alone, one such step is a large part, and second derivatives are made of the last multipliers.
-    pub fn is_weighed_at_rest(&self) -> bool {
-        self.limited.is_some() || self.exact.is_some() || (self.noisy && self.is_dense())
     }
 
     /// Whether it is a dense matrix.

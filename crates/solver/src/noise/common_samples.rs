@@ -6,7 +6,9 @@ use crate::form::iterate::Iterate;
 use crate::kernel::matrix::Matrix;
 use crate::kernel::vector::{dot, norm};
 use crate::metric::Curvature;
+use crate::noise::effective_samples::EffectiveSamples;
 use crate::noise::estimator::Estimates;
+use crate::noise::sampled_step::Noisy;
 use crate::solver::Solver;
 use crate::{Estimator, SampledCurvature};
 
@@ -130,7 +132,7 @@ impl<S: SampledProblem> Solver<S> {
             / doubts.max(LEAST_DOUBT).sqrt();
         // What is left of a residual without its noise may cost a share of itself in new noise, which is K / B for a move of 1.
         let scale = self.oracle.standard.scales.objective;
-        let of_a_move = [self.state.progress.lagrangian.noise_of_difference() / (scale * scale), c.noise_of_a_move()];
+        let of_a_move = [self.effective_lagrangian().noise_of_difference() / (scale * scale), c.noise_of_a_move()];
         let signal = |k: usize| (residuals[k] * residuals[k] - 2.0 * errors[k]).max(0.0);
         let paid_by = |k: usize, noise: f64| if errors[k] > 0.0 { (noise / of_a_move[k]).sqrt() } else { f64::INFINITY };
         let for_feasibility = if errors[1] > 0.0 { paid_by(1, NEW_NOISE * signal(1)) } else { 0.0 };
@@ -163,16 +165,22 @@ impl<S: SampledProblem> Solver<S> {
         error / n * mean(&standard.scales.rows) * mean(&standard.scales.units)
     }
 
+    /// What the estimate of the Lagrangian's gradient is worth; nothing is known where it is exact.
+    fn effective_lagrangian(&self) -> EffectiveSamples {
+        self.noisy.as_ref().map(|noisy| noisy.lagrangian).unwrap_or_default()
+    }
+
     /// The mean square error of the estimate of the Lagrangian's gradient, in the user's scale.
     pub(crate) fn error_of_lagrangian(&self) -> f64 {
-        self.state.progress.lagrangian.error() / self.oracle.standard.scales.objective.powi(2)
+        self.effective_lagrangian().error() / self.oracle.standard.scales.objective.powi(2)
     }
 
     /// What the estimate of `g + J^T y` is worth after the step: errors of both parts add up, or cancel where they come from the same
     /// samples, and rows without a multiplier do not count.
     pub(crate) fn learn_noise_of_lagrangian(&mut self, moved: f64) {
         let (estimates, Some(noisy)) = (&self.oracle.estimates, &mut self.noisy) else { return };
-        let (standard, common, effective) = (&self.oracle.standard, &mut noisy.common, &mut self.state.progress.lagrangian);
+        let Noisy { common, lagrangian: effective, .. } = noisy;
+        let standard = &self.oracle.standard;
         let meta = self.oracle.problem.meta();
         let n = self.state.current.n();
         let mut squares = [0.0; 2];

@@ -28,6 +28,7 @@ impl<S: SampledProblem> Solver<S> {
     /// stay within their share of all samples, or limits leave room for just one of them with a few steps after it.
     pub(crate) fn exact_pass_pays(&self) -> bool {
         let (share, estimates) = (self.settings.sampling.exact_passes, &self.oracle.estimates);
+        let passes = self.judgements().map_or(0, |judgements| judgements.exact);
         let (limits, mut lasting, mut within_share, mut within_limits) = (&self.settings.limits, false, true, true);
         let each = [limits.gradient_samples, limits.constraint_samples, limits.jacobian_samples];
         for (source, limit) in Quantity::ALL.into_iter().zip(each) {
@@ -37,7 +38,7 @@ impl<S: SampledProblem> Solver<S> {
             }
             let Access::Finite(size) = access else { return false };
             let (size, spent) = (size as f64, source.samples(self.oracle.samples()) as f64);
-            within_share &= (self.state.progress.judged.exact as f64 + 1.0) * size <= share * (spent + size);
+            within_share &= (passes as f64 + 1.0) * size <= share * (spent + size);
             within_limits &= limit.or(limits.samples).is_some_and(|most| size <= share * most as f64);
             lasting |= estimates.get(source).settings.estimator == Estimator::Momentum;
         }
@@ -84,9 +85,9 @@ impl<S: SampledProblem> Solver<S> {
             return false;
         }
         if least == usize::MAX {
-            self.state.progress.lagrangian.make_exact();
+            noisy.lagrangian.make_exact();
         } else {
-            self.state.progress.lagrangian.join(least);
+            noisy.lagrangian.join(least);
         }
         self.oracle.load_estimates(&mut self.state.current, self.settings.stepsize.slack_reset);
         if noisy.judge.were_exact() {

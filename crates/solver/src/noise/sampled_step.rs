@@ -1,12 +1,16 @@
 //! The step of the stochastic method: the same directions from estimates, a stepsize that the merit function of the step's own samples may shorten,
 //! and estimates at the new point. Values of the objective are never needed.
 
-use tangor_problem::{SampledProblem, Samples};
+use serde::{Deserialize, Serialize};
+use tangor_problem::{Accesses, Meta, SampledProblem, Samples};
 
+use crate::form::iterate::Iterate;
 use crate::form::oracle::Trouble;
 use crate::judging::judge::JudgeMemory;
+use crate::judging::judgements::Judgements;
 use crate::kernel::vector::norm;
 use crate::noise::common_samples::CommonSamples;
+use crate::noise::effective_samples::EffectiveSamples;
 use crate::noise::estimator::Learning;
 use crate::solver::Solver;
 use crate::steps::line_search::TO_WHERE_VALUES_ARE;
@@ -29,22 +33,45 @@ const REPEATED_SAMPLES: u32 = 12;
 /// How much longer than the last step that was compared at both of its ends another one may be without that.
 const LONGEST_UNSEEN: f64 = 2.0;
 
-/// What only a noisy run has: the memory of its step and of its judge.
+/// What only a noisy run has: that a run has it is what makes it a noisy one.
 pub struct Noisy {
     pub common: CommonSamples,
     pub average: Average,
     pub judge: JudgeMemory,
+    /// What the estimate of the Lagrangian's gradient is worth.
+    pub lagrangian: EffectiveSamples,
+}
+
+/// The numbers of a noisy run besides those of every run, copied and serialised as one.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoisyProgress {
+    judgements: Judgements,
+    lagrangian: EffectiveSamples,
 }
 
 impl Noisy {
-    /// Goes on with the average of another run.
-    pub fn take_up(&mut self, average: Average) {
-        self.average = average;
+    pub fn new(current: &Iterate, (meta, accesses): (&Meta, Accesses), settings: &Settings) -> Self {
+        Noisy {
+            common: CommonSamples::new(current, [meta.n(), meta.jacobian_len()]),
+            average: Average::new(meta.n(), settings.sampling.average),
+            judge: JudgeMemory::new(current, (meta, accesses), settings),
+            lagrangian: EffectiveSamples::default(),
+        }
+    }
+
+    pub fn progress(&self) -> NoisyProgress {
+        NoisyProgress { judgements: self.judge.judgements, lagrangian: self.lagrangian }
+    }
+
+    /// Goes on with the numbers and the average of another run.
+    pub fn take_up(&mut self, progress: NoisyProgress, average: Average) {
+        (self.judge.judgements, self.lagrangian, self.average) = (progress.judgements, progress.lagrangian, average);
     }
 }
 
 /// The average of the last iterates, in blocks: one complete, one growing.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Average {
     pub complete: Option<Vec<f64>>,
     growing: Vec<f64>,
@@ -106,25 +133,11 @@ impl<S: SampledProblem> Solver<S> {
         ended_by.flag.into_iter().for_each(|flag| solver.clock.watch(flag));
         ended_by.agreement.into_iter().for_each(|agreement| solver.clock.share(agreement));
         solver.watch_batches();
-        solver.prepare_sampling();
         solver.oracle.problem.set_counts(solver.oracle.counts(), before);
         if let Err(trouble) = solver.evaluate_start() {
             solver.fail(trouble);
         }
         Ok(solver)
-    }
-
-    pub(crate) fn prepare_sampling(&mut self) {
-        if !self.oracle.is_sampled() {
-            return;
-        }
-        let meta = self.oracle.meta();
-        let lengths = [meta.n(), meta.m(), meta.jacobian_len()];
-        self.noisy = Some(Noisy {
-            common: CommonSamples::new(&self.state.current, [lengths[0], lengths[2]]),
-            average: Average::new(lengths[0], self.settings.sampling.average),
-            judge: JudgeMemory::new(&self.state.current, lengths, &self.settings),
-        });
     }
 
     /// Estimates at the start, from the first batches. False: limits do not allow these, and the run ends before it begins.

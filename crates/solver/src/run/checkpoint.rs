@@ -11,7 +11,7 @@ use tangor_problem::{Counts, Exact, Problem, SampledProblem, Samples};
 use crate::form::oracle::Trouble;
 use crate::form::standard::Scales;
 use crate::noise::estimator::Estimates;
-use crate::noise::sampled_step::Average;
+use crate::noise::sampled_step::{Average, Noisy, NoisyProgress};
 use crate::run::best::Best;
 use crate::run::clock::Clock;
 use crate::run::state::{Progress, State};
@@ -21,7 +21,7 @@ use crate::solver::Solver;
 use crate::{Error, Settings};
 
 /// The version of the checkpoint's form.
-const VERSION: u32 = 10;
+const VERSION: u32 = 11;
 
 /// The state of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -50,6 +50,7 @@ pub struct Checkpoint {
 /// What a noisy run depends on besides.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct SavedNoise {
+    progress: NoisyProgress,
     estimates: Estimates,
     average: Average,
 }
@@ -59,6 +60,7 @@ struct SavedNoise {
 pub struct Beginning {
     /// None: before the first iteration.
     progress: Option<Progress>,
+    noisy: Option<NoisyProgress>,
     counts: Counts,
     samples: Samples,
     /// The best point before it was judged, or before its multipliers were fitted anew: both may be done because the run ends, and a
@@ -70,7 +72,8 @@ pub struct Beginning {
 
 impl Beginning {
     pub fn new(best: Best) -> Self {
-        Beginning { progress: None, counts: Counts::default(), samples: Samples::default(), best, best_changed: false }
+        let (counts, samples) = (Counts::default(), Samples::default());
+        Beginning { progress: None, noisy: None, counts, samples, best, best_changed: false }
     }
 
     /// Keeps the best point before it is judged or fitted anew in this iteration.
@@ -133,6 +136,7 @@ impl<S: SampledProblem> Solver<S> {
     pub(crate) fn remember_beginning(&mut self) {
         let beginning = &mut self.beginning;
         beginning.progress = Some(self.state.progress);
+        beginning.noisy = self.noisy.as_ref().map(Noisy::progress);
         beginning.counts = self.oracle.counts();
         beginning.samples = self.oracle.samples();
         beginning.best_changed = false;
@@ -160,6 +164,9 @@ impl<S: SampledProblem> Solver<S> {
         let beginning = &self.beginning;
         if let Some(before) = beginning.progress.filter(|before| before.iteration == self.state.progress.iteration) {
             checkpoint.state.progress = before;
+            if let (Some(noisy), Some(before)) = (&mut checkpoint.noisy, beginning.noisy) {
+                noisy.progress = before;
+            }
             checkpoint.counts = beginning.counts;
             checkpoint.samples = beginning.samples;
             if beginning.best_changed {
@@ -183,7 +190,6 @@ impl<S: SampledProblem> Solver<S> {
             });
         }
         let mut solver = Solver::unstarted(problem, checkpoint.settings.clone(), None)?;
-        solver.prepare_sampling();
         solver.restore(checkpoint)?;
         Ok(solver)
     }
@@ -250,14 +256,15 @@ impl<S: SampledProblem> Solver<S> {
 
     fn save_noise(&self) -> Option<SavedNoise> {
         let noisy = self.noisy.as_ref()?;
-        Some(SavedNoise { estimates: self.oracle.estimates.clone(), average: noisy.average.clone() })
+        let (estimates, average) = (self.oracle.estimates.clone(), noisy.average.clone());
+        Some(SavedNoise { progress: noisy.progress(), estimates, average })
     }
 
     /// False: what was saved does not fit.
     fn restore_noise(&mut self, saved: SavedNoise) -> bool {
         let fits = self.oracle.estimates.fit(&saved.estimates);
         if let (true, Some(noisy)) = (fits, &mut self.noisy) {
-            noisy.take_up(saved.average);
+            noisy.take_up(saved.progress, saved.average);
             self.oracle.estimates.take_up(saved.estimates);
         }
         fits

@@ -1,9 +1,9 @@
 //! The end of an exact run: the functions are evaluated once more at the point that is reported, and what is reported of it, residuals
 //! included, is what they say there. These evaluations are not counted, but are within the limit on them.
 
-use tangor_problem::{KktPoint, KktResiduals, SampledProblem};
+use tangor_problem::{FunctionValues, KktPoint, KktResiduals, SampledProblem, Wanted};
 
-use crate::form::quantity::Quantity;
+use crate::form::oracle::Oracle;
 use crate::judging::removable::removable_share;
 use crate::solver::Solver;
 use crate::{Event, Stop, Unusual};
@@ -60,16 +60,8 @@ impl<S: SampledProblem> Solver<S> {
     fn evaluate_best(&mut self) -> Option<bool> {
         let (best, oracle) = (&mut self.outcome.best, &mut self.oracle);
         let (row_multipliers, bound_multipliers) = oracle.user_multipliers(&best.y, &best.mu);
-        let (meta, estimates) = (oracle.problem.meta().clone(), &mut oracle.estimates);
-        let objective = match meta.has_objective {
-            true => oracle.problem.objective(&best.x, &[])?.ok()?,
-            false => 0.0,
-        };
-        for quantity in Quantity::ALL.into_iter().filter(|quantity| quantity.is_needed(&meta)) {
-            let values = estimates.of(quantity).values_mut();
-            quantity.evaluate(&mut oracle.problem, &best.x, &[], values).ok()?;
-            values.iter().all(|value| value.is_finite()).then_some(())?;
-        }
+        let objective = oracle.evaluate_exactly(Wanted::ALL, &best.x).ok()?.unwrap_or(0.0);
+        let (meta, estimates) = (oracle.meta(), &oracle.estimates);
         let zeros = vec![0.0; meta.n()];
         let point = KktPoint {
             x: &best.x,
@@ -79,7 +71,7 @@ impl<S: SampledProblem> Solver<S> {
             row_multipliers: &row_multipliers,
             bound_multipliers: &bound_multipliers,
         };
-        let found = KktResiduals::new(&meta, point).ok()?;
+        let found = KktResiduals::new(meta, point).ok()?;
         let values = best.values.as_mut()?;
         let same = values.objective == objective && best.c == estimates.constraints.values();
         values.objective = objective;
@@ -98,7 +90,7 @@ impl<S: SampledProblem> Solver<S> {
         let is_unsettled = found.feasibility > tolerance.feasibility && !tolerance.is_infeasible_stationary(residuals);
         if is_unsettled && !self.state.progress.escapes.may_go_on(self.settings.limits.escapes) {
             // Every start ended here, and still it has a slope: that of rows of unlike size may be what rounding makes of it.
-            residuals.removable = removable_share(&meta, &best.x, estimates.constraints.values(), estimates.jacobian.values());
+            residuals.removable = removable_share(meta, &best.x, estimates.constraints.values(), estimates.jacobian.values());
         }
         Some(same)
     }
@@ -106,18 +98,15 @@ impl<S: SampledProblem> Solver<S> {
     /// Whether gradient and Jacobian, which the run does not keep, are the same when they are asked for twice at the best point; none where they
     /// failed the second time. Sums over threads may differ by rounding.
     fn repeats_derivatives(&mut self) -> Option<bool> {
-        let (best, oracle) = (&self.outcome.best, &mut self.oracle);
-        let meta = oracle.problem.meta().clone();
-        let derivatives = [Quantity::Gradient, Quantity::Jacobian].into_iter().filter(|quantity| quantity.is_needed(&meta));
-        let mut repeats = true;
-        for quantity in derivatives {
-            let first = oracle.estimates.of(quantity).values_mut();
-            let mut again = vec![0.0; first.len()];
-            quantity.evaluate(&mut oracle.problem, &best.x, &[], &mut again).ok()?;
+        let Oracle { problem, estimates, .. } = &mut self.oracle;
+        let mut again = FunctionValues::new(problem.meta());
+        problem.evaluate(&self.outcome.best.x, &[], Wanted::DERIVATIVES, &mut again.outputs()).ok()?;
+        let is_same = |(first, again): (&[f64], &[f64])| {
             let largest = first.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
-            repeats &= first.iter().zip(&again).all(|(a, b)| (a - b).abs() <= SAME * largest);
-        }
-        Some(repeats)
+            first.iter().zip(again).all(|(a, b)| (a - b).abs() <= SAME * largest)
+        };
+        let both = [(estimates.gradient.values(), &*again.gradient), (estimates.jacobian.values(), &*again.jacobian)];
+        Some(both.into_iter().all(is_same))
     }
 
     /// The gradient of the objective at the point that is reported, where it was evaluated there at the end of an exact run.

@@ -3,12 +3,9 @@
 
 use tangor_problem::SampledProblem;
 
-use crate::Unusual;
 use crate::kernel::vector::norm;
 use crate::run::divergence::{DOUBLINGS, STEADY};
 use crate::solver::Solver;
-use crate::steps::local_model::LocalModel;
-use crate::steps::normal_step::Repair;
 
 /// Rows must hold within this share of the tolerance: what decays along a curve must not end below it.
 const HOLDS: f64 = 1e-3;
@@ -34,7 +31,10 @@ impl<S: SampledProblem> Solver<S> {
         let mut ahead: Vec<f64> = self.steps.tangent.s.iter().map(|s| s * distance / norm(&self.steps.tangent.s)).collect();
         for _ in 0..DOUBLINGS {
             self.trial.move_by(&ahead);
-            if !self.is_inside_its_bounds() || !self.evaluate_on_the_curve() || !self.return_to_the_curve(norm(&ahead)) {
+            if !self.trial.is_inside_its_bounds(&self.oracle.standard)
+                || !self.evaluate_on_the_curve()
+                || !self.return_to_the_curve(norm(&ahead))
+            {
                 return false;
             }
             let next = self.to_be_minimised(&self.trial);
@@ -67,13 +67,7 @@ impl<S: SampledProblem> Solver<S> {
                 return true;
             }
             let standard = &self.oracle.standard;
-            self.steps.bounds.around(&self.trial.z, &standard.lower, &standard.upper);
-            let local =
-                LocalModel { at: &self.trial, bounds: &self.steps.bounds, metric: &self.state.metric, clock: &self.clock };
-            let (y, d) = (&mut self.steps.search.y, &mut self.steps.search.d);
-            let (projection, unusual) = (&mut self.steps.projection, &mut Unusual::default());
-            let violated = Repair { residual: &self.trial.h, softness: 0.0, posed: 1.0 };
-            self.steps.normal.repair(local, violated, y, d, projection, unusual);
+            let d = self.steps.shortest_repair(&self.trial, standard, &self.state.metric, &self.clock);
             moved += norm(&d[..n]);
             if moved.is_nan() || moved > NEAR * length {
                 return false;
@@ -98,11 +92,5 @@ impl<S: SampledProblem> Solver<S> {
         let tolerance = self.settings.tolerance.feasibility;
         let clear = |row| self.rounding_of_row(row, &self.trial) <= tolerance;
         self.state.progress.was_feasible || (0..self.trial.h.len()).all(clear)
-    }
-
-    fn is_inside_its_bounds(&self) -> bool {
-        let (standard, n) = (&self.oracle.standard, self.trial.n());
-        let bounds = standard.lower.iter().zip(&standard.upper);
-        self.trial.z[..n].iter().zip(bounds).all(|(z, (lower, upper))| (lower..=upper).contains(&z))
     }
 }

@@ -58,11 +58,11 @@ impl<S: SampledProblem> Solver<S> {
     /// Whether an attempt to leave a stationary point of the violation has gone so far away that rounding hides any violation as small as the
     /// one there: from here it can lead to nothing better, however long it goes on.
     pub(crate) fn is_lost(&self) -> bool {
-        self.state.progress.escapes.least_violation().is_some_and(|least| self.judging.hidden > least)
+        self.state.progress.escapes.least_violation().is_some_and(|least| self.violation_hidden_by_rounding() > least)
     }
 
     /// The largest violation of a row that rounding hides at the current point. Near the start there is none worth a look.
-    pub(crate) fn violation_hidden_by_rounding(&self) -> f64 {
+    fn violation_hidden_by_rounding(&self) -> f64 {
         if self.noisy.is_some() || !self.is_far(self.distance_from_start()) {
             return 0.0;
         }
@@ -136,15 +136,9 @@ impl<S: SampledProblem> Solver<S> {
 
     /// `z + t s`; false where a bound is in the way.
     fn place_on_the_ray(&mut self, t: f64) -> bool {
-        let standard = &self.oracle.standard;
-        for i in 0..standard.n() {
-            let z = self.state.current.z[i] + t * self.steps.tangent.s[i];
-            if !(standard.lower[i]..=standard.upper[i]).contains(&z) {
-                return false;
-            }
-            self.trial.z[i] = z;
-        }
-        true
+        let (z, s) = (&self.state.current.z, &self.steps.tangent.s);
+        self.trial.put(|i| z[i] + t * s[i]);
+        self.trial.is_inside_its_bounds(&self.oracle.standard)
     }
 }
 

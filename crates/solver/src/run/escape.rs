@@ -143,8 +143,6 @@ impl<S: SampledProblem> Solver<S> {
         let is_idle = self.is_idle();
         match step {
             Ok(eta) => Next::Moved(eta),
-            // The normal step reckoned with far less curvature than its trials then showed: the next one knows better.
-            Err(Stop::StepTooSmall) if !is_idle && self.normal_step_was_bold() => Next::Again,
             // What was learnt wrongly may be why nothing moves: once it is forgotten, the next direction is another one.
             Err(Stop::StepTooSmall) if !is_idle && self.forget() => {
                 unusual.insert(Event::Forgotten);

@@ -4,12 +4,9 @@
 use tangor_problem::SampledProblem;
 
 use crate::form::quantity::Quantity;
+use crate::judging::looks::is_kept;
 use crate::noise::estimator::Learning;
 use crate::solver::Solver;
-
-/// The last judgement has its evaluations kept where they are no more than this share of all that there may be: a run that has nothing left to
-/// step with has nothing to be judged either.
-const KEPT: f64 = 0.5;
 
 /// The correction of exact rows evaluates the constraints once more.
 const OF_CORRECTION: u64 = 1;
@@ -49,7 +46,7 @@ impl<S: SampledProblem> Solver<S> {
         let samples = self.oracle.samples();
         let sizes = Quantity::ALL.map(|source| self.samples_of_judgement(source, true, source.samples(samples)));
         let needed = self.evaluations_of_judgement(sizes);
-        if needed as f64 <= KEPT * most as f64 { needed } else { 0 }
+        if is_kept(needed as f64, most) { needed } else { 0 }
     }
 
     /// What a judgement evaluates: each batch of each function, with the values of the objective, and what has no noise once. Where the range of

@@ -3,6 +3,7 @@
 use tangor_problem::{MemoryLimit, Meta, Pattern, TooLarge, count_of};
 
 use crate::form::standard::is_nearly_full;
+use crate::metric::steps_in_memory;
 use crate::{Factorisation, Lipschitz, MetricKind, Settings};
 
 /// Bytes of a number.
@@ -24,7 +25,7 @@ const OF_STEPS: u128 = 4;
 const OF_PRODUCTS: u128 = 3;
 
 /// Refuses a run whose data do not fit into memory. What the run needs at least is counted, so that nothing is refused that would fit.
-pub fn check(meta: &Meta, settings: &Settings) -> Result<(), TooLarge> {
+pub fn check(meta: &Meta, settings: &Settings, noisy: bool) -> Result<(), TooLarge> {
     let limit = MemoryLimit::or_of_this_machine(settings.limits.memory);
     let (n, m) = (meta.n() as u128, meta.m() as u128);
     let entries = meta.jacobian_len() as u128;
@@ -57,7 +58,7 @@ pub fn check(meta: &Meta, settings: &Settings) -> Result<(), TooLarge> {
         limit.check(jacobian + NUMBER * n * n, what)?;
     }
     if limited {
-        let steps = metric.memory as u128;
+        let steps = steps_in_memory(metric, noisy) as u128;
         let numbers = (OF_STEPS * n + OF_PRODUCTS * steps).saturating_mul(steps);
         limit.check(jacobian.saturating_add(NUMBER.saturating_mul(numbers)), || format!("metric.memory={}", metric.memory))?;
     }
@@ -76,14 +77,14 @@ mod tests {
     use crate::Batch;
 
     fn refused(meta: &Meta, settings: &Settings) -> String {
-        check(meta, settings).expect_err("too large").to_string()
+        check(meta, settings, false).expect_err("too large").to_string()
     }
 
     #[test]
     fn what_does_not_fit_is_named() {
         let meta = Meta::new("large", vec![0.0; 3000]).equalities(&vec![0.0; 2000]);
         let mut settings = Settings::default();
-        assert_eq!(check(&meta, &settings), Ok(()));
+        assert_eq!(check(&meta, &settings, false), Ok(()));
         settings.limits.memory = Some(100_000_000);
         assert_eq!(
             refused(&meta, &settings),
@@ -95,7 +96,7 @@ mod tests {
         settings.kernel.factorisation = Factorisation::Dense;
         assert!(refused(&meta, &settings).starts_with("a matrix of 2000 rows and columns (kernel.factorisation=dense)"));
         settings.kernel.factorisation = Factorisation::Sparse;
-        assert_eq!(check(&meta, &settings), Ok(()));
+        assert_eq!(check(&meta, &settings, false), Ok(()));
         settings.sampling.judge.samples = 100_000_000;
         assert!(refused(&meta, &settings).starts_with("sampling.judge.samples=100000000 would need 994 MB"));
         settings.sampling.judge.samples = 1000;
@@ -111,7 +112,9 @@ mod tests {
         // 8 (4 * 3000 + 3 p) p bytes, and with the Jacobian 200 MB less 6.4.
         settings.sampling.constraints.batch = Batch::Constant { size: 1 };
         settings.metric.memory = 50;
-        assert_eq!(check(&meta, &settings), Ok(()));
+        assert_eq!(check(&meta, &settings, false), Ok(()));
+        let noisy = check(&meta, &settings, true).expect_err("twice as many steps").to_string();
+        assert!(noisy.starts_with("metric.memory=50 would need "), "{noisy}");
         for (memory, kind) in
             [(70, MetricKind::QuasiNewton), (1_000_000_000, MetricKind::LimitedMemory), (usize::MAX, MetricKind::LimitedMemory)]
         {

@@ -11,6 +11,7 @@ use crate::judging::Judging;
 use crate::kernel::vector::norm;
 use crate::metric::CurrentMetric;
 use crate::metric::exact::ExactHessian;
+use crate::noise::sampled_step::Noisy;
 use crate::run::Outcome;
 use crate::run::best::Best;
 use crate::run::checkpoint::Beginning;
@@ -77,7 +78,9 @@ impl<S: SampledProblem> Solver<S> {
         let meta = problem.meta();
         meta.validate().map_err(|source| Error::Problem { name: meta.name.clone(), source })?;
         settings.validate()?;
-        memory::check(meta, &settings)?;
+        // One function that can only be sampled makes a noisy run.
+        let is_noisy = !problem.accesses().are_exact();
+        memory::check(meta, &settings, is_noisy)?;
         let mut problem = Counted::in_portions(problem);
         problem.limit_evaluations(settings.limits.evaluations);
         let presolve = if settings.presolve { presolve(&mut problem) } else { None };
@@ -97,7 +100,7 @@ impl<S: SampledProblem> Solver<S> {
         } else {
             let found = settings.stepsize.lipschitz == Lipschitz::Found;
             // With given constants steps are as long as the metric's smallest eigenvalue allows, which a limited memory does not tell well.
-            CurrentMetric::new(n, columns, &settings.metric, found, !problem.accesses().are_exact())
+            CurrentMetric::new(n, columns, &settings.metric, found, is_noisy)
         };
         if settings.metric.kind == MetricKind::Exact && !only_repairs(meta, &settings) {
             metric.use_hessian(hessian(&mut problem, &standard)?);
@@ -109,7 +112,7 @@ impl<S: SampledProblem> Solver<S> {
             trial: current.clone(),
             steps: Steps::new(&current.jacobian, &metric, &settings, own_mapping),
             judging: Judging::new(&current.jacobian, &settings),
-            noisy: None,
+            noisy: is_noisy.then(|| Noisy::new(&current, (meta, problem.accesses()), &settings)),
             beginning: Beginning::new(best.clone()),
             outcome: Outcome { best, stop: None, judged: None, stuck: false, failure: None, confirmed: None },
             oracle: Oracle::new(problem, standard, presolve, &settings.sampling),

@@ -1,12 +1,10 @@
-//! What a run is at: all that the next iteration depends on, apart from the estimates of a noisy run.
+//! What a run is at: all that the next iteration depends on, apart from what only a noisy run has.
 
 use serde::{Deserialize, Serialize};
 
 use crate::form::iterate::Iterate;
-use crate::judging::judgements::Judgements;
 use crate::judging::row_sizes::RowSizes;
 use crate::metric::CurrentMetric;
-use crate::noise::effective_samples::EffectiveSamples;
 use crate::run::escape::Escapes;
 use crate::run::idle::Idle;
 use crate::steps::excursion::Slowness;
@@ -83,9 +81,6 @@ pub struct Progress {
     pub lipschitz: Estimates,
     /// How often each event happened.
     pub events: [u64; Event::ALL.len()],
-    pub judged: Judgements,
-    /// What the estimate of the Lagrangian's gradient is worth, in a noisy run.
-    pub lagrangian: EffectiveSamples,
     pub escapes: Escapes,
     pub idle: Idle,
     pub slowness: Slowness,
@@ -144,8 +139,6 @@ impl Progress {
             looked_at: 0.0,
             followed_at: 0.0,
             largest_objective: 0.0,
-            lagrangian: EffectiveSamples::default(),
-            judged: Judgements::new(settings.sampling.seed, settings.sampling.replacement),
         }
     }
 }

@@ -15,13 +15,17 @@ pub(crate) mod tangent_step;
 use serde::{Deserialize, Serialize};
 use tangor_problem::{Meta, SampledProblem};
 
+use crate::form::iterate::Iterate;
+use crate::form::standard::Standard;
 use crate::kernel::matrix::Jacobian;
 use crate::kernel::projection::Projection;
 use crate::kernel::vector::norm;
 use crate::metric::{CurrentMetric, Curvature};
+use crate::run::clock::Clock;
 use crate::solver::Solver;
-use crate::steps::normal_step::Reckoning;
-use crate::{Event, Mapping, Normal, NormalVariant, Row, Settings, Theta, Unusual};
+use crate::steps::line_search::SearchMemory;
+use crate::steps::normal_step::{Reckoning, Repair};
+use crate::{Event, NormalVariant, Row, Settings, Theta, Unusual};
 
 /// How well a row must hold to be left alone, relative to the tolerance.
 const HOLDS_WELL: f64 = 1e-2;
@@ -32,9 +36,6 @@ const VANISHING: f64 = 1e-3;
 /// How much longer than the point a step by second derivatives may be.
 const FAR: f64 = 100.0;
 
-/// A normal step was bold when the constant `L_c` turned out to be more than this multiple of what it reckoned with.
-const BOLD: f64 = 2.0;
-
 /// The pieces of a step, with their memory.
 pub struct Steps {
     pub bounds: local_model::StepBounds,
@@ -42,7 +43,7 @@ pub struct Steps {
     pub normal: normal_step::NormalStep,
     pub tangent: tangent_step::TangentStep,
     pub softening: softening::SofteningMemory,
-    pub search: line_search::SearchMemory,
+    pub search: SearchMemory,
     pub own_mapping: Option<Box<dyn mapping::OwnMapping>>,
     /// The constant `L_c` that the last normal step reckoned with.
     pub reckoned: f64,
@@ -62,7 +63,7 @@ impl Steps {
             normal: normal_step::NormalStep::new(m, columns, &settings.normal),
             tangent: tangent_step::TangentStep::new(jacobian, metric, &settings.kernel),
             softening: softening::SofteningMemory::new(m, columns),
-            search: line_search::SearchMemory::new(m, columns),
+            search: SearchMemory::new(m, columns),
             own_mapping,
             reckoned: 0.0,
         }
@@ -119,6 +120,16 @@ impl Steps {
         self.normal.y.copy_from_slice(&multipliers.normal);
         self.tangent.lambda.copy_from_slice(&multipliers.tangent);
         self.tangent.lambda_at_rest.copy_from_slice(&multipliers.at_rest);
+    }
+
+    /// The shortest step inside the bounds that repairs the linearised constraints at a point; multipliers of other steps stay as they are.
+    pub fn shortest_repair(&mut self, at: &Iterate, standard: &Standard, metric: &CurrentMetric, clock: &Clock) -> &[f64] {
+        self.bounds.around(&at.z, &standard.lower, &standard.upper);
+        let local = local_model::LocalModel { at, bounds: &self.bounds, metric, clock };
+        let violated = Repair { residual: &at.h, softness: 0.0, posed: 1.0 };
+        let SearchMemory { y, d, .. } = &mut self.search;
+        self.normal.repair(local, violated, y, d, &mut self.projection, &mut Unusual::default());
+        d
     }
 
     /// The next steps start without multipliers.
@@ -259,20 +270,6 @@ impl<S: SampledProblem> Solver<S> {
         now.add_transposed_change(before, &self.steps.tangent.lambda_at_rest, &mut dl[..n]);
         let factor = self.state.metric.learn(Curvature { dz: &dz[..n], dl: &dl[..n], noise: 0.0 });
         self.state.progress.lipschitz.rescale(factor);
-    }
-
-    /// Whether what is known of `L_c` by now is far more than the normal step reckoned with, if its variant does reckon with it.
-    pub(crate) fn normal_step_was_bold(&self) -> bool {
-        let Normal { variant, mapping, .. } = self.settings.normal;
-        let reckons = match variant {
-            NormalVariant::Majorised => true,
-            NormalVariant::Mapping => mapping == Mapping::Regularised,
-            NormalVariant::Bounded | NormalVariant::BoundedOneNorm | NormalVariant::Regularised => false,
-        };
-        reckons
-            && self.noisy.is_none()
-            && self.state.progress.lipschitz.cautious() > BOLD * self.steps.reckoned
-            && norm(&self.state.current.h) > 0.0
     }
 
     /// What the observer is told, as far as it is known before the step.
