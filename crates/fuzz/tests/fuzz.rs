@@ -26,6 +26,19 @@ fn what_is_kept_does_no_harm() {
     }
 }
 
+/// A state of another version is refused before anything of it is looked at, and would do no harm for that reason alone.
+#[test]
+fn states_that_are_kept_are_of_this_version() {
+    let seeds = Seeds::of("checkpoint");
+    let version = |bytes: &[u8]| Some(serde_json::from_slice::<serde_json::Value>(bytes).ok()?["version"].clone());
+    let current = version(&seeds.good[0]).expect("a state has a version");
+    let kept: Vec<_> = seeds.kept.iter().filter(|(path, _)| path.extension().is_some()).collect();
+    assert!(!kept.is_empty());
+    for (path, bytes) in kept {
+        assert_eq!(version(bytes).as_ref(), Some(&current), "{}", path.display());
+    }
+}
+
 #[test]
 fn damaged_inputs_do_no_harm() {
     let folder = tempfile::tempdir().expect("a folder");
