@@ -45,7 +45,8 @@ Examples:
 /// encoded, numbers standardised; `?`, `NA` and empty fields are missing values. Every iteration sees all rows, unless there are very many
 /// or --batch asks for random ones. In the end everything is judged on all rows. docs/fit.md tells more.
 ///
-/// Ctrl-C ends the run in order: what was found so far is reported, and all files are complete.
+/// Ctrl-C ends the run in order: what was found so far is reported, and all files are complete. A time limit is one on the iterations: the data are
+/// read before they begin, and the point is judged on all rows after they have ended.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{}", exit::HELP))]
 pub struct Fit {

@@ -11,15 +11,19 @@ pub struct Verdict {
     pub feasibility: f64,
     pub complementarity: f64,
     pub infeasible: f64,
-    /// A bound on the rounding error of all of these.
-    pub rounding: f64,
+    /// Bounds on the rounding errors of stationarity, feasibility and complementarity, and of the slope of the violation: relative to the terms
+    /// of the sums that they are.
+    pub rounding: [f64; 4],
 }
+
+/// What sums of a few terms may differ by, relative to the sizes of these, when they are taken in another order.
+const ROUNDING: f64 = 1e-14;
 
 impl Verdict {
     /// Whether this is a KKT point within the tolerance.
     pub fn is_kkt(&self, tolerance: f64) -> bool {
-        let slack = tolerance + self.rounding;
-        self.stationarity <= slack && self.feasibility <= slack && self.complementarity <= slack
+        let residuals = [self.stationarity, self.feasibility, self.complementarity];
+        residuals.iter().zip(self.rounding).all(|(residual, rounding)| *residual <= tolerance + rounding)
     }
 }
 
@@ -53,16 +57,21 @@ pub fn judge(problem: &mut dyn Problem, report: &Report) -> Verdict {
     let rows = (0..m).map(|row| held(-sign * y[row], c[row], meta.c_lower[row], meta.c_upper[row]));
     let variables = (0..n).map(|i| held(sign * mu[i], x[i], meta.x_lower[i], meta.x_upper[i]));
     let repaired = (0..n).map(|i| x[i] - (x[i] - transposed(&violation, i)).clamp(meta.x_lower[i], meta.x_upper[i]));
-    let entries = jacobian.iter().flatten().copied();
-    let size =
-        1.0 + norm(gradient.iter().copied()) + norm(entries) * (1.0 + norm(y.iter().copied())) + norm(mu.iter().copied());
+    let norms = |values: &[f64]| norm(values.iter().copied());
+    let in_jacobian = norm(jacobian.iter().flatten().copied());
+    let terms = [
+        norms(&gradient) + in_jacobian * norms(y) + norms(mu),
+        norms(&c),
+        norms(y) * norms(&c) + norms(mu) * norms(x),
+        norms(x) + in_jacobian * norms(&violation),
+    ];
     Verdict {
         objective,
         stationarity: norm(lagrangian.iter().copied()),
         feasibility: norm(violation.iter().copied()),
         complementarity: rows.chain(variables).sum(),
         infeasible: norm(repaired),
-        rounding: 1e-12 * size * (1.0 + norm(x.iter().copied()) + norm(c.iter().copied())),
+        rounding: terms.map(|terms| ROUNDING * terms),
     }
 }
 
@@ -78,16 +87,16 @@ pub fn assert_honest(problem: &mut dyn Problem, report: &Report) -> Verdict {
     let loosest = tolerance.stationarity.max(tolerance.feasibility).max(tolerance.complementarity);
     assert!(report.point != Point::EpsKkt || verdict.is_kkt(loosest), "{name}: no KKT point, {verdict:?}");
     let mut pairs = vec![
-        ("objective", report.objective, verdict.objective),
-        ("stationarity", report.stationarity, verdict.stationarity),
-        ("feasibility", report.feasibility, verdict.feasibility),
-        ("complementarity", report.complementarity, verdict.complementarity),
+        ("objective", report.objective, verdict.objective, 0.0),
+        ("stationarity", report.stationarity, verdict.stationarity, verdict.rounding[0]),
+        ("feasibility", report.feasibility, verdict.feasibility, verdict.rounding[1]),
+        ("complementarity", report.complementarity, verdict.complementarity, verdict.rounding[2]),
     ];
-    if verdict.feasibility > tolerance.feasibility + verdict.rounding {
-        pairs.push(("infeasible stationarity", report.infeasible_stationarity, verdict.infeasible));
+    if verdict.feasibility > tolerance.feasibility + verdict.rounding[1] {
+        pairs.push(("infeasible stationarity", report.infeasible_stationarity, verdict.infeasible, verdict.rounding[3]));
     }
-    for (what, reported, recomputed) in pairs {
-        let close = reported == recomputed || (reported - recomputed).abs() <= verdict.rounding + 1e-10 * recomputed.abs();
+    for (what, reported, recomputed, rounding) in pairs {
+        let close = reported == recomputed || (reported - recomputed).abs() <= rounding + 1e-10 * recomputed.abs();
         assert!(close, "{name}: {what} is reported as {reported:e}, but is {recomputed:e}");
     }
     verdict
