@@ -80,7 +80,7 @@ impl<'a> Reader<'a> {
         while let Some(letter) = self.cursor.letter() {
             segments += 1;
             // What is made of a file is reckoned by its size, before it is read.
-            if let Some(refusal) = (segments % LOOK == 0).then(|| limits.refusal(0)).flatten() {
+            if let Some(refusal) = segments.is_multiple_of(LOOK).then(|| limits.refusal(0)).flatten() {
                 return self.cursor.complain(refusal);
             }
             (self.letter, self.index) = (letter, None);

@@ -166,7 +166,7 @@ impl Decoder {
         match self.cards_left.checked_sub(cards) {
             Some(left) => {
                 self.cards_left = left;
-                if left % LOOK == 0 { self.look(card) } else { Ok(()) }
+                if left.is_multiple_of(LOOK) { self.look(card) } else { Ok(()) }
             }
             None => {
                 let limit = self.limits.cards;
