@@ -183,22 +183,29 @@ fn noisy_settings(estimator: Estimator, iterations: u64) -> Settings {
 /// The noise is made here, so that its own allocations are counted: those of the exact functions are not.
 fn noise_allocates_nothing() {
     let forms = [
-        (Estimator::Momentum, Noise::level(1e-2)),
-        (Estimator::Minibatch, Noise::level(1e-2)),
-        (Estimator::Momentum, Noise::level(1e-3).multiplicative().distribution(Distribution::HeavyTailed)),
+        (Estimator::Momentum, Noise::level(1e-2), MetricKind::QuasiNewton),
+        // What runs above the largest dense metric have.
+        (Estimator::Momentum, Noise::level(1e-2), MetricKind::LimitedMemory),
+        (Estimator::Minibatch, Noise::level(1e-2), MetricKind::QuasiNewton),
+        (
+            Estimator::Momentum,
+            Noise::level(1e-3).multiplicative().distribution(Distribution::HeavyTailed),
+            MetricKind::QuasiNewton,
+        ),
         // Semi-stochastic: exact constraints.
-        (Estimator::Momentum, Noise { gradient: 1e-2, ..Noise::default() }),
+        (Estimator::Momentum, Noise { gradient: 1e-2, ..Noise::default() }, MetricKind::QuasiNewton),
     ];
-    for (estimator, noise) in forms {
+    for (estimator, noise, metric) in forms {
         let (mut iterations, mut judged) = (0, 0);
         for entry in entries() {
             let problem = Noisy::new(Watched((entry.build)(), Allocations), noise).unwrap();
             if problem.meta().n() > 100 {
                 continue;
             }
-            let settings = noisy_settings(estimator, 120);
+            let mut settings = noisy_settings(estimator, 120);
+            settings.metric.kind = metric;
             let (worst, counted) = worst_iteration_of(Solver::sampled(problem, settings).unwrap());
-            assert_eq!(worst, 0, "{} with {estimator:?} and {noise:?}", entry.name);
+            assert_eq!(worst, 0, "{} with {estimator:?}, {metric:?} and {noise:?}", entry.name);
             iterations += counted;
             judged += u64::from(counted > 100);
         }

@@ -91,9 +91,10 @@ impl<S: SampledProblem> Solver<S> {
             }
         }
     }
-    /// Whether the time is over, or the user waits for the end, and a fit could take long: about as long as an iteration took.
+    /// Whether the time is over, or the user waits for the end, and a fit could take long: about as long as an iteration took. Several processes
+    /// have seconds of their own and fit in any case, so that all report the same.
     fn is_too_late_to_refit(&self) -> bool {
         let iterations = (self.state.progress.iteration as f64).max(1.0);
-        self.clock.is_over() && self.clock.seconds() > BRIEF * iterations
+        self.clock.is_over() && !self.clock.is_shared() && self.clock.seconds() > BRIEF * iterations
     }
 }

@@ -117,6 +117,11 @@ impl Clock {
         self.ending().interrupted
     }
 
+    /// Whether the end is decided together with other processes, whose seconds differ.
+    pub fn is_shared(&self) -> bool {
+        self.agreement.is_some()
+    }
+
     /// Whether the observer did, and that is decided.
     pub fn ends_as_the_observer_asked(&self) -> bool {
         self.asked && self.is_interrupted()
