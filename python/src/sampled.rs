@@ -24,7 +24,7 @@ pub struct SampledDefinition {
     accesses: Accesses,
     exact_rows: Vec<bool>,
     pattern: Option<Rows>,
-    /// `evaluate(x, draws) -> (g, c, J)`
+    /// `evaluate(x, draws) -> (g, c, J)`, or with the objective first
     evaluate: Option<Call>,
     objective: Option<Call>,
     gradient: Option<Call>,
@@ -94,10 +94,13 @@ pub struct SampledFunctions {
     exact_rows: Vec<bool>,
     shared: Arc<Shared>,
     last: Option<Last>,
+    /// Whether the call for all gives the objective as well; nothing before the first.
+    gives_objective: Option<bool>,
 }
 
-/// What one call for all three gave.
+/// What one call for all gave.
 struct Last {
+    objective: Option<Py<PyAny>>,
     x: Vec<f64>,
     draws: Vec<u64>,
     parts: [Py<PyAny>; 3],
@@ -107,18 +110,40 @@ impl SampledFunctions {
     /// The functions of a definition, for one run.
     pub fn new(meta: Arc<Meta>, definition: &Arc<SampledDefinition>, shared: Arc<Shared>) -> Self {
         let (accesses, exact_rows) = (definition.accesses, definition.exact_rows.clone());
-        SampledFunctions { meta, definition: Arc::downgrade(definition), accesses, exact_rows, shared, last: None }
+        SampledFunctions {
+            meta,
+            definition: Arc::downgrade(definition),
+            accesses,
+            exact_rows,
+            shared,
+            last: None,
+            gives_objective: None,
+        }
     }
 
     /// One of the three from its own function, or from the one for all, which is called once for the same point and draws.
     fn part<'py>(&mut self, py: Python<'py>, which: usize, x: &[f64], draws: &[Draw]) -> PyResult<Bound<'py, PyAny>> {
         let definition = still_there(&self.definition)?;
         let own = [&definition.gradient, &definition.constraints, &definition.jacobian][which];
-        let numbers = |draws: &[Draw]| PyArray1::from_iter(py, draws.iter().map(|draw| draw.0));
         if let Some(call) = own {
             self.shared.count([Callee::Gradient, Callee::Constraints, Callee::Jacobian][which]);
-            return self.shared.lender.show(py, x, |x| call.at_draws(x.as_any(), numbers(draws).as_any()));
+            return self.shared.lender.show(py, x, |x| call.at_draws(x.as_any(), numbers(py, draws).as_any()));
         }
+        Ok(self.all(py, x, draws)?.parts[which].bind(py).clone())
+    }
+
+    /// The objective from the function for all, if that gives one.
+    fn objective_of_all(&mut self, x: &[f64], draws: &[Draw]) -> Option<Evaluation<f64>> {
+        let found = self.shared.clone().attach(|py| {
+            let objective = self.all(py, x, draws)?.objective.as_ref().map(|value| value.bind(py).clone());
+            objective.map(|value| values::number(&value, "the objective")).transpose()
+        });
+        found.transpose()
+    }
+
+    /// What the function for all gives, which is called once for the same point and draws.
+    fn all(&mut self, py: Python<'_>, x: &[f64], draws: &[Draw]) -> PyResult<&Last> {
+        let definition = still_there(&self.definition)?;
         let evaluate = definition.evaluate.as_ref().ok_or_else(|| PyTypeError::new_err("a function is missing"))?;
         let known = self.last.as_ref().is_some_and(|last| {
             last.x == x && last.draws.len() == draws.len() && last.draws.iter().zip(draws).all(|(a, b)| *a == b.0)
@@ -127,18 +152,25 @@ impl SampledFunctions {
             self.shared.count(Callee::Everything);
             // Exact parts are asked for without draws, but the function gives all parts: it gets one.
             let some = if draws.is_empty() { &[Draw(0)] } else { draws };
-            let result = self.shared.lender.show(py, x, |x| evaluate.at_draws(x.as_any(), numbers(some).as_any()))?;
-            let three = result.cast::<PyTuple>().ok().filter(|tuple| tuple.len() == 3).ok_or_else(|| {
-                PyTypeError::new_err("evaluate(x, draws) must give a tuple of three: gradient, constraints and Jacobian")
+            let result = self.shared.lender.show(py, x, |x| evaluate.at_draws(x.as_any(), numbers(py, some).as_any()))?;
+            let tuple = result.cast::<PyTuple>().ok().filter(|tuple| (3..=4).contains(&tuple.len())).ok_or_else(|| {
+                PyTypeError::new_err(
+                    "evaluate(x, draws) must give a tuple: gradient, constraints and Jacobian, or the objective and these three",
+                )
             })?;
-            let parts = [three.get_item(0)?.unbind(), three.get_item(1)?.unbind(), three.get_item(2)?.unbind()];
-            self.last = Some(Last { x: x.to_vec(), draws: draws.iter().map(|draw| draw.0).collect(), parts });
+            let first = tuple.len() - 3;
+            let part = |k: usize| Ok::<_, PyErr>(tuple.get_item(first + k)?.unbind());
+            let objective = if first == 1 { Some(tuple.get_item(0)?.unbind()) } else { None };
+            self.gives_objective = Some(objective.is_some());
+            let (parts, draws) = ([part(0)?, part(1)?, part(2)?], draws.iter().map(|draw| draw.0).collect());
+            self.last = Some(Last { objective, x: x.to_vec(), draws, parts });
         }
-        match &self.last {
-            Some(last) => Ok(last.parts[which].bind(py).clone()),
-            None => Err(PyTypeError::new_err("a function is missing")),
-        }
+        self.last.as_ref().ok_or_else(|| PyTypeError::new_err("a function is missing"))
     }
+}
+
+fn numbers<'py>(py: Python<'py>, draws: &[Draw]) -> Bound<'py, PyArray1<u64>> {
+    PyArray1::from_iter(py, draws.iter().map(|draw| draw.0))
 }
 
 impl SampledProblem for SampledFunctions {
@@ -187,10 +219,13 @@ impl SampledProblem for SampledFunctions {
 
     fn objective(&mut self, x: &[f64], draws: &[Draw]) -> Option<Evaluation<f64>> {
         let definition = self.definition.upgrade()?;
-        let call = definition.objective.as_ref()?;
+        let Some(call) = definition.objective.as_ref() else {
+            let asked = self.gives_objective.unwrap_or(definition.evaluate.is_some());
+            return asked.then(|| self.objective_of_all(x, draws)).flatten();
+        };
         Some(self.shared.clone().attach(|py| {
             self.shared.count(Callee::Objective);
-            let numbers = PyArray1::from_iter(py, draws.iter().map(|draw| draw.0));
+            let numbers = numbers(py, draws);
             self.shared.lender.show(py, x, |x| values::number(&call.at_draws(x.as_any(), numbers.as_any())?, "the objective"))
         }))
     }

@@ -32,14 +32,15 @@ class SampledProblem(Described):
     x0 : array
         Where to start.
     evaluate : function of (x, draws)
-        All three at once: it gives the tuple `(gradient, constraints, jacobian)`; the last two are None if there are no constraints.
+        All three at once: it gives the tuple `(gradient, constraints, jacobian)`; the last two are None if there are no constraints. Where values
+        of the objective come along, `(objective, gradient, constraints, jacobian)`, as for `tangor.Problem`.
     gradient, constraints, jacobian : functions of (x, draws)
         Instead of `evaluate`, one by one.
     sample : function of (x, rng)
-        Instead of these, for one draw: it gives `(gradient, constraints, jacobian)` with randomness from the NumPy generator `rng`, which
+        Instead of these, for one draw: it gives `(gradient, constraints, jacobian)`, or these after the objective, with randomness from the NumPy generator `rng`, which
         is seeded by the draw.
     objective : function of (x, draws)
-        Values of the objective, where they can be told; they are only reported.
+        Values of the objective, where they can be told and `evaluate` does not give them; they are only reported.
     members : int
         The functions are averages over a population of so many members; draws are 0 ... members - 1. Without it draws have no end.
     exact : names out of "gradient", "constraints", "jacobian"
@@ -109,15 +110,13 @@ class SampledProblem(Described):
         blocks = _inputs.Blocks(start, lower, upper)
         draws = np.zeros(1, dtype=np.uint64)
         if evaluate is not None:
-            three = evaluate(blocks.x0.copy(), draws)
-            if not (isinstance(three, tuple) and len(three) == 3):
-                raise TypeError("evaluate(x, draws) must give a tuple of three: gradient, constraints and Jacobian")
-            has_objective, c, jac = three[0] is not None, three[1], three[2]
+            *value, g, c, jac = parts_of(evaluate(blocks.x0.copy(), draws), "evaluate(x, draws)")
+            has_objective, has_values = g is not None, bool(value)
         else:
-            has_objective = gradient is not None
+            has_objective, has_values = gradient is not None, False
             c = constraints(blocks.x0.copy(), draws) if constraints is not None else None
             jac = jacobian(blocks.x0.copy(), draws) if jacobian is not None else None
-        if has_objective and objective is None and set(self.exact) == set(THREE):
+        if has_objective and objective is None and not has_values and set(self.exact) == set(THREE):
             raise TypeError("all functions are exact: the method then needs values of the objective; give it, or use tangor.minimize")
         pattern = None
         if c is not None:
@@ -204,20 +203,28 @@ def one_by_one(sample: Callable[..., Any], threads: Threads | None) -> Callable[
         # An array for each, since a function may write into what it gets.
         return threads.map(lambda draw: alone(x.copy(), draw), draws)
 
-    def evaluate(x: np.ndarray, draws: np.ndarray) -> tuple[Any, Any, Any]:
-        sums: list[Any] = [None, None, None]
+    def evaluate(x: np.ndarray, draws: np.ndarray) -> tuple[Any, ...]:
+        sums: list[Any] = []
         for parts in answers(x, draws if draws.size else np.zeros(1, dtype=np.uint64)):
-            if not (isinstance(parts, tuple) and len(parts) == 3):
-                raise TypeError("sample(x, rng) must give a tuple of three: gradient, constraints and Jacobian")
+            parts_of(parts, "sample(x, rng)")
+            sums = sums or [None] * len(parts)
+            if len(parts) != len(sums):
+                raise TypeError("sample(x, rng) gives the objective for some draws and not for others")
             for k, part in enumerate(parts):
                 if part is not None:
                     value = np.asarray(part, dtype=float)
                     sums[k] = value if sums[k] is None else sums[k] + value
         count = max(draws.size, 1)
-        g, c, jac = (None if total is None else total / count for total in sums)
-        return g, c, jac
+        return tuple(None if total is None else total / count for total in sums)
 
     return evaluate
+
+
+def parts_of(result: Any, what: str) -> tuple[Any, ...]:
+    """Gradient, constraints and Jacobian, perhaps after the objective."""
+    if not (isinstance(result, tuple) and len(result) in (3, 4)):
+        raise TypeError(f"{what} must give a tuple: gradient, constraints and Jacobian, or the objective and these three")
+    return result
 
 
 def as_sampled(problem: Any, x0: Any, rest: dict[str, Any]) -> SampledProblem:

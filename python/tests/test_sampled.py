@@ -75,6 +75,36 @@ def test_one_function_for_all_three_gives_the_same_bits():
     assert all(draws.dtype == np.uint64 for draws in calls)
 
 
+def test_the_objective_may_come_along_with_all_three():
+    calls = []
+
+    def objective(x, draws):
+        return 0.5 * (x - CENTRE) @ (x - CENTRE)
+
+    def evaluate(x, draws):
+        calls.append(x.copy())
+        return objective(x, draws), gradient(x, draws), [x @ x], [2 * x]
+
+    ones = {"gradient": None, "constraints": None, "jacobian": None}
+    together = tangor.minimize_sampled(circle(**ones, evaluate=evaluate), samples=5000)
+    asked = len(calls)
+    own = tangor.minimize_sampled(circle(**ones, evaluate=lambda x, draws: evaluate(x, draws)[1:], objective=objective), samples=5000)
+    np.testing.assert_array_equal(together.x, own.x)
+    assert np.isfinite(together.fun) and together.fun == own.fun
+    assert asked <= len(calls) - asked, "values of the objective cost no call"
+    problem = circle(**ones, evaluate=evaluate)
+    assert problem.f([0.0, 0.0], [1, 2]) == objective(np.zeros(2), None)
+
+    def sample(x, rng):
+        return 1.0, x - CENTRE + 0.1 * rng.normal(size=2), None, None
+
+    result = tangor.minimize_sampled(tangor.SampledProblem([0.0, 0.0], sample=sample), samples=5000)
+    assert result.fun == 1.0
+    for wrong in (lambda x, draws: (1.0, 2.0), lambda x, draws: [1.0, 2.0, 3.0, 4.0]):
+        with pytest.raises(TypeError, match="or the objective and these three"):
+            tangor.SampledProblem([0.0, 0.0], wrong)
+
+
 def test_finite_populations_see_their_members_only():
     data = np.random.default_rng(1).normal(size=(50, 2)) + CENTRE
     seen = set()
