@@ -330,9 +330,9 @@ def test_products_of_single_precision_rows_are_nearly_exact():
 
 
 def test_a_step_that_is_broken_off_leaves_no_trace():
-    """As by Ctrl-C in a notebook, after which the loop is run again."""
+    """As by Ctrl-C in a notebook, after which the loop is run again; or by a closure that gives a value and then, at the same parameters, none."""
 
-    def run(broken, call=2):
+    def run(broken, call=2, error=KeyboardInterrupt):
         model, generator, calls = network(), torch.Generator().manual_seed(5), 0
         optimizer = Tangor(model.parameters(), constraints=2, lower=-0.05, upper=0.05, first_batches=2)
         for number in range(30):
@@ -341,20 +341,23 @@ def test_a_step_that_is_broken_off_leaves_no_trace():
             def closure():
                 nonlocal calls
                 calls += 1
-                if calls == at:
+                if calls == at and error is KeyboardInterrupt:
                     raise KeyboardInterrupt
-                return regression(model, batch)
+                loss, c = regression(model, batch)
+                return loss if error is KeyboardInterrupt or not 0 < at <= calls else loss * float("nan"), c
 
             # The second call of a step is at its other end.
             calls, at = 0, call if number == broken else 0
             try:
                 optimizer.step(closure)
-            except KeyboardInterrupt:
+            except error:
+                at = 0
                 optimizer.step(closure)
         return bits(model)
 
     whole = run(broken=None)
     assert all(run(broken, call) == whole for broken in (17, 25, 28) for call in (1, 2))
+    assert run(23, 2, RuntimeError) == whole
 
 
 def test_products_of_a_jacobian_that_stays_are_kept():

@@ -39,6 +39,10 @@ impl Watcher {
     pub fn new(tell: impl Fn(u64, u64) + Send + Sync + 'static) -> Self {
         Watcher(Arc::new(tell))
     }
+
+    pub(crate) fn tell(&self, read: u64, length: u64) {
+        (self.0)(read, length);
+    }
 }
 
 impl fmt::Debug for Watcher {
@@ -125,7 +129,7 @@ impl Input {
     fn parquet(&self) -> Result<Box<dyn Read>, Error> {
         let rows = match &self.kept {
             Some(kept) => crate::parquet::of_bytes(kept),
-            None => File::open(&self.path).and_then(crate::parquet::of_file),
+            None => File::open(&self.path).and_then(|file| crate::parquet::of_file(file, self.watcher.clone())),
         };
         Ok(Box::new(rows.map_err(|cause| self.unreadable(cause))?))
     }
@@ -225,7 +229,7 @@ impl Read for Watched {
         self.read += count as u64;
         if self.length > 0 && self.read >= self.told + WATCHED {
             self.told = self.read;
-            (self.watcher.0)(self.read, self.length);
+            self.watcher.tell(self.read, self.length);
         }
         Ok(count)
     }

@@ -9,17 +9,28 @@ use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::record::reader::RowIter;
 use parquet::record::{Field, Row};
 
+use crate::Watcher;
+
+/// A watcher is told after so many rows, and after the last.
+const WATCHED: u64 = 1 << 12;
+
 /// The rows of a file, which become text as they are read.
 pub(crate) struct Rows {
     rows: RowIter<'static>,
+    /// How many there are, and how many were read.
+    count: u64,
+    done: u64,
+    /// Who is told, and how long the file is.
+    watcher: Option<(Watcher, u64)>,
     /// What was made of a row and not yet read.
     text: Vec<u8>,
     read: usize,
 }
 
-/// Reads a file.
-pub(crate) fn of_file(file: File) -> io::Result<Rows> {
-    open(file)
+/// Reads a file. It lies there column by column: a watcher is told as large a part of its bytes as of its rows.
+pub(crate) fn of_file(file: File, watcher: Option<Watcher>) -> io::Result<Rows> {
+    let length = file.metadata()?.len();
+    Ok(Rows { watcher: watcher.map(|watcher| (watcher, length)), ..open(file)? })
 }
 
 /// Reads what is in memory.
@@ -35,7 +46,9 @@ fn open<R: ChunkReader + 'static>(chunks: R) -> io::Result<Rows> {
         return Err(io::Error::new(io::ErrorKind::InvalidData, message));
     }
     let names: Vec<String> = fields.iter().map(|field| field.name().to_string()).collect();
-    let mut rows = Rows { rows: RowIter::from_file_into(Box::new(reader)), text: Vec::new(), read: 0 };
+    let count = u64::try_from(reader.metadata().file_metadata().num_rows()).unwrap_or(0);
+    let rows = RowIter::from_file_into(Box::new(reader));
+    let mut rows = Rows { rows, count, done: 0, watcher: None, text: Vec::new(), read: 0 };
     rows.set(names.iter().map(String::as_str))?;
     Ok(rows)
 }
@@ -54,6 +67,17 @@ impl Rows {
         writer.flush()
     }
 
+    /// One more row was read.
+    fn tell(&mut self) {
+        self.done += 1;
+        if let Some((watcher, length)) = &self.watcher
+            && (self.done.is_multiple_of(WATCHED) || self.done == self.count)
+        {
+            let read = u128::from(*length) * u128::from(self.done) / u128::from(self.count.max(self.done));
+            watcher.tell(read as u64, *length);
+        }
+    }
+
     fn set_row(&mut self, row: &Row) -> io::Result<()> {
         let cells: Vec<String> = row.get_column_iter().map(|(_, field)| cell(field)).collect();
         self.set(cells.iter().map(String::as_str))
@@ -65,7 +89,10 @@ impl Read for Rows {
         if self.read == self.text.len() {
             match self.rows.next() {
                 None => return Ok(0),
-                Some(row) => self.set_row(&row.map_err(wrong)?)?,
+                Some(row) => {
+                    self.set_row(&row.map_err(wrong)?)?;
+                    self.tell();
+                }
             }
         }
         let count = out.len().min(self.text.len() - self.read);

@@ -1,14 +1,14 @@
 //! Parquet files give what the same table as text gives.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use parquet::basic::Compression;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
-use tangor_learn::{Format, Input, Reading};
+use tangor_learn::{Format, Input, Reading, Watcher};
 use tempfile::TempDir;
 
 const PEOPLE: &str =
@@ -71,6 +71,32 @@ fn a_parquet_file_is_the_same_table() {
         assert_eq!((&data.encoding, &data.labels), (&expected.encoding, &expected.labels));
         assert_eq!(data.groupings, expected.groupings);
     }
+}
+
+#[test]
+fn a_watcher_is_told_how_far_a_parquet_file_was_read() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("long.parquet");
+    let schema = Arc::new(parse_message_type("message long { REQUIRED INT64 x; REQUIRED BOOLEAN y; }").unwrap());
+    let mut file = SerializedFileWriter::new(std::fs::File::create(&path).unwrap(), schema, Default::default()).unwrap();
+    let mut group = file.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<Int64Type>().write_batch(&(0..10_000).collect::<Vec<i64>>(), None, None).unwrap();
+    column.close().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<BoolType>().write_batch(&(0..10_000).map(|i| i % 3 == 0).collect::<Vec<bool>>(), None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    file.close().unwrap();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let teller = Arc::clone(&told);
+    let watcher = Watcher::new(move |read, length| teller.lock().unwrap().push((read, length)));
+    Reading::default().csv(Input::from(&path).watched(watcher)).unwrap();
+    let (told, length) = (told.lock().unwrap(), std::fs::metadata(&path).unwrap().len());
+    assert!(
+        told.ends_with(&[(length * 4096 / 10_000, length), (length * 8192 / 10_000, length), (length, length)]),
+        "{told:?}"
+    );
 }
 
 #[test]

@@ -12,7 +12,7 @@ import torch
 
 from . import _checkpoint
 from ._batch import Batch, Evaluator
-from ._bends import COARSE, Bends, bends_of
+from ._bends import Bends
 from ._columns import Columns
 from ._directions import Direction, Warm, find
 from ._estimates import Estimates, Left
@@ -23,15 +23,14 @@ from ._limits import read_limits, read_names
 from ._metric import Diagonal
 from ._moves import longest
 from ._products import dots, row_maxima, row_sums
-from ._progress import DESCENT_TAU, Progress
+from ._progress import Progress
 from ._random import RandomState
-from ._repairs import correct, repair, swayed
+from ._repairs import correct, repair
 from ._report import Report
+from ._trials import Arrival, Trial, arrive
 
 __all__ = ["Tangor"]
 
-# Attempts at a step that descends; after that it is as short as matters.
-MOST_ATTEMPTS = 12
 # Once in so many steps, later in twice as many, and in each of the first ones, a batch is taken at both ends of the step before, to learn noise and drift.
 PROBE, EARLY = 10, 100
 RECURSIONS = ("rows", "lagrangian")
@@ -321,57 +320,24 @@ class Tangor(torch.optim.Optimizer):
         h = float(np.linalg.norm(direction.h))
         far = longest(self._estimates.effective_samples_of_step(), self._estimates.lagrangian, direction.stationarity, h)
         eta = min(progress.stepsize(), far / max(direction.length, 1e-300)) * share
-        correction, pushed = (None, None) if exact_constraints is None else correct(self, exact_constraints, direction, eta)
+        correction, pushed = (None, 0.0) if exact_constraints is None else correct(self, exact_constraints, direction, eta)
         compared = self._is_probe(progress.iteration + 1)
         rows = compared or self._is_jacobian_due(direction, eta)
         left = self._estimates.leave(there, y, along, self._lagrangian, compared)
         # Its rows are long: they go before the next ones come.
         there.parts.clear()
-        for attempt in range(MOST_ATTEMPTS + 2):
-            if attempt > MOST_ATTEMPTS:
-                # Nowhere near has the batch a value; where it was taken first it has one.
-                eta = 0.0
-                progress.skipped += 1
-            self._flat.move(self._base, direction.s, eta)
-            corrected = correction is not None and attempt == 0
-            if corrected:
-                self._flat.shift(correction)
-            random.restore()
-            try:
-                here = evaluate(None if rows else np.concatenate([[1.0], y]))
-            except BaseException:
-                self._flat.write(self._base)
-                self._estimates.take_back(left)
-                raise
-            ahead = self._evaluator.along(here, direction.s)
-            if ahead is not None:
-                moved = here.c - left.c - (pushed if corrected else 0.0)
-                behind = self._estimates.lag.bias
-                bends = bends_of(left, ahead, moved, y, eta, direction.reaction, self._evaluator.eps, behind)
-                residual = self._residual(here, left, eta * (direction.reaction - bends.slopes))
-                if attempt >= MOST_ATTEMPTS or self._descends(bends, left, direction, eta, residual):
-                    break
-                if behind > 0.0 and not self._estimates.jacobian.is_noisy():
-                    # The Jacobian lags behind the point: a shorter step with it would be no better, one with the Jacobian of the point is.
-                    here.parts.clear()
-                    eta, rows = 0.0, True
-                    continue
-                progress.shorten(0.25 * eta / share)
-                # A guess from noisy slopes that speaks against a step is not believed twice.
-                rows = rows or self._estimates.jacobian.is_noisy()
-            here.parts.clear()
-            eta *= 0.25
-        if ahead is None:
-            raise RuntimeError(
-                "the closure gave numbers and then, at the same parameters and with the same random numbers, a NaN or an infinity: it must "
-                "give the same again"
-            )
-        progress.eta = eta
-        if corrected:
+        try:
+            end = arrive(self, evaluate, random, left, direction, Trial(eta, rows, correction, pushed), share)
+        except BaseException:
+            self._flat.write(self._base)
+            self._estimates.take_back(left)
+            raise
+        progress.eta = end.trial.eta
+        if end.trial.correction is not None:
             # The step that was taken, from here on.
-            direction.s.add_(correction, alpha=1.0 / eta)
+            direction.s.add_(end.trial.correction, alpha=1.0 / progress.eta)
             direction.length = math.sqrt(float(self._flat.engine.host(dots([([direction.s], [direction.s])]))[0]))
-        self._accept(here, left, bends, direction, residual)
+        self._accept(end, left, direction)
 
     def _is_jacobian_due(self, direction: Direction, eta: float) -> bool:
         """Whether the batch's own Jacobian is taken at the end of a step."""
@@ -381,42 +347,13 @@ class Tangor(torch.optim.Optimizer):
         jacobian = self._estimates.jacobian
         return self._estimates.lag.is_due(jacobian, smallest, jacobian.batch, eta * direction.length)
 
-    def _residual(self, here: Batch, left: Left, off: np.ndarray) -> float:
-        """`|h|` at the end of a step: constraints change by `J s` of the estimates and by what the linearisation of the batch misses. A batch whose own
-        slopes are `off` would fail at any length. Without noise only lag makes them so, and the values are right."""
-        change = here.c - left.c + (off if self._estimates.jacobian.is_noisy() else 0.0)
-        return float(np.linalg.norm(self._scaled.violation(left.estimate + change)))
-
-    def _descends(self, bends: Bends, left: Left, direction: Direction, eta: float, residual: float) -> bool:
-        """Whether the merit function descends as the proof asks, for the very batch that was taken at both ends: its noise cancels.
-        The loss changes by `eta (g + 1/2 dg)^T s`, where `dg^T s` is its bend."""
-        if eta == 0.0:
-            return True
-        estimates, progress, h = self._estimates, self._progress, float(np.linalg.norm(direction.h))
-        gain = direction.theta * h
-        needed = (direction.slope + 0.5 * direction.square) / gain if gain > 0.0 else 0.0
-        rho = min(max(needed, 2.0 * float(np.linalg.norm(direction.multipliers))), progress.rho)
-        change = eta * (direction.slope + 0.5 * bends.loss) + rho * (residual - h)
-        moved = eta * direction.length
-        noise = 0.5 * moved * math.sqrt(estimates.gradient.noise_of_difference(moved))
-        # Guessed bends of the constraints have their noise, and with the multipliers they are taken out of the loss.
-        weight = rho + (float(np.linalg.norm(direction.multipliers)) if bends.guessed else 0.0)
-        noise += weight * math.sqrt(estimates.constraints.noise_of_difference(moved))
-        # Products are rounded beside the norms, which short numbers of the closure show.
-        sizes, values = eta * direction.gradient * direction.length, rho * (float(np.linalg.norm(left.estimate)) + h)
-        rounding = 1e4 * torch.finfo(self._flat.dtype).eps * (eta * abs(direction.slope) + values)
-        # A closure with shorter numbers than the parameters rounds these, too, and a short step is then none or a leap.
-        coarse = self._evaluator.eps > torch.finfo(self._flat.dtype).eps
-        rounding += COARSE * self._evaluator.eps * (sizes + values + (rho * swayed(self) if coarse else 0.0))
-        return bool(change <= -0.5 * eta * (1.0 - DESCENT_TAU) * direction.square + 2.0 * noise + rounding)
-
-    def _accept(self, here: Batch, left: Left, bends: Bends, direction: Direction, residual: float) -> None:
-        progress, estimates = self._progress, self._estimates
+    def _accept(self, end: Arrival, left: Left, direction: Direction) -> None:
+        progress, estimates, here = self._progress, self._estimates, end.here
         moved = progress.eta * direction.length
         bend = estimates.arrive(left, here, moved, direction.multipliers, direction.s, self._combined)
         if moved > 0.0:
-            self._learn(left, bend, bends, direction, moved)
-            self._trust(direction, residual)
+            self._learn(left, bend, end.bends, direction, moved)
+            self._trust(direction, end.residual)
         progress.iteration += 1
         progress.moved = moved
         progress.loss = here.loss
