@@ -59,7 +59,11 @@ impl Laboratory<'_> {
                     count_of(self.seeds, "seed")
                 ),
                 format!(
-                    "A run ends after {} iterations, fewer where a problem is large: their number times n times m is at most {MAX_ENTRIES}. With                      judgements it takes at most {} samples of all functions together, {SAMPLES} for each of {} iterations. The table counts the                      runs that {} s of time ended; their points count like all others. After {} iterations, and then at growing intervals, a run                      judges its point on fresh samples; the point shown is the latest one that cannot be told from the best.",
+                    "A run ends after {} iterations, fewer where a problem is large: their number times n times m is at most \
+                     {MAX_ENTRIES}. With judgements it takes at most {} samples of all functions together, {SAMPLES} for each of {} \
+                     iterations. The table counts the runs that {} s of time ended; their points count like all others. After {} \
+                     iterations, and then at growing intervals, a run judges its point on fresh samples; the point shown is the \
+                     latest one that cannot be told from the best.",
                     self.max_iterations,
                     SAMPLES * self.max_iterations,
                     self.max_iterations,

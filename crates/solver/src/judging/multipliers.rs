@@ -91,6 +91,7 @@ impl<S: SampledProblem> Solver<S> {
             }
         }
     }
+
     /// Whether the time is over, or the user waits for the end, and a fit could take long: about as long as an iteration took. Several processes
     /// have seconds of their own and fit in any case, so that all report the same.
     fn is_too_late_to_refit(&self) -> bool {
