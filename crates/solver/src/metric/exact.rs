@@ -11,6 +11,7 @@ use tangor_problem::{Function, Meta, Pattern, SampledProblem};
 use crate::form::oracle::{Oracle, Trouble, check, trouble};
 use crate::form::standard::Standard;
 use crate::kernel::symmetric::SparseSymmetric;
+use crate::metric::damping::{self, RISE};
 
 /// An entry that belongs to a fixed variable.
 const NOWHERE: usize = usize::MAX;
@@ -27,13 +28,6 @@ const UNKNOWN: f64 = 1e-5;
 
 /// What was enough the last time is tried again at this share of it.
 const LESS: f64 = 1.0 / 3.0;
-
-/// The damping falls and rises by these factors after full and after short steps; what is smaller than the last is nothing.
-const FULL: f64 = 0.9;
-const SHORT: f64 = 0.25;
-const FALL: f64 = 0.1;
-const RISE: f64 = 10.0;
-const FORGOTTEN: f64 = 1e-12;
 
 /// The least damping after a short step, relative to the largest entry.
 const SOFT: f64 = 1e-6;
@@ -157,20 +151,10 @@ impl ExactHessian {
         Some(self.matrix.size()).filter(|size| *size > 0.0).unwrap_or(1.0)
     }
 
-    /// A step was accepted at this share of its length. Gives the factor by which steps become shorter of themselves.
-    pub fn follow(&mut self, eta: f64) -> f64 {
-        let mut factor = 1.0;
-        let least = &mut self.shifts.least;
-        if eta >= FULL {
-            *least *= FALL;
-        } else if eta < SHORT {
-            *least = (RISE * self.matrix.damping.max(self.matrix.shift)).max(SOFT * self.matrix.size());
-            factor = f64::INFINITY;
-        }
-        if *least < FORGOTTEN * self.matrix.size() {
-            *least = 0.0;
-        }
-        factor
+    /// A step was accepted at this share of its length. Whether steps become shorter of themselves.
+    pub fn follow(&mut self, eta: f64) -> bool {
+        let (matrix, size) = (&self.matrix, self.matrix.size());
+        damping::follow(&mut self.shifts.least, eta, size, || Some((RISE * matrix.damping.max(matrix.shift)).max(SOFT * size)))
     }
 
     /// No step was accepted: much more damping. False: there is so much of it already that the Hessian does not count.

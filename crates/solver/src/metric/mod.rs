@@ -1,5 +1,6 @@
 //! The metric `H` in which the tangent step is short: diagonal, with a dense block for the variables, or with a part of low rank.
 
+mod damping;
 mod diagonal;
 pub(crate) mod exact;
 mod limited_memory;
@@ -162,7 +163,7 @@ impl CurrentMetric {
         self.scalar = sigma;
         if let Some(quasi_newton) = &mut self.quasi_newton {
             quasi_newton.start(sigma);
-            self.scalar = quasi_newton.learnt.delta;
+            self.scalar = quasi_newton.smallest();
         }
         if let Some(limited) = &mut self.limited {
             limited.start(sigma);
@@ -175,7 +176,7 @@ impl CurrentMetric {
             return Block::Sparse(&exact.matrix);
         }
         match (&self.quasi_newton, &self.limited) {
-            (Some(quasi_newton), _) => Block::Dense(&quasi_newton.learnt.b),
+            (Some(quasi_newton), _) => Block::Dense(&quasi_newton.damped),
             (None, Some(limited)) => Block::LowRank(limited.low_rank()),
             (None, None) => Block::Diagonal,
         }
@@ -223,6 +224,10 @@ impl CurrentMetric {
     /// nothing; the paper has 1.
     pub fn fill(&mut self, at: &Iterate) {
         let n = at.n();
+        if let Some(quasi_newton) = &mut self.quasi_newton {
+            quasi_newton.damp();
+            self.scalar = quasi_newton.smallest();
+        }
         match (&self.quasi_newton, &self.moments) {
             (Some(quasi_newton), _) => quasi_newton.write_diagonal(&mut self.diagonal[..n]),
             (None, None) => self.diagonal[..n].fill(self.scalar),
@@ -313,7 +318,7 @@ impl CurrentMetric {
         match &mut self.quasi_newton {
             Some(quasi_newton) => {
                 quasi_newton.update(curvature, sigma);
-                self.scalar = quasi_newton.learnt.delta;
+                self.scalar = quasi_newton.smallest();
                 1.0
             }
             None => {
@@ -321,6 +326,17 @@ impl CurrentMetric {
                 sigma / old
             }
         }
+    }
+
+    /// Follows how far the last step could be gone: it was accepted at this share of its length, `tangent` is its part along the constraints, and `normal` the
+    /// length of the other. Gives the factor by which steps become shorter of themselves.
+    pub fn follow(&mut self, eta: f64, tangent: &[f64], normal: f64) -> f64 {
+        let shorter = match (&mut self.exact, &mut self.quasi_newton) {
+            (Some(exact), _) => exact.follow(eta),
+            (None, Some(quasi_newton)) if self.settings.damped => quasi_newton.follow(eta, tangent, normal),
+            _ => false,
+        };
+        if shorter { f64::INFINITY } else { 1.0 }
     }
 
     /// Forgets what was learnt. False: there was nothing to forget.
@@ -333,7 +349,7 @@ impl CurrentMetric {
         }
         let Some(quasi_newton) = &mut self.quasi_newton else { return false };
         let forgot = quasi_newton.reset();
-        self.scalar = quasi_newton.learnt.delta;
+        self.scalar = quasi_newton.smallest();
         forgot
     }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::cholesky;
 use crate::kernel::vector::{dot, norm};
 use crate::metric::Curvature;
+use crate::metric::damping::{self, RISE};
 
 /// The smallest eigenvalue of `B`, relative to its largest entry.
 const FLATTEST: f64 = 1e-10;
@@ -16,11 +17,17 @@ const BELOW: f64 = 0.5;
 const TRIED: f64 = 4.0;
 const MOST_TRIALS: u32 = 40;
 
+/// The most damping, relative to the largest entry of the diagonal.
+const STIFFEST: f64 = 1e3;
+
 /// `B` with the memory of its update. What was learnt is all of it that is serialised.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct QuasiNewton {
     pub learnt: Learnt,
+    /// `B + nu I`
+    #[serde(skip)]
+    pub damped: Vec<f64>,
     #[serde(skip)]
     n: usize,
     #[serde(skip)]
@@ -42,13 +49,16 @@ pub struct Learnt {
     pub delta: f64,
     /// From how many steps.
     steps: u64,
+    /// The damping `nu`.
+    damping: f64,
 }
 
 impl QuasiNewton {
     /// `B = I`.
     pub fn new(n: usize) -> Self {
         let mut new = QuasiNewton {
-            learnt: Learnt { b: vec![0.0; n * n], delta: BELOW, steps: 0 },
+            learnt: Learnt { b: vec![0.0; n * n], delta: BELOW, steps: 0, damping: 0.0 },
+            damped: vec![0.0; n * n],
             n,
             factor: vec![0.0; n * n],
             bs: vec![0.0; n],
@@ -63,25 +73,49 @@ impl QuasiNewton {
         self.n
     }
 
-    pub fn write_diagonal(&self, out: &mut [f64]) {
-        out.iter_mut().enumerate().for_each(|(i, out)| *out = self.learnt.b[i * self.n + i]);
+    /// Forms `B + nu I`, which the products below are those of.
+    pub fn damp(&mut self) {
+        self.damped.copy_from_slice(&self.learnt.b);
+        (0..self.n).for_each(|i| self.damped[i * self.n + i] += self.learnt.damping);
     }
 
-    /// `out = B s`, over the variables.
+    /// Below the smallest eigenvalue of `B + nu I`.
+    pub fn smallest(&self) -> f64 {
+        self.learnt.delta + self.learnt.damping
+    }
+
+    /// The last step was accepted at this share of its length. Where its part along the constraints is the longer one and it was much shortened, it was
+    /// too long for what is known: the damping becomes such that the next one is about as short of itself. Whether it does.
+    pub fn follow(&mut self, eta: f64, tangent: &[f64], normal: f64) -> bool {
+        let (before, tangent) = (self.learnt.damping, &tangent[..self.n]);
+        let largest = (0..self.n).fold(0.0f64, |most, i| most.max(self.learnt.b[i * self.n + i]));
+        let along = dot(tangent, tangent);
+        let curvature = self.square(tangent) / along;
+        damping::follow(&mut self.learnt.damping, eta, largest, || {
+            let asked = (before + curvature * ((1.0 / eta).min(RISE) - 1.0)).min(STIFFEST * largest);
+            (along.sqrt() > normal && asked > before).then_some(asked)
+        })
+    }
+
+    pub fn write_diagonal(&self, out: &mut [f64]) {
+        out.iter_mut().enumerate().for_each(|(i, out)| *out = self.damped[i * self.n + i]);
+    }
+
+    /// `out = (B + nu I) s`, over the variables.
     pub fn apply(&self, s: &[f64], out: &mut [f64]) {
-        for (out, row) in out.iter_mut().zip(self.learnt.b.chunks_exact(self.n.max(1))) {
+        for (out, row) in out.iter_mut().zip(self.damped.chunks_exact(self.n.max(1))) {
             *out = dot(row, &s[..self.n]);
         }
     }
 
-    /// `s^T B s`
+    /// `s^T (B + nu I) s`
     pub fn square(&self, s: &[f64]) -> f64 {
-        self.learnt.b.chunks_exact(self.n.max(1)).zip(s).map(|(row, value)| value * dot(row, &s[..self.n])).sum()
+        self.damped.chunks_exact(self.n.max(1)).zip(s).map(|(row, value)| value * dot(row, &s[..self.n])).sum()
     }
 
     /// Whether what another one has learnt is of this size.
     pub fn fits(&self, saved: &QuasiNewton) -> bool {
-        saved.learnt.b.len() == self.n * self.n
+        saved.learnt.b.len() == self.n * self.n && (0.0..f64::INFINITY).contains(&saved.learnt.damping)
     }
 
     /// Goes on from what another one has learnt.
@@ -101,7 +135,7 @@ impl QuasiNewton {
     /// Back to a multiple of the identity. False: it is one.
     pub fn reset(&mut self) -> bool {
         let forgot = self.learnt.steps > 0;
-        self.learnt.steps = 0;
+        (self.learnt.steps, self.learnt.damping) = (0, 0.0);
         let n = self.size();
         let trace: f64 = (0..n).map(|i| self.learnt.b[i * n + i]).sum();
         self.start(trace / n as f64);
@@ -182,6 +216,30 @@ mod tests {
         let (half, determinant) = (0.5 * (b[0] + b[3]), b[0] * b[3] - b[1] * b[2]);
         let smallest = half - (half * half - determinant).sqrt();
         assert!(*delta > 0.0 && *delta < smallest, "{delta} is not below {smallest}");
+    }
+
+    #[test]
+    fn a_short_step_along_the_constraints_makes_the_next_one_as_short() {
+        let mut quasi_newton = QuasiNewton::new(2);
+        quasi_newton.start(2.0);
+        quasi_newton.damp();
+        // B = 2 I: with nu = 8 the curvature along any step is 10, and a step five times as short.
+        assert!(!quasi_newton.follow(0.2, &[0.3, 0.4], 0.6), "the repair was longer");
+        assert!(quasi_newton.follow(0.2, &[0.3, 0.4], 0.4));
+        quasi_newton.damp();
+        assert_eq!((quasi_newton.square(&[0.0, 2.0]), quasi_newton.smallest()), (40.0, 9.0));
+        // At most ten times as short at once, and never more than a thousand times as stiff as what was learnt.
+        assert!(quasi_newton.follow(1e-4, &[1.0, 0.0], 0.0));
+        quasi_newton.damp();
+        assert_eq!(quasi_newton.square(&[1.0, 0.0]), 100.0);
+        for _ in 0..5 {
+            quasi_newton.follow(1e-4, &[1.0, 0.0], 0.0);
+            quasi_newton.damp();
+        }
+        assert_eq!(quasi_newton.square(&[1.0, 0.0]), 2002.0);
+        // Full steps let it fall; what was learnt does not know of it.
+        assert!(!quasi_newton.follow(1.0, &[1.0, 0.0], 0.0));
+        assert_eq!((quasi_newton.learnt.damping, quasi_newton.learnt.b[0]), (200.0, 2.0));
     }
 
     #[test]

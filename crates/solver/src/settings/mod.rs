@@ -203,6 +203,9 @@ pub struct Metric {
     /// paper; a small one keeps inactive inequalities
     /// from shortening the step. Default: 1e-4.
     pub slack_weight: f64,
+    /// Whether a dense quasi-Newton matrix gets a multiple of the identity after steps along the constraints that had to be much shortened, in exact runs;
+    /// it falls after full ones. Default: true.
+    pub damped: bool,
 }
 
 impl Default for Metric {
@@ -214,6 +217,7 @@ impl Default for Metric {
             smallest: 1e-8,
             largest: 1e10,
             slack_weight: 1e-4,
+            damped: true,
         }
     }
 }

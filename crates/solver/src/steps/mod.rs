@@ -255,13 +255,17 @@ impl<S: SampledProblem> Solver<S> {
         if self.only_repairs() {
             return;
         }
-        // Second derivatives have nothing to learn but how far they can be trusted.
-        if let Some(hessian) = &mut self.state.metric.exact {
-            let factor = hessian.follow(eta);
-            return self.state.progress.lipschitz.rescale(factor);
-        }
         let (dz, dl) = (&mut self.steps.search.dz, &mut self.steps.search.dl);
         let n = self.state.current.n();
+        let (s, u) = (&self.steps.tangent.s[..n], &self.steps.normal.u[..n]);
+        dz.fill(0.0);
+        dz.iter_mut().zip(s).zip(u).for_each(|((t, s), u)| *t = s - u);
+        let damped = self.state.metric.follow(eta, dz, norm(u));
+        self.state.progress.lipschitz.rescale(damped);
+        // Second derivatives have nothing to learn but how far they can be trusted.
+        if self.state.metric.exact.is_some() {
+            return;
+        }
         for i in 0..n {
             dz[i] = self.trial.z[i] - self.state.current.z[i];
             dl[i] = self.trial.g[i] - self.state.current.g[i];
