@@ -40,7 +40,7 @@ pub struct Quality {
 }
 
 impl Quality {
-    /// Judges rows whose probability is above the threshold as positive.
+    /// Calls rows positive whose probability is above the threshold.
     pub(crate) fn of(rows: &[Scored], threshold: f64) -> Quality {
         let sum = |of: &dyn Fn(&Scored) -> f64| rows.iter().map(|row| row.weight * of(row)).sum::<f64>();
         let share = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);

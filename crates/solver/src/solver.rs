@@ -1,25 +1,19 @@
-//! The adaptive directional decomposition method. [`Solver::advance`] is the algorithm.
-
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+//! The adaptive directional decomposition method. [`Solver::advance`] and the two functions below it are the algorithm; each line of them is a
+//! section of docs/algorithm.md.
 
 use tangor_problem::{Problem, SampledProblem};
 
 use crate::form::iterate::Iterate;
 use crate::form::oracle::Oracle;
 use crate::judging::Judging;
-use crate::kernel::vector::{dot, norm};
 use crate::noise::sampled_step::Noisy;
 use crate::run::Outcome;
 use crate::run::checkpoint::Beginning;
-use crate::run::clock::{Agreement, Clock};
+use crate::run::clock::Clock;
 use crate::run::escape::Next;
 use crate::run::state::State;
 use crate::steps::Steps;
-use crate::steps::line_search::ROUNDING;
-use crate::steps::merit_parameter::{self, Demand};
-use crate::{Error, Event, NormalVariant, Observer, Report, Row, Settings, Silent, Stop, Unusual};
+use crate::{Error, Observer, Report, Settings, Silent, Stop, Unusual};
 
 /// A run of the method on a problem. All big allocations happen in [`Solver::new`].
 pub struct Solver<S> {
@@ -72,28 +66,6 @@ pub fn solve_sampled<S: SampledProblem>(problem: S, settings: Settings) -> Resul
 }
 
 impl<S: SampledProblem> Solver<S> {
-    /// Ends the run with [`Stop::User`] as soon as the flag is true.
-    pub fn interrupt(&mut self, flag: Arc<AtomicBool>) {
-        self.clock.watch(flag);
-        self.watch_batches();
-        // The functions at the start were evaluated before anybody watched: one that broke off then was told to.
-        if self.outcome.stop == Some(Stop::EvaluationFailed) && self.clock.is_interrupted() {
-            self.outcome.end(Stop::User);
-        }
-    }
-
-    /// Counts the time of the run from this moment on, as when its problem took long to read: its limit is one on all of that.
-    pub fn count_time_from(&mut self, since: Instant) {
-        self.clock.count_from(since);
-        self.watch_batches();
-    }
-
-    /// Ends the run together with other processes that run the same iterations.
-    pub fn end_together(&mut self, agreement: Arc<dyn Agreement>) {
-        self.clock.share(agreement);
-        self.watch_batches();
-    }
-
     /// Runs to the end, one row per iteration to the observer.
     pub fn run(&mut self, observer: &mut dyn Observer) -> Report {
         while self.advance(observer).is_none() {}
@@ -108,85 +80,61 @@ impl<S: SampledProblem> Solver<S> {
         self.clock.agree();
         self.remember_beginning();
         let mut unusual = Unusual::default();
+        // The normal step u with its target r, then the tangent step s with the multipliers, which measure the point, too.
         let kernel_iterations = self.find_steps(&mut unusual);
         self.judging.kkt.measure(&self.state.current, &self.steps.tangent, &self.oracle.standard);
         self.count_idle();
-        let (mut row, mut moved) = (self.row(kernel_iterations), false);
+        let mut row = self.row(kernel_iterations);
+        // A noisy step is as long as the residuals of the estimates allow: those of a judgement, which may come next, are others.
         let longest = self.sensible_move();
+        // The end, where there is a reason for it that is confirmed.
         self.outcome.stop = self.outcome.stop.or_else(|| self.reason_to_stop());
         self.keep_best(&mut row, &mut unusual);
         self.conclude(&mut unusual);
-
-        if self.outcome.stop.is_none() && self.take_judged_values(&mut unusual) {
-            // The next iteration steps from what is known now.
-            self.state.begin_next_iteration(&self.steps);
-        } else if self.outcome.stop.is_none() {
-            self.update_merit_parameter(&mut unusual);
-            let step = if self.looks_for_a_way_out() {
-                self.start_elsewhere(&mut unusual)
-            } else if self.is_idle() {
-                Err(Stop::StepTooSmall)
-            } else if self.noisy.is_some() {
-                self.take_sampled_step(longest, &mut unusual)
-            } else {
-                self.find_acceptable_trial(&mut unusual).inspect(|eta| self.learn_metric(*eta))
-            };
-            match self.or_another_try(step, &mut unusual) {
-                Next::Moved(eta) => {
-                    (row.eta, moved) = (eta, true);
-                    std::mem::swap(&mut self.state.current, &mut self.trial);
-                    self.state.begin_next_iteration(&self.steps);
-                    self.rescale_rows(&mut unusual);
-                }
-                Next::Again => self.state.begin_next_iteration(&self.steps),
-                Next::Ended(stop) => {
-                    self.outcome.end(stop);
-                    if matches!(stop, Stop::Samples | Stop::Evaluations) {
-                        self.judge_if_due(true, &mut unusual);
-                    }
-                    self.conclude(&mut unusual);
-                }
-            }
-        }
-        row = Row {
-            rho: self.state.progress.rho,
-            unusual,
-            judged: self.outcome.judged.take(),
-            evaluations: self.oracle.counts(),
-            samples: self.oracle.samples(),
-            seconds: self.clock.seconds(),
-            ..row
-        };
-        unusual.iter().for_each(|event| self.state.progress.events[event as usize] += 1);
-        // The row tells of the point where the iteration began: after a step, that is the one behind.
-        let at = if moved { &self.trial } else { &self.state.current };
-        if observer.observe(&row, &at.user.x).is_break() {
-            self.clock.ask_for_the_end();
-        }
-        if self.clock.ends_as_the_observer_asked() {
-            self.outcome.stop.get_or_insert(Stop::User);
-        }
+        // Otherwise the next point.
+        let moved = if self.outcome.stop.is_none() { self.move_on(longest, &mut unusual) } else { None };
+        self.show(row, moved, unusual, observer);
         self.outcome.stop
     }
 
-    /// `rho` such that the model of the merit function descends along `s`.
-    fn update_merit_parameter(&mut self, unusual: &mut Unusual) {
-        let (current, s, settings) = (&self.state.current, &self.steps.tangent.s, &self.settings.merit);
-        let (g, h, square) = (&current.g, norm(&current.h), self.state.metric.square(s));
-        let demand = Demand {
-            change: (dot(g, s) + 0.5 * square, ROUNDING * (norm(g) * norm(s) + square)),
-            gain: (self.steps.normal.theta * h, ROUNDING * (norm(&current.c) + h)),
-            multipliers: norm(&self.steps.tangent.lambda),
-        };
-        let progress = &mut self.state.progress;
-        progress.rho = merit_parameter::raised(progress.rho, settings.margin, &demand);
-        // With a mapping `theta` is an eigenvalue, not what was removed: it says nothing of what a smaller `rho` would do.
-        if settings.falls
-            && self.settings.normal.variant != NormalVariant::Mapping
-            && let Some(rho) = progress.falls.look(progress.rho, settings.rho0, settings.margin, &demand)
-        {
-            progress.rho = rho;
-            unusual.insert(Event::Lowered);
+    /// The merit parameter, the stepsize `eta`, and the next point `z + eta s`. Gives `eta`; none where the point stays.
+    fn move_on(&mut self, longest: f64, unusual: &mut Unusual) -> Option<f64> {
+        if self.take_judged_values(unusual) {
+            // The next iteration steps from what is known now.
+            self.state.begin_next_iteration(&self.steps);
+            return None;
+        }
+        self.update_merit_parameter(unusual);
+        let step = self.find_trial(longest, unusual);
+        match self.or_another_try(step, unusual) {
+            Next::Moved(eta) => {
+                std::mem::swap(&mut self.state.current, &mut self.trial);
+                self.state.begin_next_iteration(&self.steps);
+                self.rescale_rows(unusual);
+                return Some(eta);
+            }
+            Next::Again => self.state.begin_next_iteration(&self.steps),
+            Next::Ended(stop) => {
+                self.outcome.end(stop);
+                if matches!(stop, Stop::Samples | Stop::Evaluations) {
+                    self.judge_if_due(true, unusual);
+                }
+                self.conclude(unusual);
+            }
+        }
+        None
+    }
+
+    /// Leaves the point to go to in `trial`: along the step, where the merit function descends, or a new start out of a point that no step leaves.
+    fn find_trial(&mut self, longest: f64, unusual: &mut Unusual) -> Result<f64, Stop> {
+        if self.looks_for_a_way_out() {
+            self.start_elsewhere(unusual)
+        } else if self.is_idle() {
+            Err(Stop::StepTooSmall)
+        } else if self.noisy.is_some() {
+            self.take_sampled_step(longest, unusual)
+        } else {
+            self.find_acceptable_trial(unusual).inspect(|eta| self.learn_metric(*eta))
         }
     }
 }

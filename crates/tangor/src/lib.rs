@@ -83,11 +83,11 @@ pub use tangor_solver::{Error, Observer, Point, Report, Row, Settings, Silent, S
 /// How a problem is stated, sampled, counted and checked.
 pub mod problem {
     pub use tangor_problem::{
-        Access, Accesses, ClosureBuilder, ClosureError, ClosureProblem, Collective, Comparison, Counted, Counts,
+        Access, Accesses, AtDraws, ClosureBuilder, ClosureError, ClosureProblem, Collective, Comparison, Counted, Counts,
         DerivativeCheck, Distribution, Draw, EndWanted, Evaluation, Exact, Failure, FiniteSum, Function, FunctionFailure,
         FunctionValues, INFINITE, IntoEvaluation, Members, MemoryLimit, Meta, MetaError, Noise, NoiseError, NoiseForm, Noisy,
         Outputs, Pattern, Problem, ReadingLimits, Reduction, SampledProblem, SampledSum, Samples, SecondOrder, Stream, Threads,
-        TooLarge, Unsteady, Wanted, check_derivatives, evaluate_draws_separately, evaluate_separately,
+        TooLarge, Unsteady, Wanted, check_derivatives, evaluate_draws_separately, evaluate_separately, gather, own_members,
     };
     #[cfg(feature = "autodiff")]
     pub use tangor_problem::{Differentiated, Formulas, Mode, Number};

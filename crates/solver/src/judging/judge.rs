@@ -93,6 +93,15 @@ impl JudgeMemory {
 }
 
 impl JudgeMemory {
+    /// Another judgement begins; `can_tell`: there is an objective.
+    fn begin(&mut self, can_tell: bool) {
+        self.objective.clear();
+        self.can_tell = can_tell;
+        self.events.clear();
+        self.singles.clear();
+        self.all.iter_mut().for_each(SampleMean::clear);
+    }
+
     /// Hands the averages of the latest verdict on to the run, once. False: it has seen them.
     pub fn hand_over(&mut self) -> bool {
         std::mem::take(&mut self.fresh)
@@ -147,16 +156,10 @@ impl<S: SampledProblem> Solver<S> {
         (sizes, last): ([usize; 3], bool),
         unusual: &mut Unusual,
     ) -> Result<Option<Verdict>, Trouble> {
-        let settings = self.settings.sampling.judge.clone();
-        let batches = settings.batches;
-        let first = batches / 2;
-        let before = self.oracle.samples().total();
+        let batches = self.settings.sampling.judge.batches;
+        let (first, before) = (batches / 2, self.oracle.samples().total());
+        work.begin(self.oracle.meta().has_objective);
         work.exact = Quantity::ALL.into_iter().zip(sizes).all(|(source, size)| self.is_whole(source, size));
-        work.objective.clear();
-        work.can_tell = self.oracle.meta().has_objective;
-        work.events.clear();
-        work.singles.clear();
-        work.all.iter_mut().for_each(SampleMean::clear);
         if !self.average(work, (0..first, batches), sizes)? {
             return Ok(None);
         }
@@ -171,10 +174,17 @@ impl<S: SampledProblem> Solver<S> {
         work.drawn =
             [0, 1, 2].map(|k| if self.is_whole(Quantity::ALL[k], sizes[k]) { 0 } else { batches * sizes[k].div_ceil(batches) });
         work.judgements.count(work.exact);
+        let samples = self.oracle.samples().total() - before;
+        Ok(Some(Verdict { samples, ..self.verdict(work, sizes, last) }))
+    }
+
+    /// What the averages say of the point, each residual with its bounds.
+    fn verdict(&mut self, work: &mut JudgeMemory, sizes: [usize; 3], last: bool) -> Verdict {
+        let settings = self.settings.sampling.judge.clone();
         let looks = work.judgements.looks;
         let risk = confidence::risk_of_look(settings.confidence, looks, last);
-        let risk_of_missing = risk_of_events(settings.confidence, looks, last);
-        let (factor, of_values) = (Factors::new(risk, batches - first), Factors::new(risk, batches));
+        let (half, all) = (settings.batches - settings.batches / 2, settings.batches);
+        let (factor, of_values) = (Factors::new(risk, half), Factors::new(risk, all));
         let rare = work.noise_of_constraints(settings.range, risk);
         let jacobian = &work.means[2];
         let noise = |factor: f64| rare.unwrap_or(factor * work.all[1].standard_error());
@@ -200,13 +210,14 @@ impl<S: SampledProblem> Solver<S> {
             let source = Quantity::ALL[k];
             (!self.is_whole(source, sizes[k]) && !relied_on(source)).then_some(sizes[k])
         });
-        let exact_rows = self.oracle.problem.exact_rows();
+        let (exact_rows, risk_of_missing) =
+            (self.oracle.problem.exact_rows(), risk_of_events(settings.confidence, looks, last));
         let mut lacking = Lacking::among(sampled, &work.events, exact_rows, (risk_of_missing, settings.rarest));
         let derivatives = [Quantity::Gradient, Quantity::Jacobian].map(|source| source as usize);
         lacking.events |= derivatives.into_iter().any(|k| sampled[k].is_some() && work.halves_differ(k));
         let infeasible = slope_noise(slope, residuals.feasibility, both, jacobian_noise);
-        let error_of_objective = confidence::factor(risk, batches) * work.objective.standard_error();
-        let verdict = Verdict {
+        let error_of_objective = confidence::factor(risk, all) * work.objective.standard_error();
+        Verdict {
             stationarity: Bounded::new(stationarity, factor.above * error, factor.around * error),
             feasibility: Bounded::new(residuals.feasibility, above, around),
             complementarity: Bounded::new(residuals.complementarity, inequalities * towards, inequalities * around),
@@ -217,11 +228,10 @@ impl<S: SampledProblem> Solver<S> {
             few_events: lacking.events,
             silent_row: lacking.silent,
             rarest: lacking.rarest,
-            samples: self.oracle.samples().total() - before,
             iteration: self.state.progress.iteration,
             ..Verdict::default()
-        };
-        Ok(Some(verdict.summed_up(settings.rarest)))
+        }
+        .summed_up(settings.rarest)
     }
 
     /// Averages over some of all fresh batches into `means`, and those of `g + J^T y - mu` at the multipliers fitted before.

@@ -14,7 +14,7 @@ use crate::noise::effective_samples::EffectiveSamples;
 use crate::noise::estimator::Learning;
 use crate::solver::Solver;
 use crate::steps::line_search::TO_WHERE_VALUES_ARE;
-use crate::{EndedBy, Error, Event, Limits, Settings, Stop, Unusual};
+use crate::{Event, Limits, Settings, Stop, Unusual};
 
 /// Attempts at a step that descends, and what is left of its length with each: after the last it is as short as matters.
 const MOST_ATTEMPTS: u32 = 12;
@@ -115,31 +115,6 @@ impl Average {
 }
 
 impl<S: SampledProblem> Solver<S> {
-    /// A run on a problem whose functions, or some of them, can only be sampled.
-    pub fn sampled(problem: S, settings: Settings) -> Result<Self, Error> {
-        Solver::sampled_after(problem, settings, Samples::default())
-    }
-
-    /// The same after samples that were taken for it, as by [`judge_before`](crate::judge_before): they are part of its counts, and
-    /// limits hold for all together.
-    pub fn sampled_after(problem: S, settings: Settings, before: Samples) -> Result<Self, Error> {
-        Solver::sampled_until(problem, settings, before, EndedBy::default())
-    }
-
-    /// The same with somebody who may end it, from the first samples on.
-    pub fn sampled_until(problem: S, settings: Settings, before: Samples, ended_by: EndedBy) -> Result<Self, Error> {
-        let mut solver = Solver::unstarted(problem, settings, None)?;
-        ended_by.since.into_iter().for_each(|since| solver.clock.count_from(since));
-        ended_by.flag.into_iter().for_each(|flag| solver.clock.watch(flag));
-        ended_by.agreement.into_iter().for_each(|agreement| solver.clock.share(agreement));
-        solver.watch_batches();
-        solver.oracle.problem.set_counts(solver.oracle.counts(), before);
-        if let Err(trouble) = solver.evaluate_start() {
-            solver.fail(trouble);
-        }
-        Ok(solver)
-    }
-
     /// Estimates at the start, from the first batches. False: limits do not allow these, and the run ends before it begins.
     pub(crate) fn estimate_start(&mut self) -> Result<bool, Trouble> {
         if let Err(stop) = self.affords_batches(Learning::START) {

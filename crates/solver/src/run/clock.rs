@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use tangor_problem::EndWanted;
+use tangor_problem::{EndWanted, SampledProblem};
+
+use crate::Stop;
+use crate::solver::Solver;
 
 /// Several processes that run the same iterations end them together: their clocks differ, so one decides for all.
 pub trait Agreement: Send + Sync + fmt::Debug {
@@ -54,6 +57,13 @@ impl Clock {
         // A limit beyond what a duration can hold is no limit.
         let limit = limit.and_then(|seconds| Duration::try_from_secs_f64((seconds - before).max(0.0)).ok());
         Clock { start: Instant::now(), before, limit, interrupt: None, asked: false, agreement: None }
+    }
+
+    /// All that somebody who may end a run asks for.
+    pub fn obey(&mut self, EndedBy { flag, agreement, since }: EndedBy) {
+        flag.into_iter().for_each(|flag| self.watch(flag));
+        agreement.into_iter().for_each(|agreement| self.share(agreement));
+        since.into_iter().for_each(|since| self.count_from(since));
     }
 
     /// Ends the run when the flag becomes true.
@@ -131,6 +141,35 @@ impl Clock {
     pub fn is_over(&self) -> bool {
         let ending = self.ending();
         ending.late || ending.interrupted
+    }
+}
+
+impl<S: SampledProblem> Solver<S> {
+    /// Ends the run with [`Stop::User`] as soon as the flag is true.
+    pub fn interrupt(&mut self, flag: Arc<AtomicBool>) {
+        self.clock.watch(flag);
+        self.watch_batches();
+        // The functions at the start were evaluated before anybody watched: one that broke off then was told to.
+        if self.outcome.stop == Some(Stop::EvaluationFailed) && self.clock.is_interrupted() {
+            self.outcome.end(Stop::User);
+        }
+    }
+
+    /// Counts the time of the run from this moment on, as when its problem took long to read: its limit is one on all of that.
+    pub fn count_time_from(&mut self, since: Instant) {
+        self.clock.count_from(since);
+        self.watch_batches();
+    }
+
+    /// Ends the run together with other processes that run the same iterations.
+    pub fn end_together(&mut self, agreement: Arc<dyn Agreement>) {
+        self.clock.share(agreement);
+        self.watch_batches();
+    }
+
+    /// Lets long batches of samples end with the run's time, or with the user's wish.
+    pub(crate) fn watch_batches(&mut self) {
+        self.oracle.problem.break_off_when(self.clock.end_wanted());
     }
 }
 

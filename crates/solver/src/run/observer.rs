@@ -4,10 +4,13 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize, Serializer};
-use tangor_problem::{Counts, Samples};
+use tangor_problem::{Counts, SampledProblem, Samples};
 
+use crate::Stop;
 use crate::judging::residuals::Residuals;
+use crate::kernel::vector::norm;
 use crate::run::number;
+use crate::solver::Solver;
 
 /// One iteration, as seen before its step was taken (residuals, directions) and while it was (stepsize, events).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -244,5 +247,58 @@ pub trait Observer {
 impl<F: FnMut(&Row, &[f64]) -> ControlFlow<()>> Observer for F {
     fn observe(&mut self, row: &Row, x: &[f64]) -> ControlFlow<()> {
         self(row, x)
+    }
+}
+
+impl<S: SampledProblem> Solver<S> {
+    /// What the observer is told, as far as it is known before the step.
+    pub(crate) fn row(&self, kernel_iterations: u32) -> Row {
+        let residuals = &self.judging.kkt.residuals;
+        let tangent = self.steps.tangent.s.iter().zip(&self.steps.normal.u).map(|(s, u)| (s - u) * (s - u)).sum::<f64>().sqrt();
+        Row {
+            iteration: self.state.progress.iteration,
+            objective: self.state.current.f / self.oracle.standard.objective_factor(),
+            stationarity: residuals.stationarity,
+            feasibility: residuals.feasibility,
+            complementarity: residuals.complementarity,
+            normal: norm(&self.steps.normal.u),
+            tangent,
+            rho: self.state.progress.rho,
+            eta: 0.0,
+            theta: self.steps.normal.theta,
+            lipschitz_objective: self.state.progress.lipschitz.objective,
+            lipschitz_constraints: self.state.progress.lipschitz.constraints,
+            metric: self.state.metric.scalar(),
+            kernel_iterations,
+            evaluations: self.oracle.counts(),
+            samples: self.oracle.samples(),
+            true_residuals: None,
+            judged: None,
+            seconds: 0.0,
+            unusual: Unusual::default(),
+        }
+    }
+
+    /// Shows the observer an iteration; `moved` is the stepsize of one that went to another point.
+    pub(crate) fn show(&mut self, row: Row, moved: Option<f64>, unusual: Unusual, observer: &mut dyn Observer) {
+        let row = Row {
+            rho: self.state.progress.rho,
+            eta: moved.unwrap_or(0.0),
+            unusual,
+            judged: self.outcome.judged.take(),
+            evaluations: self.oracle.counts(),
+            samples: self.oracle.samples(),
+            seconds: self.clock.seconds(),
+            ..row
+        };
+        unusual.iter().for_each(|event| self.state.progress.events[event as usize] += 1);
+        // The row tells of the point where the iteration began: after a step, that is the one behind.
+        let at = if moved.is_some() { &self.trial } else { &self.state.current };
+        if observer.observe(&row, &at.user.x).is_break() {
+            self.clock.ask_for_the_end();
+        }
+        if self.clock.ends_as_the_observer_asked() {
+            self.outcome.stop.get_or_insert(Stop::User);
+        }
     }
 }

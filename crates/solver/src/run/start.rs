@@ -1,6 +1,6 @@
 //! The start of a run: problem and settings are checked, memory is allocated, the functions are evaluated for the first time.
 
-use tangor_problem::{Counted, Exact, Outputs, Problem, SampledProblem, Wanted};
+use tangor_problem::{Counted, Exact, Outputs, Problem, SampledProblem, Samples, Wanted};
 
 use crate::form::iterate::Iterate;
 use crate::form::oracle::{Oracle, Trouble};
@@ -21,12 +21,11 @@ use crate::run::state::State;
 use crate::solver::Solver;
 use crate::steps::mapping::OwnMapping;
 use crate::steps::{Steps, only_repairs};
-use crate::{Error, Lipschitz, Mapping, MetricKind, NormalVariant, Scaling, Settings, Stop};
+use crate::{EndedBy, Error, Lipschitz, Mapping, MetricKind, NormalVariant, Scaling, Settings, Stop};
 
-/// The Hessian of a problem that has one, with nothing evaluated yet.
-fn hessian(problem: &mut impl SampledProblem, standard: &Standard) -> Result<ExactHessian, Error> {
-    let exact = problem.accesses().are_exact();
-    let pattern = problem.second_order().filter(|_| exact).map(|problem| problem.hessian_pattern().clone());
+/// The Hessian of a problem without noise that has one, with nothing evaluated yet.
+fn hessian(problem: &mut impl SampledProblem, standard: &Standard, is_noisy: bool) -> Result<ExactHessian, Error> {
+    let pattern = problem.second_order().filter(|_| !is_noisy).map(|problem| problem.hessian_pattern().clone());
     let meta = problem.meta();
     let pattern = pattern.ok_or_else(|| Error::NoSecondDerivatives { name: meta.name.clone() })?;
     Ok(ExactHessian::new(&pattern, meta, standard))
@@ -35,7 +34,7 @@ fn hessian(problem: &mut impl SampledProblem, standard: &Standard) -> Result<Exa
 /// What can be taken out of a problem with exact functions. One whose functions have no values at the start stays as it is, and so says why.
 fn presolve(problem: &mut impl SampledProblem) -> Option<Presolve> {
     let meta = problem.meta();
-    if !meta.linear_rows.iter().any(|linear| *linear) || !problem.accesses().are_exact() {
+    if !meta.linear_rows.iter().any(|linear| *linear) {
         return None;
     }
     let inside = |(i, x0): (usize, &f64)| x0.max(meta.x_lower[i]).min(meta.x_upper[i]);
@@ -74,6 +73,29 @@ impl<P: Problem> Solver<Exact<P>> {
 }
 
 impl<S: SampledProblem> Solver<S> {
+    /// A run on a problem whose functions, or some of them, can only be sampled.
+    pub fn sampled(problem: S, settings: Settings) -> Result<Self, Error> {
+        Solver::sampled_after(problem, settings, Samples::default())
+    }
+
+    /// The same after samples that were taken for it, as by [`judge_before`](crate::judge_before): they are part of its counts, and
+    /// limits hold for all together.
+    pub fn sampled_after(problem: S, settings: Settings, before: Samples) -> Result<Self, Error> {
+        Solver::sampled_until(problem, settings, before, EndedBy::default())
+    }
+
+    /// The same with somebody who may end it, from the first samples on.
+    pub fn sampled_until(problem: S, settings: Settings, before: Samples, ended_by: EndedBy) -> Result<Self, Error> {
+        let mut solver = Solver::unstarted(problem, settings, None)?;
+        solver.clock.obey(ended_by);
+        solver.watch_batches();
+        solver.oracle.problem.set_counts(solver.oracle.counts(), before);
+        if let Err(trouble) = solver.evaluate_start() {
+            solver.fail(trouble);
+        }
+        Ok(solver)
+    }
+
     pub(crate) fn unstarted(problem: S, settings: Settings, own_mapping: Option<Box<dyn OwnMapping>>) -> Result<Self, Error> {
         let meta = problem.meta();
         meta.validate().map_err(|source| Error::Problem { name: meta.name.clone(), source })?;
@@ -83,7 +105,7 @@ impl<S: SampledProblem> Solver<S> {
         memory::check(meta, &settings, is_noisy)?;
         let mut problem = Counted::in_portions(problem);
         problem.limit_evaluations(settings.limits.evaluations);
-        let presolve = if settings.presolve { presolve(&mut problem) } else { None };
+        let presolve = if settings.presolve && !is_noisy { presolve(&mut problem) } else { None };
         let meta = problem.meta();
         let (standard, jacobian) = Standard::new(presolve.as_ref().map_or(meta, |presolve| &presolve.meta));
         if settings.normal.variant == NormalVariant::Mapping && !standard.only_equalities() {
@@ -103,7 +125,7 @@ impl<S: SampledProblem> Solver<S> {
             CurrentMetric::new(n, columns, &settings.metric, found, is_noisy)
         };
         if settings.metric.kind == MetricKind::Exact && !only_repairs(meta, &settings) {
-            metric.use_hessian(hessian(&mut problem, &standard)?);
+            metric.use_hessian(hessian(&mut problem, &standard, is_noisy)?);
         }
         let meta = problem.meta();
         let best = Best::new(&standard, meta);
@@ -119,11 +141,6 @@ impl<S: SampledProblem> Solver<S> {
             state: State::new(current, metric, &settings),
             settings,
         })
-    }
-
-    /// Lets long batches of samples end with the run's time, or with the user's wish.
-    pub(crate) fn watch_batches(&mut self) {
-        self.oracle.problem.break_off_when(self.clock.end_wanted());
     }
 
     pub(crate) fn evaluate_start(&mut self) -> Result<(), Trouble> {

@@ -5,6 +5,12 @@
 //! as long before it looks again, and [`MOST_FALLS`] times are all.
 
 use serde::{Deserialize, Serialize};
+use tangor_problem::SampledProblem;
+
+use crate::kernel::vector::{dot, norm};
+use crate::solver::Solver;
+use crate::steps::line_search::ROUNDING;
+use crate::{Event, NormalVariant, Unusual};
 
 /// Iterations after which the run first looks whether `rho` is larger than anything needed since.
 const FIRST_WINDOW: u64 = 10;
@@ -14,13 +20,13 @@ const EXCESS: f64 = 10.0;
 const MOST_FALLS: u32 = 16;
 
 /// What a step asks of `rho`.
-pub struct Demand {
+struct Demand {
     /// `g^T s + 1/2 s^T H s`, and the size of its rounding error
-    pub change: (f64, f64),
+    change: (f64, f64),
     /// `theta |h|`, and the size of its rounding error
-    pub gain: (f64, f64),
+    gain: (f64, f64),
     /// `|lambda|`: with less, a minimum of the merit function need not be feasible.
-    pub multipliers: f64,
+    multipliers: f64,
 }
 
 impl Demand {
@@ -33,7 +39,7 @@ impl Demand {
 }
 
 /// `rho <- max(rho, margin * needed)` when `rho` is less than what is needed; the paper's margin is 1.
-pub fn raised(rho: f64, margin: f64, demand: &Demand) -> f64 {
+fn raised(rho: f64, margin: f64, demand: &Demand) -> f64 {
     match demand.needed() {
         Some(needed) if needed > rho => margin * needed,
         _ => rho,
@@ -57,7 +63,7 @@ impl Default for Falls {
 
 impl Falls {
     /// The smaller `rho` that would have done since the last look, when it is much smaller and the time to look has come.
-    pub fn look(&mut self, rho: f64, least: f64, margin: f64, demand: &Demand) -> Option<f64> {
+    fn look(&mut self, rho: f64, least: f64, margin: f64, demand: &Demand) -> Option<f64> {
         self.most_needed = self.most_needed.max(demand.needed().unwrap_or(0.0)).max(demand.multipliers);
         self.left -= 1;
         if self.left > 0 {
@@ -68,6 +74,29 @@ impl Falls {
         self.times += u32::from(falls);
         self.left = FIRST_WINDOW << self.times;
         falls.then_some(enough)
+    }
+}
+
+impl<S: SampledProblem> Solver<S> {
+    /// `rho` such that the model of the merit function descends along `s`.
+    pub(crate) fn update_merit_parameter(&mut self, unusual: &mut Unusual) {
+        let (current, s, settings) = (&self.state.current, &self.steps.tangent.s, &self.settings.merit);
+        let (g, h, square) = (&current.g, norm(&current.h), self.state.metric.square(s));
+        let demand = Demand {
+            change: (dot(g, s) + 0.5 * square, ROUNDING * (norm(g) * norm(s) + square)),
+            gain: (self.steps.normal.theta * h, ROUNDING * (norm(&current.c) + h)),
+            multipliers: norm(&self.steps.tangent.lambda),
+        };
+        let progress = &mut self.state.progress;
+        progress.rho = raised(progress.rho, settings.margin, &demand);
+        // With a mapping `theta` is an eigenvalue, not what was removed: it says nothing of what a smaller `rho` would do.
+        if settings.falls
+            && self.settings.normal.variant != NormalVariant::Mapping
+            && let Some(rho) = progress.falls.look(progress.rho, settings.rho0, settings.margin, &demand)
+        {
+            progress.rho = rho;
+            unusual.insert(Event::Lowered);
+        }
     }
 }
 

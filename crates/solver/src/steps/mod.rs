@@ -25,7 +25,7 @@ use crate::run::clock::Clock;
 use crate::solver::Solver;
 use crate::steps::line_search::SearchMemory;
 use crate::steps::normal_step::{Reckoning, Repair};
-use crate::{Event, NormalVariant, Row, Settings, Theta, Unusual};
+use crate::{Event, NormalVariant, Settings, Theta, Unusual};
 
 /// How well a row must hold to be left alone, relative to the tolerance.
 const HOLDS_WELL: f64 = 1e-2;
@@ -274,33 +274,5 @@ impl<S: SampledProblem> Solver<S> {
         now.add_transposed_change(before, &self.steps.tangent.lambda_at_rest, &mut dl[..n]);
         let factor = self.state.metric.learn(Curvature { dz: &dz[..n], dl: &dl[..n], noise: 0.0 });
         self.state.progress.lipschitz.rescale(factor);
-    }
-
-    /// What the observer is told, as far as it is known before the step.
-    pub(crate) fn row(&self, kernel_iterations: u32) -> Row {
-        let residuals = &self.judging.kkt.residuals;
-        let tangent = self.steps.tangent.s.iter().zip(&self.steps.normal.u).map(|(s, u)| (s - u) * (s - u)).sum::<f64>().sqrt();
-        Row {
-            iteration: self.state.progress.iteration,
-            objective: self.state.current.f / self.oracle.standard.objective_factor(),
-            stationarity: residuals.stationarity,
-            feasibility: residuals.feasibility,
-            complementarity: residuals.complementarity,
-            normal: norm(&self.steps.normal.u),
-            tangent,
-            rho: self.state.progress.rho,
-            eta: 0.0,
-            theta: self.steps.normal.theta,
-            lipschitz_objective: self.state.progress.lipschitz.objective,
-            lipschitz_constraints: self.state.progress.lipschitz.constraints,
-            metric: self.state.metric.scalar(),
-            kernel_iterations,
-            evaluations: self.oracle.counts(),
-            samples: self.oracle.samples(),
-            true_residuals: None,
-            judged: None,
-            seconds: 0.0,
-            unusual: Unusual::default(),
-        }
     }
 }
