@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tangor_problem::SampledProblem;
+use tangor_problem::{MemoryLimit, SampledProblem};
 
 use crate::kernel::cone;
 use crate::kernel::gram::Gram;
@@ -13,6 +13,9 @@ use crate::kernel::system::Beside;
 use crate::kernel::vector::norm;
 use crate::run::clock::Clock;
 use crate::{Factorisation, Kernel, NormalVariant, Solver, Unusual};
+
+/// Whoever makes a subproblem by hand knows how large it is.
+const NO_LIMIT: MemoryLimit = MemoryLimit(u64::MAX);
 
 /// A subproblem `min g^T s + 1/2 s^T H s + sum_i (J s - r)_i^2 / (2 kappa_i)`, `lower <= s <= upper`, that owns its data.
 #[derive(Clone, Debug)]
@@ -202,7 +205,8 @@ impl StoredSubproblem {
             Block::LowRank(low_rank) => Beside::LowRank(low_rank.most()),
             Block::Sparse(matrix) => Beside::Sparse(matrix),
         };
-        let projection = Projection::with(&self.jacobian, settings, beside);
+        let projection =
+            Projection::new(&self.jacobian, settings, beside, NO_LIMIT).expect("without a limit nothing is too large");
         let (s, y) = (vec![0.0; columns], vec![0.0; m]);
         StoredKernel {
             projection,
@@ -247,8 +251,9 @@ impl StoredSubproblem {
 
     /// Prepares one Cholesky factorisation of `J J^T`, which the closure then does, with no slacks; false when it fails.
     pub fn cholesky(&self, factorisation: Factorisation) -> impl FnMut() -> bool + '_ {
-        let mut gram = Gram::new(&self.jacobian.a, factorisation);
+        let mut gram = Gram::new(&self.jacobian.a, factorisation, NO_LIMIT).expect("without a limit nothing is too large");
         let (ones, nothing) = (vec![1.0; self.jacobian.a.n], vec![0.0; self.jacobian.rows()]);
-        move || gram.factorise(&self.jacobian.a, &ones, &nothing).is_ok()
+        let clock = Clock::new(None, 0.0);
+        move || gram.factorise(&self.jacobian.a, &ones, &nothing, &clock).is_ok()
     }
 }

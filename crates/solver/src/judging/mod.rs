@@ -15,7 +15,6 @@ pub(crate) mod sample_mean;
 pub(crate) mod standing;
 pub(crate) mod verdict;
 
-use crate::Settings;
 use crate::kernel::matrix::Jacobian;
 
 /// Residuals and multipliers of a point, with their memory.
@@ -26,10 +25,7 @@ pub struct Judging {
 }
 
 impl Judging {
-    pub fn new(jacobian: &Jacobian, settings: &Settings) -> Self {
-        Judging {
-            kkt: residuals::Kkt::new(jacobian.rows(), jacobian.a.n),
-            fit: multipliers::MultiplierFit::new(jacobian, &settings.kernel),
-        }
+    pub fn new(jacobian: &Jacobian) -> Self {
+        Judging { kkt: residuals::Kkt::new(jacobian.rows(), jacobian.a.n), fit: multipliers::MultiplierFit::new(jacobian) }
     }
 }

@@ -17,7 +17,7 @@ use crate::run::clock::Clock;
 use crate::solver::Solver;
 use crate::steps::local_model::{LocalModel, StepBounds};
 use crate::steps::tangent_step::TangentStep;
-use crate::{Event, Kernel, Unusual};
+use crate::{Event, Unusual};
 
 /// The weights that are tried.
 pub const SIGMAS: [f64; 3] = [1.0, 1e-2, 1e-4];
@@ -34,11 +34,11 @@ pub struct MultiplierFit {
 }
 
 impl MultiplierFit {
-    pub fn new(jacobian: &Jacobian, kernel: &Kernel) -> Self {
+    pub fn new(jacobian: &Jacobian) -> Self {
         let (m, columns) = (jacobian.rows(), jacobian.columns());
         let metric = CurrentMetric::constant(columns);
         MultiplierFit {
-            tangent: TangentStep::new(jacobian, &metric, kernel),
+            tangent: TangentStep::new(jacobian, None),
             metric,
             bounds: StepBounds::new(columns),
             target: vec![0.0; m],

@@ -234,12 +234,9 @@ mod tests {
     use super::*;
     use crate::form::standard::Scales;
     use crate::kernel::matrix::Jacobian;
-    use crate::metric::CurrentMetric;
-    use crate::{Kernel, Metric};
 
     fn multipliers(jacobian: &Jacobian, lambda: &[f64], mu: &[f64]) -> TangentStep {
-        let metric = CurrentMetric::new(2, jacobian.columns(), &Metric { largest_dense: 0, ..Metric::default() }, false, false);
-        let mut tangent = TangentStep::new(jacobian, &metric, &Kernel::default());
+        let mut tangent = TangentStep::new(jacobian, None);
         tangent.lambda.copy_from_slice(lambda);
         tangent.mu[..mu.len()].copy_from_slice(mu);
         tangent

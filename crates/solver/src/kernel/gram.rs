@@ -2,12 +2,15 @@
 
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, MatMut, MatRef, Par};
+use tangor_problem::{MemoryLimit, TooLarge};
 
 use crate::Factorisation;
+use crate::kernel::aside::Aside;
 use crate::kernel::cholesky;
-use crate::kernel::matrix::Matrix;
+use crate::kernel::matrix::{Matrix, Structure};
 use crate::kernel::sparse_gram::SparseGram;
 use crate::kernel::vector::dot;
+use crate::run::clock::Clock;
 
 /// Columns that are multiplied together at a time, in the dense case.
 const BLOCK: usize = 256;
@@ -30,6 +33,9 @@ const FEW_ROWS: usize = 60;
 const SPARSE: f64 = 0.3;
 const TOO_MANY_FOR_DENSE: usize = 2000;
 
+/// So many multiplications at least, a few hundredths of a second, are between two looks at the clock.
+const BETWEEN_LOOKS: usize = 100_000_000;
+
 /// A way to solve `(A W A^T + D) y = b`.
 pub enum Gram {
     /// Dense Cholesky in `R^m`.
@@ -46,39 +52,48 @@ pub struct Indefinite;
 
 impl Gram {
     /// Chooses a way by size and density, and allocates for it.
-    pub fn new(a: &Matrix, wanted: Factorisation) -> Gram {
-        let dense = || Gram::Dense(DenseGram::new(a));
-        let sparse = || a.structure.as_ref().and_then(|structure| SparseGram::new(a.m, structure).map(Box::new));
+    pub fn new(a: &Matrix, wanted: Factorisation, limit: MemoryLimit) -> Result<Gram, TooLarge> {
+        let dense = || check_full(limit, a.m).map(|()| Gram::Dense(DenseGram::new(a)));
+        let primal = || check_full(limit, a.n).map(|()| Gram::Primal(PrimalGram::new(a)));
+        let sparse = || match &a.structure {
+            Some(structure) => Ok(SparseGram::new(a.m, structure, limit)?.map(Box::new)),
+            None => Ok(None),
+        };
         match wanted {
             Factorisation::Dense => dense(),
-            Factorisation::Primal => Gram::Primal(PrimalGram::new(a)),
-            Factorisation::Sparse => sparse().map_or_else(dense, Gram::Sparse),
-            Factorisation::Automatic if a.m > MANY_ROWS && a.m > ROWS_PER_COLUMN * a.n => Gram::Primal(PrimalGram::new(a)),
+            Factorisation::Primal => primal(),
+            Factorisation::Sparse => sparse()?.map_or_else(dense, |gram| Ok(Gram::Sparse(gram))),
+            Factorisation::Automatic if a.m > MANY_ROWS && a.m > ROWS_PER_COLUMN * a.n => primal(),
             Factorisation::Automatic if a.m <= FEW_ROWS => dense(),
-            Factorisation::Automatic => match sparse() {
-                Some(gram) if gram.fill() < SPARSE || a.m > TOO_MANY_FOR_DENSE => Gram::Sparse(gram),
+            Factorisation::Automatic => match sparse()? {
+                Some(gram) if gram.fill() < SPARSE || a.m > TOO_MANY_FOR_DENSE => Ok(Gram::Sparse(gram)),
                 _ => dense(),
             },
         }
     }
 
-    /// Factorises for these weights. True: there are dependent rows.
-    pub fn factorise(&mut self, a: &Matrix, w: &[f64], d: &[f64]) -> Result<bool, Indefinite> {
+    /// Factorises for these weights. True: there are dependent rows. A run that is to end does not wait for it.
+    pub fn factorise(&mut self, a: &Matrix, w: &[f64], d: &[f64], clock: &Clock) -> Result<bool, Indefinite> {
         match self {
-            Gram::Dense(gram) => gram.factorise(a, w, d),
-            Gram::Sparse(gram) => gram.factorise(a, w, d),
-            Gram::Primal(gram) => gram.factorise(a, w, d),
+            Gram::Dense(gram) => gram.factorise(a, w, d, clock),
+            Gram::Sparse(gram) => gram.factorise(a, w, d, clock),
+            Gram::Primal(gram) => gram.factorise(a, w, d, clock),
         }
     }
 
     /// Solves in place, for one right-hand side or several, which stand one after the other.
     pub fn solve(&mut self, a: &Matrix, b: &mut [f64]) {
         match self {
-            Gram::Dense(gram) => gram.cholesky.solve(b),
+            Gram::Dense(gram) => solve(&mut gram.cholesky, b),
             Gram::Sparse(gram) => gram.solve(b),
             Gram::Primal(gram) => b.chunks_exact_mut(a.m.max(1)).for_each(|b| gram.solve(a, b)),
         }
     }
+}
+
+/// Refuses a full matrix that does not fit into memory.
+fn check_full(limit: MemoryLimit, side: usize) -> Result<(), TooLarge> {
+    limit.check(8 * (side as u128).pow(2), || format!("a matrix of {side} rows and columns (kernel.factorisation)"))
 }
 
 /// A pivot this small, relative to its diagonal, means that the row depends on others.
@@ -115,9 +130,37 @@ impl Regularised {
     }
 }
 
+/// Factorises; a run that is to end does not wait for it.
+fn factorise(cholesky: &mut Aside<Regularised>, size: usize, clock: &Clock) -> Result<bool, Indefinite> {
+    cholesky.work((size as f64).powi(3) / 3.0, clock, Regularised::factorise).unwrap_or(Err(Indefinite))
+}
+
+/// Solves, unless a run that is to end did not wait for the factorisation.
+fn solve(cholesky: &mut Aside<Regularised>, b: &mut [f64]) {
+    if let Some(cholesky) = cholesky.get() {
+        cholesky.solve(b);
+    }
+}
+
+/// Counts what is done between two looks at the clock.
+#[derive(Default)]
+struct Patience(usize);
+
+impl Patience {
+    /// After so many multiplications: whether to go on.
+    fn goes_on(&mut self, multiplications: usize, clock: &Clock) -> bool {
+        self.0 = self.0.saturating_add(multiplications);
+        if self.0 < BETWEEN_LOOKS {
+            return true;
+        }
+        self.0 = 0;
+        !clock.is_over()
+    }
+}
+
 /// Dense `A W A^T + D`.
 pub struct DenseGram {
-    cholesky: Regularised,
+    cholesky: Aside<Regularised>,
     block: Vec<f64>,
     /// The entries of a sparse column: row and value.
     entries: Vec<(usize, f64)>,
@@ -127,41 +170,60 @@ impl DenseGram {
     fn new(a: &Matrix) -> Self {
         let block = if a.structure.is_none() { vec![0.0; a.m * BLOCK.min(a.n)] } else { Vec::new() };
         let entries = Vec::with_capacity(if a.structure.is_some() { a.m } else { 0 });
-        DenseGram { cholesky: Regularised::new(a.m), block, entries }
+        DenseGram { cholesky: Aside::new(Regularised::new(a.m)), block, entries }
     }
 
-    fn factorise(&mut self, a: &Matrix, w: &[f64], d: &[f64]) -> Result<bool, Indefinite> {
+    fn factorise(&mut self, a: &Matrix, w: &[f64], d: &[f64], clock: &Clock) -> Result<bool, Indefinite> {
         let m = a.m;
-        let gram = &mut self.cholesky.matrix;
+        let gram = &mut self.cholesky.get().ok_or(Indefinite)?.matrix;
         gram.fill(0.0);
-        match &a.structure {
-            None => add_blocks(a, w, &mut self.block, gram),
-            Some(structure) => {
-                for (j, &w) in w.iter().enumerate().filter(|(_, w)| **w != 0.0) {
-                    let column = structure.column_start[j]..structure.column_start[j + 1];
-                    // A place in the pattern may well hold a zero, and a column of products is long.
-                    self.entries.clear();
-                    let entries = column.map(|k| (structure.row[k], a.values[structure.position[k]]));
-                    self.entries.extend(entries.filter(|(_, value)| *value != 0.0));
-                    for (first, (row, value)) in self.entries.iter().enumerate() {
-                        let (scaled, place) = (w * value, row * m);
-                        for (other, value) in &self.entries[first..] {
-                            gram[place + other] += scaled * value;
-                        }
-                    }
-                }
-            }
+        let whole = match &a.structure {
+            None => add_blocks(a, w, &mut self.block, gram, clock),
+            Some(structure) => add_columns(a, structure, w, &mut self.entries, gram, clock),
+        };
+        if !whole {
+            return Err(Indefinite);
         }
         for (i, d) in d.iter().enumerate() {
             gram[i * m + i] += d;
         }
-        self.cholesky.factorise()
+        factorise(&mut self.cholesky, m, clock)
     }
 }
 
-/// Adds `A W A^T` (lower triangle, column-major), a block of columns of `A` at a time so that it stays in the cache.
-fn add_blocks(a: &Matrix, w: &[f64], block: &mut [f64], gram: &mut [f64]) {
+/// Adds `A W A^T` (lower triangle, column-major) for a sparse `A`. False: the run is to end.
+fn add_columns(
+    a: &Matrix,
+    structure: &Structure,
+    w: &[f64],
+    entries: &mut Vec<(usize, f64)>,
+    gram: &mut [f64],
+    clock: &Clock,
+) -> bool {
+    let mut patience = Patience::default();
+    for (j, &w) in w.iter().enumerate().filter(|(_, w)| **w != 0.0) {
+        let column = structure.column_start[j]..structure.column_start[j + 1];
+        // A place in the pattern may well hold a zero, and a column of products is long.
+        entries.clear();
+        entries.extend(column.map(|k| (structure.row[k], a.values[structure.position[k]])).filter(|(_, value)| *value != 0.0));
+        for (first, (row, value)) in entries.iter().enumerate() {
+            let (scaled, place) = (w * value, row * a.m);
+            for (other, value) in &entries[first..] {
+                gram[place + other] += scaled * value;
+            }
+        }
+        if !patience.goes_on(entries.len().pow(2) / 2, clock) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Adds `A W A^T` (lower triangle, column-major), a block of columns of `A` at a time so that it stays in the cache. False: the
+/// run is to end.
+fn add_blocks(a: &Matrix, w: &[f64], block: &mut [f64], gram: &mut [f64], clock: &Clock) -> bool {
     let (m, n) = (a.m, a.n);
+    let mut patience = Patience::default();
     for first in (0..n).step_by(BLOCK) {
         let width = BLOCK.min(n - first);
         let scaled = &mut block[..m * width];
@@ -184,12 +246,16 @@ fn add_blocks(a: &Matrix, w: &[f64], block: &mut [f64], gram: &mut [f64]) {
             let (lower, full) = (BlockStructure::TriangularLower, BlockStructure::Rectangular);
             triangular::matmul(gram, lower, Accum::Add, rows, full, scaled, full, 1.0, Par::Seq);
         }
+        if !patience.goes_on(m * m / 2 * width, clock) {
+            return false;
+        }
     }
+    true
 }
 
 /// `(A W A^T + D)^-1 = D^-1 - D^-1 A (W^-1 + A^T D^-1 A)^-1 A^T D^-1`, over the columns with `W > 0`.
 pub struct PrimalGram {
-    cholesky: Regularised,
+    cholesky: Aside<Regularised>,
     inverse: Vec<f64>,
     free: Vec<bool>,
     short: Vec<f64>,
@@ -199,7 +265,7 @@ pub struct PrimalGram {
 impl PrimalGram {
     fn new(a: &Matrix) -> Self {
         PrimalGram {
-            cholesky: Regularised::new(a.n),
+            cholesky: Aside::new(Regularised::new(a.n)),
             inverse: vec![0.0; a.m],
             free: vec![false; a.n],
             short: vec![0.0; a.n],
@@ -207,7 +273,7 @@ impl PrimalGram {
         }
     }
 
-    fn factorise(&mut self, a: &Matrix, w: &[f64], d: &[f64]) -> Result<bool, Indefinite> {
+    fn factorise(&mut self, a: &Matrix, w: &[f64], d: &[f64], clock: &Clock) -> Result<bool, Indefinite> {
         let n = a.n;
         for (free, w) in self.free.iter_mut().zip(w) {
             *free = *w > 0.0;
@@ -217,15 +283,19 @@ impl PrimalGram {
             let own: f64 = a.row_values(i).iter().enumerate().map(|(k, value)| w[a.column(i, k)] * value * value).sum();
             self.inverse[i] = 1.0 / (d[i] + COMPROMISE * own).max(f64::MIN_POSITIVE.sqrt());
         }
-        let matrix = &mut self.cholesky.matrix;
+        let matrix = &mut self.cholesky.get().ok_or(Indefinite)?.matrix;
         matrix.fill(0.0);
+        let mut patience = Patience::default();
         for i in 0..a.m {
             add_row_square(a, i, self.inverse[i], &self.free, matrix);
+            if !patience.goes_on(a.row_values(i).len().pow(2) / 2, clock) {
+                return Err(Indefinite);
+            }
         }
         for (j, w) in w.iter().enumerate() {
             matrix[j * n + j] += if *w > 0.0 { 1.0 / w } else { 1.0 };
         }
-        self.cholesky.factorise().map(|_| false)
+        factorise(&mut self.cholesky, n, clock).map(|_| false)
     }
 
     fn solve(&mut self, a: &Matrix, b: &mut [f64]) {
@@ -235,7 +305,7 @@ impl PrimalGram {
         self.short.fill(0.0);
         a.add_transposed(&self.long, &mut self.short);
         self.keep_free();
-        self.cholesky.solve(&mut self.short);
+        solve(&mut self.cholesky, &mut self.short);
         self.keep_free();
         a.apply(&self.short, &mut self.long);
         for ((b, long), inverse) in b.iter_mut().zip(&self.long).zip(&self.inverse) {
@@ -268,7 +338,6 @@ fn add_row_square(a: &Matrix, i: usize, scale: f64, free: &[bool], matrix: &mut 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::matrix::Structure;
 
     /// A = [1 0 2; 1 3 0], where one of the zeros has a place in the pattern.
     fn both() -> [Matrix; 2] {
@@ -278,13 +347,21 @@ mod tests {
         [dense, Matrix { values, ..Matrix::sparse(2, 3, structure.into()) }]
     }
 
+    fn gram(a: &Matrix, wanted: Factorisation) -> Gram {
+        Gram::new(a, wanted, MemoryLimit(u64::MAX)).expect("it fits")
+    }
+
+    fn clock() -> Clock {
+        Clock::new(None, 0.0)
+    }
+
     #[test]
     fn every_factorisation_by_hand() {
         // W = (1, 2, 0) and D = (1, 1): A W A^T + D = [2 1; 1 20], which takes (1, 2) to (4, 41).
         for a in both() {
             for wanted in [Factorisation::Dense, Factorisation::Sparse, Factorisation::Primal] {
-                let mut gram = Gram::new(&a, wanted);
-                assert!(!gram.factorise(&a, &[1.0, 2.0, 0.0], &[1.0, 1.0]).unwrap());
+                let mut gram = gram(&a, wanted);
+                assert!(!gram.factorise(&a, &[1.0, 2.0, 0.0], &[1.0, 1.0], &clock()).unwrap());
                 let mut b = [4.0, 41.0];
                 gram.solve(&a, &mut b);
                 // The factorisation in the columns perturbs by 1e-9.
@@ -297,8 +374,8 @@ mod tests {
     fn many_right_hand_sides_are_solved_as_one_by_one() {
         for a in both() {
             for wanted in [Factorisation::Dense, Factorisation::Sparse, Factorisation::Primal] {
-                let mut gram = Gram::new(&a, wanted);
-                assert!(!gram.factorise(&a, &[1.0, 2.0, 0.0], &[1.0, 1.0]).unwrap());
+                let mut gram = gram(&a, wanted);
+                assert!(!gram.factorise(&a, &[1.0, 2.0, 0.0], &[1.0, 1.0], &clock()).unwrap());
                 let mut together: Vec<f64> = (1..=22).map(|k| f64::from(k).sin()).collect();
                 let mut alone = together.clone();
                 gram.solve(&a, &mut together);
@@ -309,20 +386,49 @@ mod tests {
         }
     }
 
+    /// `I + e e^T` of so many rows that each factorisation takes long.
+    #[test]
+    fn a_run_that_is_to_end_waits_for_no_long_factorisation() {
+        let size = 800;
+        let places: Vec<(usize, usize)> = (0..size).flat_map(|i| [(i, 0), (i, i + 1)]).collect();
+        let (structure, _) = Structure::new(size, size + 1, &places);
+        let a = Matrix { values: vec![1.0; 2 * size], ..Matrix::sparse(size, size + 1, structure.into()) };
+        let (w, d, over) = (vec![1.0; size + 1], vec![1.0; size], Clock::new(Some(0.0), 0.0));
+        for wanted in [Factorisation::Dense, Factorisation::Sparse, Factorisation::Primal] {
+            let mut gram = gram(&a, wanted);
+            assert!(gram.factorise(&a, &w, &d, &over).is_err(), "{wanted:?}");
+            assert!(gram.factorise(&a, &w, &d, &clock()).is_ok(), "{wanted:?}");
+            // With D = I it takes (1, ..., 1) to 802 times that.
+            let mut b = vec![802.0; size];
+            gram.solve(&a, &mut b);
+            assert!(b.iter().all(|b| (b - 1.0).abs() < 1e-6), "{wanted:?}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        for wanted in [Factorisation::Dense, Factorisation::Sparse, Factorisation::Primal] {
+            for a in both() {
+                let error = Gram::new(&a, wanted, MemoryLimit(10)).err().map(|error| error.to_string());
+                assert!(error.is_some_and(|error| error.contains(" rows and columns")), "{wanted:?}");
+            }
+        }
+    }
+
     #[test]
     fn dependent_rows_are_told() {
         let a = Matrix { values: vec![1.0, 2.0, 2.0, 4.0], ..Matrix::dense(2, 2) };
-        let mut gram = Gram::new(&a, Factorisation::Dense);
-        assert!(gram.factorise(&a, &[1.0, 1.0], &[1e-13, 1e-13]).unwrap());
+        let mut gram = gram(&a, Factorisation::Dense);
+        assert!(gram.factorise(&a, &[1.0, 1.0], &[1e-13, 1e-13], &clock()).unwrap());
     }
 
     #[test]
     fn the_way_is_chosen_by_size_and_density() {
-        assert!(matches!(Gram::new(&both()[0], Factorisation::Automatic), Gram::Dense(_)));
+        assert!(matches!(gram(&both()[0], Factorisation::Automatic), Gram::Dense(_)));
         let tall = Matrix::dense(200, 3);
-        assert!(matches!(Gram::new(&tall, Factorisation::Automatic), Gram::Primal(_)));
+        assert!(matches!(gram(&tall, Factorisation::Automatic), Gram::Primal(_)));
         let places: Vec<(usize, usize)> = (0..200).flat_map(|i| [(i, i), (i, i + 1)]).collect();
         let band = Matrix::sparse(200, 201, Structure::new(200, 201, &places).0.into());
-        assert!(matches!(Gram::new(&band, Factorisation::Automatic), Gram::Sparse(_)));
+        assert!(matches!(gram(&band, Factorisation::Automatic), Gram::Sparse(_)));
     }
 }

@@ -1,5 +1,6 @@
 //! The QP solver behind both steps, with its linear algebra.
 
+pub(crate) mod aside;
 pub(crate) mod augmented;
 pub(crate) mod border;
 pub(crate) mod cholesky;
@@ -13,6 +14,7 @@ pub(crate) mod matrix;
 pub(crate) mod projection;
 pub(crate) mod renew;
 pub(crate) mod settle;
+pub(crate) mod sparse_factor;
 pub(crate) mod sparse_gram;
 pub(crate) mod subproblem;
 pub(crate) mod symmetric;

@@ -7,6 +7,8 @@
 //! kappa' (y - y')`, keeps every system regular, whatever rows depend on each other; then `y'` follows `y` until the rows hold. Near a
 //! solution the first guess is right, and one system is all.
 
+use tangor_problem::{MemoryLimit, TooLarge};
+
 use crate::kernel::cone;
 use crate::kernel::interior::{Interior, Near};
 use crate::kernel::matrix::Jacobian;
@@ -127,16 +129,16 @@ pub enum Search {
 }
 
 impl Projection {
-    /// For subproblems with a diagonal `H`.
-    pub fn new(jacobian: &Jacobian, settings: &Kernel) -> Self {
-        Projection::with(jacobian, settings, Beside::Nothing)
+    /// For subproblems whose `H` has this besides its diagonal.
+    pub fn new(jacobian: &Jacobian, settings: &Kernel, beside: Beside, limit: MemoryLimit) -> Result<Self, TooLarge> {
+        Ok(Projection::with(System::new(jacobian, settings.factorisation, beside, limit)?, jacobian, settings))
     }
 
-    /// For subproblems with more than that.
-    pub fn with(jacobian: &Jacobian, settings: &Kernel, beside: Beside) -> Self {
+    /// With its linear system.
+    pub fn with(system: System, jacobian: &Jacobian, settings: &Kernel) -> Self {
         let (m, columns) = (jacobian.rows(), jacobian.columns());
         Projection {
-            system: System::new(jacobian, settings.factorisation, beside),
+            system,
             settings: settings.clone(),
             statuses: vec![BoundStatus::Free; columns],
             best: vec![BoundStatus::Free; columns],
@@ -160,6 +162,7 @@ impl Projection {
     /// Solves from the multipliers `y`, which are improved in place; `s` is the solution.
     pub fn solve(&mut self, problem: &Subproblem, y: &mut [f64], s: &mut [f64], clock: &Clock) -> Projected {
         let mut done = Projected::default();
+        self.system.end_with(clock);
         problem.find_row_sizes(&mut self.sizes);
         self.jacobian_norm = problem.jacobian.norm();
         // Multipliers that went astray once must not stay.

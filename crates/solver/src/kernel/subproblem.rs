@@ -234,6 +234,9 @@ mod tests {
     use crate::kernel::system::Beside;
     use crate::run::clock::Clock;
     use crate::{Event, Kernel, Unusual};
+    use tangor_problem::MemoryLimit;
+
+    const NO_LIMIT: MemoryLimit = MemoryLimit(u64::MAX);
 
     /// `min -10 s0 + s^T H s / 2` with `H = [1 2; 2 1]` and a shift, `|s_i| <= 1`, with one system only. The first guess holds `s0 = 1`, and finds
     /// `s1 = -2`, which is beyond its bound.
@@ -253,7 +256,7 @@ mod tests {
             softness: &[1.0],
         };
         let kernel = Kernel { iterations: 1, ..Kernel::default() };
-        let mut projection = Projection::with(&jacobian, &kernel, Beside::Sparse(&h));
+        let mut projection = Projection::new(&jacobian, &kernel, Beside::Sparse(&h), NO_LIMIT).expect("it fits");
         let mut unusual = Unusual::default();
         let done = projection.solve_or_hand_over(&problem, &mut [0.0], &mut [0.0; 2], &Clock::new(None, 0.0), &mut unusual);
         (done.unsuited_metric, unusual)
@@ -286,7 +289,7 @@ mod tests {
             upper: &[1.0, 0.0],
             softness: &[0.0; 2],
         };
-        let mut projection = Projection::new(&jacobian, &Kernel::default());
+        let mut projection = Projection::new(&jacobian, &Kernel::default(), Beside::Nothing, NO_LIMIT).expect("it fits");
         let (mut y, mut s, mut out) = ([0.0; 2], [0.0; 2], [0.0; 2]);
         assert!(projection.solve(&problem, &mut y, &mut s, &Clock::new(None, 0.0)).converged);
         projection.find_multipliers_at_rest(&problem, &[1000.0, -1001.0], &mut out);

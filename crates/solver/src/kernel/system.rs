@@ -8,6 +8,8 @@
 //! with diagonals `E >= 0` and `K > 0`. An infinite entry of `E` holds its column at zero. Slacks are eliminated first: with
 //! `w = 1 / (h + e)` of its slack a row has `K + w` in place of `K`.
 
+use tangor_problem::{MemoryLimit, TooLarge};
+
 use crate::Factorisation;
 use crate::kernel::augmented::{Augmented, Hessian};
 use crate::kernel::border::Border;
@@ -17,6 +19,7 @@ use crate::kernel::matrix::Jacobian;
 use crate::kernel::subproblem::{Block, Subproblem};
 use crate::kernel::symmetric::SparseSymmetric;
 use crate::kernel::woodbury::Woodbury;
+use crate::run::clock::Clock;
 
 /// So many solutions take as long as a sparse factorisation, and for each so many rows and columns one as a part of a dense one.
 const SPARSE_SOLUTIONS: usize = 3;
@@ -32,6 +35,7 @@ pub struct System {
     way: Way,
     low_rank: Option<Box<Woodbury>>,
     border: Border,
+    clock: Clock,
 }
 
 /// How the part without slacks is solved.
@@ -57,23 +61,46 @@ pub enum Beside<'a> {
 
 impl System {
     /// Chooses the way and allocates for it.
-    pub fn new(jacobian: &Jacobian, factorisation: Factorisation, beside: Beside) -> Self {
+    pub fn new(
+        jacobian: &Jacobian,
+        factorisation: Factorisation,
+        beside: Beside,
+        limit: MemoryLimit,
+    ) -> Result<Self, TooLarge> {
         let a = &jacobian.a;
-        let gram = || Way::Gram(Box::new(Gram::new(a, factorisation)));
-        let whole = |hessian| Augmented::new(a, hessian).map_or_else(gram, |whole| Way::Whole(Box::new(whole)));
-        let way = match beside {
-            Beside::Dense => Way::Dense(Box::new(DenseSystem::new(a))),
-            Beside::Sparse(hessian) => whole(Some(hessian)),
-            _ if factorisation == Factorisation::Automatic && a.has_dense_columns() => whole(None),
-            _ => gram(),
+        let gram = || Ok(Way::Gram(Box::new(Gram::new(a, factorisation, limit)?)));
+        let whole = |hessian| match Augmented::new(a, hessian, limit)? {
+            Some(whole) => Ok(Way::Whole(Box::new(whole))),
+            None => gram(),
         };
+        let way = match beside {
+            Beside::Dense => return Ok(System::dense(jacobian)),
+            Beside::Sparse(hessian) => whole(Some(hessian))?,
+            _ if factorisation == Factorisation::Automatic && a.has_dense_columns() => whole(None)?,
+            _ => gram()?,
+        };
+        Ok(System::by(jacobian, way, beside))
+    }
+
+    /// For an `H` that is a dense matrix.
+    pub fn dense(jacobian: &Jacobian) -> Self {
+        System::by(jacobian, Way::Dense(Box::new(DenseSystem::new(&jacobian.a))), Beside::Dense)
+    }
+
+    fn by(jacobian: &Jacobian, way: Way, beside: Beside) -> Self {
         let (m, columns) = (jacobian.rows(), jacobian.columns());
         let low_rank = match beside {
             Beside::LowRank(most) => Some(Box::new(Woodbury::new(m, columns, most))),
             _ => None,
         };
         let border = Border::new(m, columns);
-        System { weights: vec![0.0; columns], rows: vec![0.0; m], long: vec![0.0; jacobian.a.n], way, low_rank, border }
+        let (weights, rows, long) = (vec![0.0; columns], vec![0.0; m], vec![0.0; jacobian.a.n]);
+        System { weights, rows, long, way, low_rank, border, clock: Clock::new(None, 0.0) }
+    }
+
+    /// From now on no factorisation that takes long is begun or waited for once the run is to end: it counts as failed.
+    pub fn end_with(&mut self, clock: &Clock) {
+        self.clock.clone_from(clock);
     }
 
     /// Factorises. True: there are dependent rows.
@@ -92,13 +119,13 @@ impl System {
                 system.factorise(&problem.jacobian.a, matrix, &extra[..n], &self.rows)?
             }
             (Way::Gram(_), Block::Sparse(_)) | (Way::Dense(_), _) => return Err(Indefinite),
-            (Way::Gram(gram), _) => gram.factorise(&problem.jacobian.a, &self.weights[..n], &self.rows)?,
+            (Way::Gram(gram), _) => gram.factorise(&problem.jacobian.a, &self.weights[..n], &self.rows, &self.clock)?,
             (Way::Whole(whole), block) => {
                 let hessian = match block {
                     Block::Sparse(matrix) => Hessian::Sparse(matrix),
                     _ => Hessian::Diagonal(&problem.metric[..n]),
                 };
-                whole.factorise(&problem.jacobian.a, hessian, &extra[..n], &self.rows)?
+                whole.factorise(&problem.jacobian.a, hessian, &extra[..n], &self.rows, &self.clock)?
             }
         };
         if let (Some(mut woodbury), Block::LowRank(low_rank)) = (self.low_rank.take(), problem.block) {
@@ -211,6 +238,7 @@ mod tests {
     const N: usize = 6;
     const COLUMNS: usize = 8;
     const HELD: f64 = f64::INFINITY;
+    const NO_LIMIT: MemoryLimit = MemoryLimit(u64::MAX);
 
     /// Three rows, of which the last two have slacks.
     fn jacobian() -> Jacobian {
@@ -252,9 +280,9 @@ mod tests {
         let (jacobian, matrix, low_rank) = (jacobian(), sparse(), low_rank());
         let metric: Vec<f64> = (0..COLUMNS).map(|i| if i < N { 3.5 } else { 0.5 + i as f64 }).collect();
         let full = matrix.full();
-        let make = |beside, factorisation| System::new(&jacobian, factorisation, beside);
+        let make = |beside, factorisation| System::new(&jacobian, factorisation, beside, NO_LIMIT).expect("it fits");
         let whole = |beside| System {
-            way: Way::Whole(Box::new(Augmented::new(&jacobian.a, None).expect("small"))),
+            way: Way::Whole(Box::new(Augmented::new(&jacobian.a, None, NO_LIMIT).expect("it fits").expect("small"))),
             ..make(beside, Factorisation::Dense)
         };
         let cases = [
@@ -311,7 +339,7 @@ mod tests {
             upper: &[1.0; 2],
             softness: &[1.0],
         };
-        let mut system = System::new(&jacobian, Factorisation::Automatic, Beside::Sparse(&matrix));
+        let mut system = System::new(&jacobian, Factorisation::Automatic, Beside::Sparse(&matrix), NO_LIMIT).expect("it fits");
         system.factorise(&problem, &[0.0, HELD], &[1.0]).expect("positive");
         assert!(!system.change_over(&problem, 1));
         system.factorise(&problem, &[0.0, HELD], &[1.0]).expect("positive");

@@ -4,7 +4,7 @@ use tangor_problem::{MemoryLimit, Meta, Pattern, TooLarge, count_of};
 
 use crate::form::standard::is_nearly_full;
 use crate::metric::steps_in_memory;
-use crate::{Factorisation, Lipschitz, MetricKind, Settings};
+use crate::{Factorisation, Lipschitz, MetricKind, NormalVariant, Settings};
 
 /// Bytes of a number.
 const NUMBER: u128 = 8;
@@ -23,6 +23,9 @@ const OF_STEPS: u128 = 4;
 
 /// Matrices as long and as wide as a limited memory: products of steps.
 const OF_PRODUCTS: u128 = 3;
+
+/// Matrices as long and as wide as the rows: `J J^T`, the mapping, eigenvectors and what finds them.
+const OF_A_MAPPING: u128 = 4;
 
 /// Refuses a run whose data do not fit into memory. What the run needs at least is counted, so that nothing is refused that would fit.
 pub fn check(meta: &Meta, settings: &Settings, noisy: bool) -> Result<(), TooLarge> {
@@ -50,6 +53,10 @@ pub fn check(meta: &Meta, settings: &Settings, noisy: bool) -> Result<(), TooLar
         Factorisation::Automatic | Factorisation::Sparse => (0, "kernel.factorisation"),
     };
     limit.check(jacobian + NUMBER * side * side, || format!("a matrix of {side} rows and columns ({what})"))?;
+    if settings.normal.variant == NormalVariant::Mapping {
+        let what = || format!("a mapping of {m} rows and columns (normal.variant=mapping)");
+        limit.check(jacobian.saturating_add((OF_A_MAPPING * NUMBER).saturating_mul(m * m)), what)?;
+    }
     let (metric, learns) = (&settings.metric, settings.stepsize.lipschitz == Lipschitz::Found);
     let dense = metric.kind == MetricKind::QuasiNewton && n <= metric.largest_dense as u128;
     let limited = metric.kind == MetricKind::LimitedMemory || (metric.kind == MetricKind::QuasiNewton && !dense && learns);
@@ -121,6 +128,13 @@ mod tests {
             (settings.metric.memory, settings.metric.kind) = (memory, kind);
             assert!(refused(&meta, &settings).starts_with(&format!("metric.memory={memory} would need ")), "{memory}");
         }
+        settings.metric.memory = 10;
+        settings.normal.variant = NormalVariant::Mapping;
+        assert!(
+            refused(&meta, &settings)
+                .starts_with("a mapping of 2000 rows and columns (normal.variant=mapping) would need 322 MB")
+        );
+        settings.normal.variant = NormalVariant::Majorised;
         (settings.metric.kind, settings.metric.largest_dense) = (MetricKind::QuasiNewton, 3000);
         assert!(
             refused(&meta, &settings)

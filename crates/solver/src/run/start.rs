@@ -132,8 +132,8 @@ impl<S: SampledProblem> Solver<S> {
         Ok(Solver {
             clock: Clock::new(settings.limits.seconds, 0.0),
             trial: current.clone(),
-            steps: Steps::new(&current.jacobian, &metric, &settings, own_mapping),
-            judging: Judging::new(&current.jacobian, &settings),
+            steps: Steps::new(&current.jacobian, &metric, &settings, own_mapping)?,
+            judging: Judging::new(&current.jacobian),
             noisy: is_noisy.then(|| Noisy::new(&current, (meta, problem.accesses()), &settings)),
             beginning: Beginning::new(best.clone()),
             outcome: Outcome { best, stop: None, judged: None, stuck: false, failure: None, confirmed: None },

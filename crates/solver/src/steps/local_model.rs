@@ -48,7 +48,10 @@ impl StepBounds {
 pub mod by_hand {
     use super::*;
     use crate::kernel::matrix::Jacobian;
-    use crate::{Metric, MetricKind};
+    use crate::kernel::projection::Projection;
+    use crate::kernel::system::Beside;
+    use crate::{Kernel, Metric, MetricKind};
+    use tangor_problem::MemoryLimit;
 
     /// Two variables and dense rows, no slacks, the identity as metric, bounds of 10 on steps.
     pub struct Place {
@@ -71,6 +74,10 @@ pub mod by_hand {
 
         pub fn local(&self) -> LocalModel<'_> {
             LocalModel { at: &self.at, bounds: &self.bounds, metric: &self.metric, clock: &self.clock }
+        }
+
+        pub fn projection(&self, beside: Beside) -> Projection {
+            Projection::new(&self.at.jacobian, &Kernel::default(), beside, MemoryLimit(u64::MAX)).expect("it fits")
         }
     }
 

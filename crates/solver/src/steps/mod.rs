@@ -13,12 +13,13 @@ pub(crate) mod softening;
 pub(crate) mod tangent_step;
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::{Meta, SampledProblem};
+use tangor_problem::{MemoryLimit, Meta, SampledProblem, TooLarge};
 
 use crate::form::iterate::Iterate;
 use crate::form::standard::Standard;
 use crate::kernel::matrix::Jacobian;
 use crate::kernel::projection::Projection;
+use crate::kernel::system::Beside;
 use crate::kernel::vector::norm;
 use crate::metric::{CurrentMetric, Curvature};
 use crate::run::clock::Clock;
@@ -55,18 +56,24 @@ impl Steps {
         metric: &CurrentMetric,
         settings: &Settings,
         own_mapping: Option<Box<dyn mapping::OwnMapping>>,
-    ) -> Self {
+    ) -> Result<Self, TooLarge> {
         let (m, columns) = (jacobian.rows(), jacobian.columns());
-        Steps {
+        let limit = MemoryLimit::or_of_this_machine(settings.limits.memory);
+        let projection = |beside| Projection::new(jacobian, &settings.kernel, beside, limit);
+        let own = match metric.beside() {
+            Beside::Nothing => None,
+            beside => Some(projection(beside)?),
+        };
+        Ok(Steps {
             bounds: local_model::StepBounds::new(columns),
-            projection: Projection::new(jacobian, &settings.kernel),
+            projection: projection(Beside::Nothing)?,
             normal: normal_step::NormalStep::new(m, columns, &settings.normal),
-            tangent: tangent_step::TangentStep::new(jacobian, metric, &settings.kernel),
+            tangent: tangent_step::TangentStep::new(jacobian, own),
             softening: softening::SofteningMemory::new(m, columns),
             search: SearchMemory::new(m, columns),
             own_mapping,
             reckoned: 0.0,
-        }
+        })
     }
 }
 

@@ -305,15 +305,16 @@ fn least_squares(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Mapping;
+    use crate::kernel::system::Beside;
     use crate::steps::local_model::by_hand::{Place, assert_near};
-    use crate::{Kernel, Mapping};
 
     fn step(place: &Place, lipschitz: f64, settings: Normal) -> NormalStep {
         step_with_share(place, lipschitz, None, settings)
     }
 
     fn step_with_share(place: &Place, lipschitz: f64, share: Option<f64>, settings: Normal) -> NormalStep {
-        let mut projection = Projection::new(&place.at.jacobian, &Kernel::default());
+        let mut projection = place.projection(Beside::Nothing);
         let mut normal = NormalStep::new(place.at.h.len(), 2, &settings);
         normal.compute(
             place.local(),

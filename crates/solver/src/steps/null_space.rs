@@ -15,7 +15,7 @@ use crate::kernel::eigen::Eigen;
 use crate::kernel::matrix::{Jacobian, Matrix};
 use crate::kernel::projection::Projection;
 use crate::kernel::subproblem::{Block, Subproblem};
-use crate::kernel::system::Beside;
+use crate::kernel::system::System;
 use crate::kernel::vector::{add, dot, norm};
 use crate::steps::local_model::LocalModel;
 
@@ -68,7 +68,7 @@ struct Offer {
 impl NullSpaceStep {
     pub fn new(rows: usize, columns: usize) -> Self {
         let no_rows = Jacobian { a: Matrix::dense(0, columns), slack_rows: Arc::from([]) };
-        let projection = Projection::with(&no_rows, &Kernel::default(), Beside::Dense);
+        let projection = Projection::with(System::dense(&no_rows), &no_rows, &Kernel::default());
         NullSpaceStep {
             eigen: Eigen::new(rows),
             repair: vec![0.0; columns * columns],

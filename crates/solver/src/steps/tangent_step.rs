@@ -1,15 +1,13 @@
 //! The tangent step `s`: the best step for the objective among those that repair the constraints as the normal step does,
 //! `min g^T s + 1/2 s^T H s` subject to `J s = r` and the bounds, with its multipliers.
 
+use crate::Unusual;
 use crate::form::iterate::Iterate;
 use crate::kernel::matrix::Jacobian;
 use crate::kernel::projection::Projection;
 use crate::kernel::subproblem::Subproblem;
-use crate::kernel::system::Beside;
 use crate::kernel::vector::{dot, norm};
-use crate::metric::CurrentMetric;
 use crate::steps::local_model::LocalModel;
-use crate::{Kernel, Unusual};
 
 /// The tangent step with its memory.
 pub struct TangentStep {
@@ -32,7 +30,8 @@ pub struct TangentStep {
 }
 
 impl TangentStep {
-    pub fn new(jacobian: &Jacobian, metric: &CurrentMetric, kernel: &Kernel) -> Self {
+    /// With a kernel of its own, where `H` is not diagonal.
+    pub fn new(jacobian: &Jacobian, own: Option<Projection>) -> Self {
         let (m, columns) = (jacobian.rows(), jacobian.columns());
         TangentStep {
             s: vec![0.0; columns],
@@ -40,7 +39,7 @@ impl TangentStep {
             lambda_at_rest: vec![0.0; m],
             mu: vec![0.0; columns],
             hs: vec![0.0; columns],
-            own: (!matches!(metric.beside(), Beside::Nothing)).then(|| Projection::with(jacobian, kernel, metric.beside())),
+            own,
             softness: vec![0.0; m],
             unsuited_metric: false,
         }
@@ -132,12 +131,14 @@ impl TangentStep {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::system::Beside;
+    use crate::metric::CurrentMetric;
     use crate::steps::local_model::by_hand::{Place, assert_near};
 
     fn step(place: &Place, target: f64) -> TangentStep {
-        let kernel = Kernel::default();
-        let mut projection = Projection::new(&place.at.jacobian, &kernel);
-        let mut tangent = TangentStep::new(&place.at.jacobian, place.local().metric, &kernel);
+        let mut projection = place.projection(Beside::Nothing);
+        let own = (!matches!(place.metric.beside(), Beside::Nothing)).then(|| place.projection(place.metric.beside()));
+        let mut tangent = TangentStep::new(&place.at.jacobian, own);
         tangent.compute(place.local(), &[target], &mut projection, &mut Unusual::default());
         tangent
     }
@@ -167,16 +168,15 @@ mod tests {
     fn noise_softens_rows() {
         // s = -(g + lambda) and s1 + s2 = kappa lambda give lambda = -(g1 + g2) / (2 + kappa), kappa = 3 * 2^2 / 12 = 1.
         let place = Place::new(&[[1.0, 1.0]], &[0.0], [1.0, 2.0]);
-        let kernel = Kernel::default();
-        let mut projection = Projection::new(&place.at.jacobian, &kernel);
-        let mut tangent = TangentStep::new(&place.at.jacobian, place.local().metric, &kernel);
+        let mut projection = place.projection(Beside::Nothing);
+        let mut tangent = TangentStep::new(&place.at.jacobian, None);
         tangent.soften(3.0, 12.0, &[2.0]);
         tangent.compute(place.local(), &[0.0], &mut projection, &mut Unusual::default());
         assert_near(&tangent.lambda, &[-1.0]);
         assert_near(&tangent.s, &[0.0, -1.0]);
         // The share of each of two rows is half.
         let place = Place::new(&[[1.0, 0.0], [0.0, 1.0]], &[0.0, 0.0], [1.0, 2.0]);
-        let mut tangent = TangentStep::new(&place.at.jacobian, place.local().metric, &kernel);
+        let mut tangent = TangentStep::new(&place.at.jacobian, None);
         tangent.soften(3.0, 0.5, &[1.0, 2.0]);
         assert_eq!(tangent.softness, [3.0, 12.0]);
     }
