@@ -112,3 +112,71 @@ fn the_demonstration_of_checkpoints_is_interrupted_and_goes_on() {
     let (whole, _) = run_json(&["solve", "CHAIN", "--json"]);
     assert!(resumed["x"] == whole["x"] && resumed["iterations"] == whole["iterations"], "not as if nothing had happened");
 }
+
+/// The commands in the blocks of a page, or in the examples of a help: what follows `tangor` up to a remark, a pipe or the next command.
+fn commands(text: &str) -> Vec<Vec<String>> {
+    let whole = text.split("\\\n").map(str::trim).collect::<Vec<_>>().join(" ");
+    let lines = whole.lines().map(|line| line.trim_start_matches(['$', ' ']));
+    let lines = lines.map(|line| line.strip_prefix("mpirun -n 4 ").unwrap_or(line));
+    // A line of Cargo.toml is none.
+    let written = lines.filter_map(|line| line.strip_prefix("tangor ").filter(|rest| !rest.starts_with('=')));
+    let ends = [" # ", "  ", " > ", " | ", " < ", "; ", " && "];
+    let cut = |line: &str| {
+        let end = ends.iter().filter_map(|end| line.find(end)).min().unwrap_or(line.len());
+        // Between quotes there is one word.
+        let parts = line[..end].split('"').enumerate();
+        let words = |(k, part): (usize, &str)| match k % 2 {
+            0 => part.split_whitespace().map(str::to_string).collect(),
+            _ => vec![part.to_string()],
+        };
+        parts.flat_map(words).collect()
+    };
+    written.map(cut).collect()
+}
+
+/// Every command on the pages and in the helps is one that the program understands: `--help` at its end is answered only after all that
+/// stands before was taken.
+#[test]
+fn every_command_that_is_written_down_is_understood() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut pages = vec![root.join("README.md"), root.join("examples/python/README.md")];
+    pages.extend(fs::read_dir(root.join("docs")).expect("there are pages").map(|entry| entry.expect("a file").path()));
+    let pages = pages.iter().filter(|path| path.extension().is_some_and(|end| end == "md"));
+    let mut all: Vec<Vec<String>> = pages.flat_map(|path| commands(&fs::read_to_string(path).expect("a page"))).collect();
+    let names: &[&[&str]] = &[
+        &[],
+        &["solve"],
+        &["verify"],
+        &["list"],
+        &["info"],
+        &["eval"],
+        &["check"],
+        &["fit"],
+        &["predict"],
+        &["options"],
+        &["bench"],
+        &["bench", "complexity"],
+        &["bench", "growth"],
+        &["bench", "learning"],
+        &["bench", "subproblems"],
+        &["reproduce"],
+        &["completions"],
+        &["man"],
+        &["install"],
+    ];
+    for name in names {
+        let found = commands(&stdout(&run(&[name, &["--help"][..]].concat())));
+        assert!(!found.is_empty(), "{name:?} has no examples");
+        all.extend(found);
+    }
+    assert!(all.len() > 100, "{}", all.len());
+    // What AMPL calls has arguments of its own.
+    for command in all.iter().filter(|command| !command.iter().any(|word| word == "-AMPL")) {
+        let mut arguments: Vec<&str> = command.iter().map(String::as_str).collect();
+        arguments.push("--help");
+        let output = run(&arguments);
+        assert!(code(&output) == 0 && stdout(&output).contains("Usage: tangor"), "{command:?}: {}", crate::stderr(&output));
+    }
+    assert_eq!(code(&run(&["solve", "HS71", "--tolerence", "1", "--help"])), 1, "the test could not fail");
+    assert_eq!(code(&run(&["solve", "HS71", "--tolerance", "wide", "--help"])), 1, "the test could not fail");
+}
