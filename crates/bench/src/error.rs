@@ -12,6 +12,14 @@ pub enum Error {
         /// Where else was looked, or why not.
         reason: String,
     },
+    /// A named set has a problem whose file is not there.
+    #[error("the file {name}.SIF is needed, and {reason}")]
+    MissingFile {
+        /// The name of the problem.
+        name: String,
+        /// Where it was looked for, or why not.
+        reason: String,
+    },
     /// A parameter of a SIF file is written wrongly.
     #[error("the parameter {0:?} of a problem is not understood: write NAME:PARAMETER=NUMBER, as in DEGENQPC:N=10")]
     Parameter(String),

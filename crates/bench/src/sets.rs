@@ -139,7 +139,7 @@ fn of_cutest(word: &str, finder: &Finder) -> Result<Member, Error> {
     let (name, parameters) = parted(word)?;
     match finder.in_folder(name) {
         Some(path) => Ok(member(Source::file(path, parameters)?)),
-        None => Err(Error::UnknownProblem { name: name.to_string(), reason: missing(name, finder) }),
+        None => Err(Error::MissingFile { name: name.to_string(), reason: missing(name, finder) }),
     }
 }
 
@@ -222,6 +222,10 @@ mod tests {
             message("NOPE"),
             "NOPE is neither a set, nor an embedded problem, nor a file, and no folder of SIF files is given (the variable \
              MASTSIF, as CUTEst has it)"
+        );
+        assert_eq!(
+            message("paper"),
+            "the file AIRCRFTA.SIF is needed, and no folder of SIF files is given (the variable MASTSIF, as CUTEst has it)"
         );
         assert!(message("NOPE:N").starts_with("the parameter \"N\" of a problem is not understood"));
         assert_eq!(message(" , "), "no problem is left to run: \" , \" names none");

@@ -50,7 +50,7 @@ pub struct LabelledBox {
 pub struct Summary {
     /// First quartile, median, third quartile.
     pub quartiles: [f64; 3],
-    /// The last values within 1.5 times the distance of the quartiles beyond them.
+    /// The last values within 1.5 times the distance of the quartiles beyond them, or the quartiles.
     pub whiskers: [f64; 2],
     /// What lies beyond.
     pub outliers: Vec<f64>,
@@ -67,7 +67,8 @@ impl Summary {
         let inside = |log: &f64| (quartiles[0] - reach..=quartiles[2] + reach).contains(log);
         let within: Vec<f64> = logs.iter().copied().filter(inside).collect();
         // The median itself always lies within.
-        let whiskers = [within.first().copied()?, within.last().copied()?];
+        // Of few numbers an outlier may draw a quartile beyond all that is within: then the whisker ends at the box.
+        let whiskers = [within.first()?.min(quartiles[0]), within.last()?.max(quartiles[2])];
         Some(Summary { quartiles, whiskers, outliers: logs.into_iter().filter(|log| !inside(log)).collect() })
     }
 }
@@ -202,6 +203,9 @@ mod tests {
         assert_eq!(summary.whiskers.map(f64::round), [1.0, 5.0]);
         assert_eq!(summary.outliers.len(), 1);
         assert_eq!(Summary::of(&[]), None);
+        // logarithms 0 1 2 20: the third quartile is 6.5, and 20 lies beyond 6.5 + 1.5 * 5.75; 2 is inside of the box
+        let few = Summary::of(&[1.0, 10.0, 100.0, 1e20]).unwrap();
+        assert_eq!((few.whiskers, few.outliers), ([0.0, 6.5], vec![20.0]));
     }
 
     #[test]

@@ -217,10 +217,13 @@ impl Reading {
         };
         let values = categories.known().ok_or_else(|| refuse("very many different values"))?;
         let [a, b] = &values[..] else {
-            return Err(refuse(&if values.len() == 1 {
-                "only one value".to_string()
-            } else {
-                count_of(values.len(), "different value")
+            return Err(refuse(&match &values[..] {
+                [only] => format!("only one value, {only:?}"),
+                all => {
+                    let some: Vec<String> = all.iter().take(3).map(|value| format!("{value:?}")).collect();
+                    let more = if all.len() > some.len() { " and others" } else { "" };
+                    format!("{}, {}{more}", count_of(all.len(), "different value"), some.join(", "))
+                }
             }));
         };
         let swapped = match &self.positive {

@@ -146,15 +146,20 @@ impl Scan {
     /// What somebody should know of texts that make so many categories.
     pub fn crowd(&self, name: &str, categories: usize) -> Option<(u64, String)> {
         let known = self.numbers + self.texts;
-        let crowded = self.wish == Wish::None && known >= CROWD && 2 * categories as u64 > known;
-        crowded.then(|| {
-            let name = argument(name);
-            let message = format!(
+        let name = argument(name);
+        let message = match &self.first_text {
+            _ if self.wish != Wish::None => return None,
+            Some((_, text)) if is_date(text) => format!(
+                "it has dates, such as {text:?}, and each of the {categories} is a category with a weight of its own, which no other date \
+                 shares; --drop {name} leaves it out, and a column of numbers, as of days or years, would be a feature"
+            ),
+            _ if known >= CROWD && 2 * categories as u64 > known => format!(
                 "nearly all of its texts are different, and each of the {categories} is a category with a weight of its own; --id {name} \
                  or --drop {name} leaves it out"
-            );
-            (0, message)
-        })
+            ),
+            _ => return None,
+        };
+        Some((0, message))
     }
 
     fn cell_doubt(&self, name: &str) -> Option<(u64, String)> {
@@ -187,6 +192,16 @@ impl Scan {
             (*place, message)
         })
     }
+}
+
+/// Whether a text begins with a day: three numbers with `-`, `/` or `.` between them, one of them a year of four digits. A time may follow.
+fn is_date(text: &str) -> bool {
+    let day = text.split(['T', ' ']).next().unwrap_or_default();
+    let is_number = |part: &&str| (1..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+    ['-', '/', '.'].into_iter().any(|separator| {
+        let parts: Vec<&str> = day.split(separator).collect();
+        parts.len() == 3 && parts.iter().all(is_number) && parts.iter().filter(|part| part.len() == 4).count() == 1
+    })
 }
 
 /// The different values of a column.

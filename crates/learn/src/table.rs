@@ -135,7 +135,12 @@ fn csv_error(input: &Input, cause: &csv::Error) -> Error {
     let (place, message) = match cause.kind() {
         ErrorKind::UnequalLengths { pos, expected_len, len } => {
             let fields = count_of(*len, "field");
-            (place(pos.as_ref()), format!("the row has {fields}, but the header has {expected_len}"))
+            let start = place(pos.as_ref());
+            let row = input.bytes(start, BEGINNING).unwrap_or_default();
+            let line = row.split(|byte| matches!(byte, b'\n' | b'\r')).find(|line| !line.is_empty()).unwrap_or_default();
+            let goes_on = line.iter().filter(|byte| **byte == b'"').count() % 2 == 1;
+            let hint = if goes_on { "; a quotation mark in this line has its other one in a later line, or none" } else { "" };
+            (start, format!("the row has {fields}, but the header has {expected_len}{hint}"))
         }
         ErrorKind::Utf8 { pos, err } => {
             let start = place(pos.as_ref());

@@ -98,8 +98,13 @@ fn wrong_tables_are_refused_with_file_line_and_column() {
         (
             "a,b\n1,0\n2,1\n3,2\n".into(),
             Reading::default(),
-            "the file t.csv cannot be used: the label \"b\" has 3 different values, but logistic regression needs exactly two; it is the \
-             last column, and --label names another one",
+            "the file t.csv cannot be used: the label \"b\" has 3 different values, \"0\", \"1\", \"2\", but logistic regression needs \
+             exactly two; it is the last column, and --label names another one",
+        ),
+        (
+            "a,b\r\n1,0\r\n\"2,1\r\n3,0\r\n".into(),
+            Reading::default(),
+            "t.csv:3: the row has 1 field, but the header has 2; a quotation mark in this line has its other one in a later line, or none",
         ),
         (
             format!("a,b\n{many}"),
@@ -302,6 +307,20 @@ fn names_of_rows_are_no_categories() {
     assert_eq!(remarks, [noticed]);
     // Twenty different ones of forty are no more than categories.
     assert!(columns(&people("who", |i| format!("person {}", i / 2)), &Reading::default()).unwrap().1.is_empty());
+    // Dates are told of, however few: those of other rows have no weight.
+    let (names, remarks) = columns(&people("day", |i| format!("2024-03-{:02}", 1 + i % 9)), &Reading::default()).unwrap();
+    assert_eq!(names.len(), 11);
+    let noticed = "t.csv:1: column \"day\": it has dates, such as \"2024-03-01\", and each of the 9 is a category with a weight of its own, \
+                   which no other date shares; --drop day leaves it out, and a column of numbers, as of days or years, would be a feature";
+    assert_eq!(remarks, [noticed]);
+    for (date, is_one) in
+        [("3/4/2024", true), ("04.03.2024 17:30", true), ("2024-03-04T08:00", true), ("1-2-3", false), ("AB-1-2024", false)]
+    {
+        let text = people("day", |i| if i % 2 == 0 { date.into() } else { "none yet".into() });
+        assert_eq!(columns(&text, &Reading::default()).unwrap().1.len(), usize::from(is_one), "{date}");
+    }
+    let insisted = Reading { categorical: vec!["day".into()], ..Reading::default() };
+    assert!(columns(&people("day", |i| format!("2024-03-{:02}", 1 + i % 9)), &insisted).unwrap().1.is_empty());
     // Numbers with a decimal comma are no names.
     let (names, remarks) = columns(&people("a", |i| format!("\"{i},5\"")), &Reading::default()).unwrap();
     assert_eq!(names.len(), 42);

@@ -34,11 +34,19 @@ function tests(words) {
   });
 }
 
+// Several words that a cell of the table begins with are one: "feasible only" needs no quotes.
+function testsOf(words, rows) {
+  const phrase = words.trim().toLowerCase();
+  const begins = (cells) => cells.some((text) => text.startsWith(phrase));
+  return phrase.includes(" ") && rows.some(begins) ? [begins] : tests(words);
+}
+
 function filter(table, words, choices, shown) {
-  const all = tests(words);
+  const texts = (row) => [...row.cells].map((cell) => cell.textContent.trim().toLowerCase());
+  const all = testsOf(words, [...table.tBodies[0].rows].map(texts));
   let count = 0;
   for (const row of table.tBodies[0].rows) {
-    const cells = [...row.cells].map((cell) => cell.textContent.trim().toLowerCase());
+    const cells = texts(row);
     const chosen = choices.every((choice) => choice.value === "" || cells[choice.dataset.column] === choice.value.toLowerCase());
     row.hidden = !(chosen && all.every((test) => test(cells)));
     count += row.hidden ? 0 : 1;

@@ -85,7 +85,8 @@ impl Laboratory<'_> {
                 format!("At most {} s for each run; the work of all: {}.", self.time_limit, effort.join("; ")),
                 "A problem counts as solved when stationarity, feasibility and complementarity are all within the tolerance. \
                  Infeasible: the constraints are violated and the projected gradient of the violation is at most 1e-6 times \
-                 the violation (if that is below 1), recomputed. The paper's table of equality constraints has no complementarity."
+                 the violation (if that is below 1), recomputed. The paper's table of equality constraints has no complementarity, \
+                 and its dimensions count a slack for each inequality."
                     .into(),
             ],
             figures: Vec::new(),

@@ -164,6 +164,11 @@ impl Fit {
         idle
     }
 
+    /// Whether the seed has work besides that of the run: it makes up data, or cuts rows into parts.
+    fn draws_by_the_seed(&self, task: &Task) -> bool {
+        task.data.file.is_none() || self.goal.folds().is_some()
+    }
+
     /// What several processes cannot do together is refused; only the first one prints and writes.
     fn go_with(&mut self, ranks: &Ranks) -> Result<(), Error> {
         let alone = [
@@ -203,6 +208,9 @@ impl Fit {
         let model = self.model(&task, &data, &report, &judged)?;
         self.conclude(&mut watch, &task, &model, (&report, &judged), (&data, test.as_ref()))?;
         watch.listener.flush()?;
+        if ranks.is_first() && !self.draws_by_the_seed(&task) {
+            self.sampling.idle_after(task.exact, &report).tell();
+        }
         // What the exact functions say of the point, and why the run ended.
         Ok(watch.exit_code(exit::of(&Report { point: judged.point, ..report })))
     }

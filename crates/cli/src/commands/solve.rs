@@ -27,7 +27,7 @@ const EXAMPLES: &str = "\
 Examples:
   tangor solve HS71
   tangor solve HS71 --tolerance 1e-8 --time-limit 10s
-  tangor solve CHAIN.SIF --param N=100            a file, and a value for one of its parameters
+  tangor solve HAGER1.SIF --param N=100           a file, and a value for one of its parameters
   tangor solve --oracle \"python3 model.py\"        a program in any language evaluates the functions
   tangor solve HS71 --set normal.variant=bounded --set metric.kind=identity
   tangor solve HS71 --noise 1e-2 --estimator momentum --seed 7 --tolerance 1e-2

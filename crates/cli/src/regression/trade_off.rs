@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use tangor_figure::{CurveFigure, CurvePanel, PointCurve};
-use tangor_learn::{Constraint, DataSet, Evaluation, Goal, Model};
+use tangor_learn::{Constraint, DataSet, Evaluation, Goal, Model, Outcome};
 use tangor_solver::{Point, Settings};
 
 use super::task::solved;
@@ -53,7 +53,7 @@ pub fn explore(
         let model = Model::new(data, report.x, &goal, threshold, settings.sampling.judge.confidence)?;
         let test = test.map(|test| model.evaluate(test)).transpose()?;
         if k == 0 {
-            largest = gap(&model.training, Kind::Probabilities).max(gap(&model.training, Kind::Decisions)).clamp(1e-9, 1.0);
+            largest = gap(&model.training, bounded(&goal)).clamp(1e-9, 1.0);
         }
         let bound = if k == 0 { largest } else { bound };
         fits.push(Fitted { bound, training: model.training, test, solved: report.point == Point::EpsKkt });
@@ -65,6 +65,14 @@ pub fn explore(
 enum Kind {
     Probabilities,
     Decisions,
+}
+
+/// What the goal bounds the gaps of.
+fn bounded(goal: &Goal) -> Kind {
+    match goal.outcome {
+        Outcome::Probabilities => Kind::Probabilities,
+        Outcome::Decisions { .. } => Kind::Decisions,
+    }
 }
 
 /// The largest gap: of the rows with two bounds, which gaps alone have.

@@ -1,5 +1,5 @@
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use tangor_solver::Settings;
@@ -111,4 +111,106 @@ fn the_demonstration_of_checkpoints_is_interrupted_and_goes_on() {
     let resumed: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a result");
     let (whole, _) = run_json(&["solve", "CHAIN", "--json"]);
     assert!(resumed["x"] == whole["x"] && resumed["iterations"] == whole["iterations"], "not as if nothing had happened");
+}
+
+/// The README and all pages beside it.
+fn pages() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let beside = fs::read_dir(root.join("docs")).expect("there are pages").map(|entry| entry.expect("a file").path());
+    let named = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "examples/python/README.md"].map(|name| root.join(name));
+    named.into_iter().chain(beside.filter(|path| path.extension().is_some_and(|end| end == "md"))).collect()
+}
+
+/// What a heading is called in links: letters, digits and `_` in lower case, `-` for spaces, and nothing else.
+fn anchor(heading: &str) -> String {
+    let kept = heading.to_lowercase().replace(' ', "-");
+    kept.chars().filter(|letter| letter.is_alphanumeric() || "-_".contains(*letter)).collect()
+}
+
+#[test]
+fn links_between_pages_lead_somewhere() {
+    let read = |path: &Path| fs::read_to_string(path).unwrap_or_else(|cause| panic!("{}: {cause}", path.display()));
+    let mut count = 0;
+    for page in pages() {
+        let text = read(&page);
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link);
+        for link in links.filter(|link| !link.contains("://") && !link.contains(' ')) {
+            let (file, place) = link.split_once('#').map_or((link, None), |(file, place)| (file, Some(place)));
+            let target = if file.is_empty() { page.clone() } else { page.with_file_name("").join(file) };
+            assert!(target.exists(), "{}: there is no {link}", page.display());
+            if let Some(place) = place {
+                let target = read(&target);
+                let mut headings = target.lines().filter_map(|line| line.strip_prefix('#'));
+                let found = headings.any(|line| anchor(line.trim_start_matches('#').trim()) == place);
+                assert!(found, "{}: {link} is no heading", page.display());
+            }
+            count += 1;
+        }
+    }
+    assert!(count > 50, "{count} links only");
+}
+
+/// The commands in the blocks of a page, or in the examples of a help: what follows `tangor` up to a remark, a pipe or the next command.
+fn commands(text: &str) -> Vec<Vec<String>> {
+    let whole = text.split("\\\n").map(str::trim).collect::<Vec<_>>().join(" ");
+    let lines = whole.lines().map(|line| line.trim_start_matches(['$', ' ']));
+    let lines = lines.map(|line| line.strip_prefix("mpirun -n 4 ").unwrap_or(line));
+    // A line of Cargo.toml is none.
+    let written = lines.filter_map(|line| line.strip_prefix("tangor ").filter(|rest| !rest.starts_with('=')));
+    let ends = [" # ", "  ", " > ", " | ", " < ", "; ", " && "];
+    let cut = |line: &str| {
+        let end = ends.iter().filter_map(|end| line.find(end)).min().unwrap_or(line.len());
+        // Between quotes there is one word.
+        let parts = line[..end].split('"').enumerate();
+        let words = |(k, part): (usize, &str)| match k % 2 {
+            0 => part.split_whitespace().map(str::to_string).collect(),
+            _ => vec![part.to_string()],
+        };
+        parts.flat_map(words).collect()
+    };
+    written.map(cut).collect()
+}
+
+/// Every command on the pages and in the helps is one that the program understands: `--help` at its end is answered only after all that
+/// stands before was taken.
+#[test]
+fn every_command_that_is_written_down_is_understood() {
+    let mut all: Vec<Vec<String>> =
+        pages().iter().flat_map(|path| commands(&fs::read_to_string(path).expect("a page"))).collect();
+    let names: &[&[&str]] = &[
+        &[],
+        &["solve"],
+        &["verify"],
+        &["list"],
+        &["info"],
+        &["eval"],
+        &["check"],
+        &["fit"],
+        &["predict"],
+        &["options"],
+        &["bench"],
+        &["bench", "complexity"],
+        &["bench", "growth"],
+        &["bench", "learning"],
+        &["bench", "subproblems"],
+        &["reproduce"],
+        &["completions"],
+        &["man"],
+        &["install"],
+    ];
+    for name in names {
+        let found = commands(&stdout(&run(&[name, &["--help"][..]].concat())));
+        assert!(!found.is_empty(), "{name:?} has no examples");
+        all.extend(found);
+    }
+    assert!(all.len() > 100, "{}", all.len());
+    // What AMPL calls has arguments of its own.
+    for command in all.iter().filter(|command| !command.iter().any(|word| word == "-AMPL")) {
+        let mut arguments: Vec<&str> = command.iter().map(String::as_str).collect();
+        arguments.push("--help");
+        let output = run(&arguments);
+        assert!(code(&output) == 0 && stdout(&output).contains("Usage: tangor"), "{command:?}: {}", crate::stderr(&output));
+    }
+    assert_eq!(code(&run(&["solve", "HS71", "--tolerence", "1", "--help"])), 1, "the test could not fail");
+    assert_eq!(code(&run(&["solve", "HS71", "--tolerance", "wide", "--help"])), 1, "the test could not fail");
 }

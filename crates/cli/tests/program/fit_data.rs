@@ -135,7 +135,7 @@ fn names_with_commas_stand_in_quotes() {
 
 #[test]
 fn standard_input_is_no_file() {
-    for (text, expected) in [("", "it is empty"), ("a,b\n1,0\n2,0\n", "the label \"b\" has only one value, but")] {
+    for (text, expected) in [("", "it is empty"), ("a,b\n1,0\n2,0\n", "the label \"b\" has only one value, \"0\", but")] {
         let mut child =
             tangor(&["fit", "-"]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program can be started");
         child.stdin.take().expect("a pipe").write_all(text.as_bytes()).expect("the program reads");
@@ -216,6 +216,7 @@ fn a_trade_off_is_drawn() {
         assert!(pair[1][0] < pair[0][0] && pair[1][1] >= pair[0][1] - 1e-4, "a smaller bound costs loss: {pair:?}");
         assert!(pair[1][3] <= pair[1][0] + 1e-4, "{pair:?}");
     }
+    assert!((rows[0][0] - rows[0][3]).abs() < 1e-4, "the first bound is the gap that nobody bounds: {:?}", rows[0]);
     let drawn = std::fs::read_to_string(&picture).expect("there is a picture");
     assert!(drawn.contains("what a smaller gap between groups costs") && drawn.matches("<circle").count() == 30);
     assert!(refusal(&["fit", "--rows", "300", "--json", "--trade-off", text(&picture)]).contains("needs a bound on a gap"));

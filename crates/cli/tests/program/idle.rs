@@ -20,6 +20,7 @@ fn arguments_that_do_nothing_are_told_of() {
         ("fit FILE --max-rate 0.3 --sharpness 3", "--sharpness does nothing here: constraints are on probabilities"),
         ("fit FILE --max-rate 0.3 --compare pairs", "--compare does nothing here: no constraint compares groups"),
         ("fit FILE --min-group 3", "--min-group does nothing here: no constraint is on groups"),
+        ("fit FILE --seed 3", "--seed does nothing here: the functions are exact, and no random start was tried"),
         ("fit FILE --confidence 0.9", "--confidence does nothing here: nothing is estimated"),
         ("fit FILE --l2 0 --penalize-intercept", "--penalize-intercept does nothing here: there is no penalty"),
         ("fit --rows 300 --label income --header no", "--label, --header do nothing here: no FILE is given"),
@@ -54,6 +55,7 @@ fn arguments_that_do_nothing_are_told_of() {
 fn arguments_that_do_something_are_not() {
     for line in [
         "fit --rows 300 --seed 3 --l2 auto --folds 2",
+        "fit --rows 300 --seed 3",
         "fit --rows 300 --max-rate-gap group=0.1 --on decisions --sharpness 5 --compare whole --min-group 10 --confidence 0.9",
         "fit --rows 300 --batch 64 --seed 3 --confidence 0.9 --momentum 0.5",
         // Whoever finds no feasible point starts elsewhere, by the seed.
