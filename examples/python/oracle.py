@@ -6,6 +6,7 @@ A model calls `serve` once, with its data and its functions. Only the standard l
 work for each of them, and `x` is one of its arrays. The protocol is described in docs/oracle.md.
 """
 
+import copy
 import json
 import math
 import os
@@ -65,8 +66,7 @@ def serve(name, x0, gradient=None, objective=None, constraints=None, jacobian=No
     questions, answers = _QUESTIONS, _ANSWERS
     if together is not None:
         gradient, constraints, jacobian = _apart(together, len(c_lower) > 0)
-    if constraints is not None and jacobian is None:
-        raise TypeError("the constraints have no Jacobian: serve needs both or none of them")
+    _check(constraints, jacobian, c_lower, most_draws)
     if objective is not None and gradient is None:
         gradient = _differences(objective, x_lower, x_upper)
     greeting = json.loads(questions.readline() or "{}")
@@ -93,6 +93,18 @@ def serve(name, x0, gradient=None, objective=None, constraints=None, jacobian=No
         _answer(answers, question, functions, x, draws, binary)
 
 
+def _check(constraints, jacobian, c_lower, most_draws):
+    """Refuses what would otherwise be asked in vain, or never."""
+    if constraints is not None and jacobian is None:
+        raise TypeError("the constraints have no Jacobian: serve needs both or none of them")
+    if constraints is None and len(c_lower) > 0:
+        raise TypeError("c_lower has limits, but there are no constraints: give their functions, or leave it out")
+    if constraints is not None and len(c_lower) == 0:
+        raise TypeError("the constraints have no limits: give c_lower and c_upper, with None where there is none")
+    if most_draws is not None and most_draws < 1:
+        raise ValueError(f"most_draws must be at least 1, not {most_draws}")
+
+
 def _arrays(question, questions, binary):
     """The draws and the point of a question."""
     if not binary:
@@ -110,8 +122,10 @@ def _arrays(question, questions, binary):
 
 def _answer(answers, question, functions, x, draws, binary):
     header, asked = {"id": question["id"]}, question["evaluate"]
+    names = [asked] if isinstance(asked, str) else asked
     try:
-        parts = [_finite(name, functions[name](x, draws)) for name in ([asked] if isinstance(asked, str) else asked)]
+        # A point for each but the last, since a function may write into what it gets.
+        parts = [_finite(name, functions[name](x if name == names[-1] else copy.copy(x), draws)) for name in names]
         values = parts[0]
         for part in parts[1:]:
             values = values + part if numpy is None else numpy.concatenate([values, part])
@@ -233,10 +247,11 @@ def _slope(x, points, values):
 
 
 def _bounds(values):
-    """A list for JSON, which has no infinity: 1e300 is as good, and None stands for no bound."""
-    return values if values is None else [None if value is None else max(-1e300, min(1e300, value)) for value in values]
+    """A list of floats, of which JSON's writer knows infinite ones, too; None stands for no bound."""
+    return values if values is None else [None if value is None else float(value) for value in values]
 
 
 def _say(answers, header, payload=b""):
-    answers.write(json.dumps(header).encode() + b"\n" + payload)
+    # Numbers of NumPy and tensors of one element are numbers, too.
+    answers.write(json.dumps(header, default=lambda value: value.item()).encode() + b"\n" + payload)
     answers.flush()

@@ -5,6 +5,7 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
+use crate::depth::deeper;
 use crate::memory::Lender;
 
 /// A function with the arguments that follow `x`.
@@ -38,18 +39,18 @@ impl Call {
 
     /// The function at an array.
     pub fn at<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        match &self.args {
+        deeper(|| match &self.args {
             None => self.function.bind(x.py()).call1((x,)),
             Some(_) => self.function.bind(x.py()).call1(self.arguments(x.py(), &[x])?),
-        }
+        })
     }
 
     /// The function at an array and at the draws.
     pub fn at_draws<'py>(&self, x: &Bound<'py, PyAny>, draws: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        match &self.args {
+        deeper(|| match &self.args {
             None => self.function.bind(x.py()).call1((x, draws)),
             Some(_) => self.function.bind(x.py()).call1(self.arguments(x.py(), &[x, draws])?),
-        }
+        })
     }
 
     /// The function at several points, in threads of `tangor._threads.Threads`: the sequence of what it gives.
@@ -76,6 +77,8 @@ impl Call {
         if !self.out {
             return lender.show(py, x, |x| take(&self.at(x.as_any())?, values));
         }
+        // What it forgets to write is then no number, and not that of another point.
+        values.fill(f64::NAN);
         let elsewhere = lender.show(py, x, |x| lender.lend(py, values, |out| self.write(x, out)))?;
         elsewhere.map_or(Ok(()), |result| take(&result, values))
     }
@@ -89,7 +92,7 @@ impl Call {
         let py = x.py();
         let keywords = PyDict::new(py);
         keywords.set_item("out", out)?;
-        let result = self.function.bind(py).call(self.arguments(py, &[x.as_any()])?, Some(&keywords))?;
+        let result = deeper(|| self.function.bind(py).call(self.arguments(py, &[x.as_any()])?, Some(&keywords)))?;
         Ok(Some(result).filter(|result| !result.is_none() && !result.is(out)))
     }
 }

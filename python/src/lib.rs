@@ -5,6 +5,7 @@ mod call;
 mod check;
 mod cycles;
 mod definition;
+mod depth;
 mod differences;
 mod estimate;
 mod files;

@@ -14,6 +14,7 @@ use tangor_problem::{Meta, SampledProblem, Samples};
 use tangor_solver::{Checkpoint, Error, Report, Row, Solver, Tolerance};
 
 use crate::cycles::Root;
+use crate::depth::deeper;
 use crate::functions::First;
 use crate::model::Model;
 use crate::row::{PyRow, Trace};
@@ -107,7 +108,7 @@ impl Watcher<'_> {
             let told = py.check_signals().and_then(|()| match &self.callback {
                 None => Ok(true),
                 Some(callback) => {
-                    let answer = callback.bind(py).call1((PyRow::new(py, *row, x),));
+                    let answer = deeper(|| callback.bind(py).call1((PyRow::new(py, *row, x),)));
                     match answer {
                         Ok(answer) => Ok(!(answer.extract::<bool>().unwrap_or(false))),
                         Err(error) if error.is_instance_of::<PyStopIteration>(py) => Ok(false),

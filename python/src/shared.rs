@@ -81,7 +81,8 @@ impl Shared {
 
     fn failure(&self, py: Python<'_>, error: PyErr) -> Failure {
         if error.is_instance_of::<Undefined>(py) {
-            return Failure::undefined(error.value(py).to_string());
+            let reason = error.value(py).to_string();
+            return Failure::undefined(if reason.is_empty() { "no reason is given".to_string() } else { reason });
         }
         let text = error.to_string();
         match self.keep(py, error) {

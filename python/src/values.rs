@@ -1,7 +1,7 @@
 //! What Python functions give back, as numbers in the solver's slices. Whatever does not fit is named in a sentence.
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
-use pyo3::exceptions::{PyException, PyMemoryError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyException, PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyFloat, PyString};
@@ -47,8 +47,13 @@ pub fn number(result: &Bound<'_, PyAny>, what: &str) -> PyResult<f64> {
 }
 
 fn real(result: &Bound<'_, PyAny>, what: &str) -> PyResult<f64> {
+    if let Ok(value) = result.cast::<PyFloat>() {
+        return Ok(value.value());
+    }
     let refused = |cause: PyErr| {
-        let message = format!("{what} gave {}, but must give one number", described(result));
+        let too_large = cause.is_instance_of::<PyOverflowError>(result.py());
+        let reason = if too_large { ", and none that is too large for a float" } else { "" };
+        let message = format!("{what} gave {}, but must give one number{reason}", described(result));
         let error = PyTypeError::new_err(message);
         error.set_cause(result.py(), Some(cause));
         error
@@ -57,11 +62,9 @@ fn real(result: &Bound<'_, PyAny>, what: &str) -> PyResult<f64> {
         return Err(refused(PyTypeError::new_err("a text is not a number")));
     }
     let unless_interrupted = |error: PyErr| if is_refusal(&error, result.py()) { refused(error) } else { error };
-    result.extract::<f64>().or_else(|error| match result.hasattr("item")? {
-        // What is none of NumPy's own arrays, such as a tensor with one entry.
-        true => result.call_method0("item")?.extract::<f64>().map_err(unless_interrupted),
-        false => Err(unless_interrupted(error)),
-    })
+    // Numbers of NumPy, and what is none of its arrays, such as a tensor with one entry. A complex one of NumPy's would by itself lose its imaginary part.
+    let plain = if result.hasattr("item")? { result.call_method0("item").map_err(unless_interrupted)? } else { result.clone() };
+    plain.extract::<f64>().map_err(unless_interrupted)
 }
 
 /// Whether an exception says that something is no number. Others, Ctrl-C above all, come while NumPy is at work, and are themselves.
@@ -165,6 +168,8 @@ fn described(result: &Bound<'_, PyAny>) -> String {
     let text = result.repr().map(|text| text.to_string()).unwrap_or_default();
     match text.chars().count() <= 40 {
         true => format!("{text} ({kind})"),
-        false => format!("a {kind}"),
+        false => {
+            format!("{} {kind}", if kind.starts_with(['a', 'e', 'i', 'o', 'u', 'A', 'E', 'I', 'O', 'U']) { "an" } else { "a" })
+        }
     }
 }

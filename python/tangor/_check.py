@@ -58,6 +58,9 @@ def check_derivatives(problem: Any, x: Any = None, draws: Any = None) -> Derivat
     point = problem.x0 if x is None else real_vector(x, "x")
     if point.size != problem.n:
         raise ValueError(f"x has {count_of(point.size, 'number')}, but {problem.name} has {count_of(problem.n, 'variable')}")
+    strange = np.flatnonzero(~np.isfinite(point))
+    if strange.size:
+        raise ValueError(f"x must be finite, but variable {problem.variable_names[strange[0]]} is {point[strange[0]]}")
     members = getattr(problem, "members", None)
     if draws is None:
         draws = np.arange(8 if members is None else min(8, members))

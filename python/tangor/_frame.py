@@ -17,7 +17,10 @@ class Categories:
     """The values of a column at the fit: each beyond the first is a feature of its own, and so is a missing value where there was one."""
 
     def __init__(self, values: Any) -> None:
-        self.known = sorted(values.dropna().unique(), key=str)
+        try:
+            self.known = sorted(values.dropna().unique(), key=str)
+        except TypeError as error:
+            raise TypeError(f"column {values.name!r} has values that are neither numbers nor names of categories: {error}") from None
         self.with_missing = bool(values.isna().any())
         if len(self.known) > max(MOST_CATEGORIES, len(values) // 2):
             raise ValueError(
@@ -63,6 +66,8 @@ def encoding(X: Any, without: list[Any]) -> Encoding | None:
 
 
 def is_number(values: Any) -> bool:
+    if getattr(values.dtype, "kind", "O") == "c":
+        raise ValueError(f"column {values.name!r} has complex numbers, which are not supported")
     return getattr(values.dtype, "kind", "O") in "biuf"
 
 

@@ -37,8 +37,13 @@ def read_bounds(bounds: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
         except (TypeError, ValueError):
             raise ValueError(f"the bounds of variable {i} must be a pair (lower, upper), not {pair!r}") from None
         try:
+            # NumPy would read texts as numbers.
+            if isinstance(low, (str, bytes)) or isinstance(high, (str, bytes)):
+                raise TypeError
             lower[i] = -np.inf if low is None else low
             upper[i] = np.inf if high is None else high
+        except OverflowError:
+            raise ValueError(f"the bounds of variable {i} have a number that is too large for a float; None is no bound") from None
         except (TypeError, ValueError):
             raise TypeError(f"the bounds of variable {i} must be numbers or None, not {pair!r}") from None
     return lower, upper
@@ -92,6 +97,14 @@ class Limits(NamedTuple):
     ub: Any
 
 
+def refuse_limits(limits: Limits, sparsity: Any = None) -> None:
+    """Where there are no constraints: who gives limits of them has forgotten a function."""
+    given = np.any(np.asarray(limits.lb) != -np.inf) or np.any(np.asarray(limits.ub) != np.inf)
+    if given or sparsity is not None:
+        what = "c_lower and c_upper belong" if given else "sparsity belongs"
+        raise TypeError(f"{what} to constraints, but there are none: give their function, or leave the rest out")
+
+
 class First:
     """What functions gave at the start when they were read: a run that follows at once need not call them there again."""
 
@@ -112,7 +125,13 @@ def kept(value: Any) -> Any:
     """A copy, since a function may use its arrays again."""
     if isinstance(value, tuple):
         return tuple(kept(part) for part in value)
-    return value.copy() if isinstance(value, np.ndarray) or issparse(value) else copy.deepcopy(value)
+    if isinstance(value, np.ndarray) or issparse(value):
+        return value.copy()
+    try:
+        return copy.deepcopy(value)
+    except Exception:
+        # A generator, for one: where numbers are read it is said that it is none.
+        return value
 
 
 class Blocks:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import _inputs, _options, _tangor
+from ._described import Described
 from ._numbers import kind_of, real_vector
 from ._problem import Problem, definition
 from ._result import Result, stopped_at_the_start
@@ -82,6 +83,8 @@ def minimize(
         if threads is not None:
             raise TypeError("a Problem says itself from how many threads its functions may be called: tangor.Problem(..., threads=...)")
         return _minimize_problem(fun, x0, (args, jac, bounds, constraints), callback, (tree, others), progress)
+    if isinstance(fun, Described):
+        raise TypeError(f"fun is {kind_of(fun)}, whose functions are sampled: tangor.minimize_sampled takes it")
     if not callable(fun):
         raise TypeError(f"fun is {kind_of(fun)}, which cannot be called")
     if x0 is None:

@@ -43,7 +43,8 @@ def draw_residuals(axes: Any, result: Any) -> None:
     for name in RESIDUALS:
         values = np.asarray(trace[name])
         # What is zero has no place on a logarithmic axis.
-        axes.semilogy(trace["iteration"], np.where(values > 0, values, np.nan), label=name, linewidth=1.2)
+        shown = name if np.any(values > 0) else f"{name}: 0"
+        axes.semilogy(trace["iteration"], np.where(values > 0, values, np.nan), label=shown, linewidth=1.2)
     for k, name in enumerate(RESIDUALS):
         judged = trace.get(f"judged_{name}")
         if judged is not None:

@@ -10,7 +10,7 @@ from scipy.sparse import coo_array, csr_array
 
 from . import _inputs, _tangor
 from ._described import Described
-from ._numbers import broadcast, kind_of, read_names, real_vector
+from ._numbers import broadcast, kind_of, read_names, real_number, real_vector
 from ._sparsity import check_stated
 from ._threads import read_threads
 
@@ -88,9 +88,13 @@ class Problem(Described):
                 raise TypeError(f"{what} is {kind_of(function)}, which cannot be called")
         if evaluate is not None and not (f is None and grad is None and c is None and jac is None):
             raise TypeError("evaluate stands for all functions: give either it or the single ones")
+        if evaluate is None:
+            _refuse_halves(f, grad, c, jac)
         if c is not None:
             slope = _inputs.read_slope(jac, (), "jac")
             blocks.add_function(c, (), slope, limits, "the constraints", None, sparsity)
+        elif evaluate is None:
+            _inputs.refuse_limits(limits, sparsity)
         objective = None
         if f is not None:
             objective = {"value": _inputs.a_call(f), "slope": _inputs.read_slope(grad, (), "grad"), "steps": []}
@@ -134,13 +138,14 @@ class Problem(Described):
         """
         point = self._point(x)
         weights = np.zeros(self.m) if y is None else broadcast(y, self.m, "y")
-        known = self._model.hessian(point, float(sigma), weights)
+        sigma = real_number(sigma, "sigma")
+        known = self._model.hessian(point, sigma, weights)
         if known is not None:
             rows, columns, values = known
             lower = coo_array((values, (rows, columns)), shape=(self.n, self.n)).tocsr()
             strict = coo_array((values * (rows != columns), (rows, columns)), shape=(self.n, self.n)).tocsr()
             return csr_array(lower + strict.T)
-        return csr_array(self._estimated_hessian(point, float(sigma), weights))
+        return csr_array(self._estimated_hessian(point, sigma, weights))
 
     def _estimated_hessian(self, x: np.ndarray, sigma: float, y: np.ndarray) -> np.ndarray:
         def slope(x: np.ndarray) -> np.ndarray:
@@ -160,15 +165,27 @@ class Problem(Described):
         return real_vector(x, "x")
 
 
+def _refuse_halves(f: Any, grad: Any, c: Any, jac: Any) -> None:
+    """A derivative without its function would be left out in silence."""
+    for function, slope, names in ((f, grad, ("f", "grad")), (c, jac, ("c", "jac"))):
+        if function is None and slope is not None:
+            raise TypeError(f"{names[1]} is the derivative of {names[0]}, which is missing")
+    if f is None and c is None:
+        raise TypeError("a function is missing: give f, c or evaluate")
+
+
 def _add_fused(evaluate: Callable[..., Any], blocks: _inputs.Blocks, limits: _inputs.Limits, sparsity: Any) -> bool:
     """Calls the function once to see what it gives. True: there is an objective."""
     given = _inputs.kept(evaluate(blocks.x0.copy()))
     if not (isinstance(given, tuple) and len(given) == 4):
         raise TypeError("evaluate(x) must give a tuple of four: objective, gradient, constraints and Jacobian")
-    f, _, c, jac = given
+    f, grad, c, jac = given
+    _refuse_halves(f, grad, c, jac)
     blocks.first.evaluate = given
     if c is not None:
         blocks.add_fused(c, limits, sparsity, jac, lambda x: evaluate(x)[3])
+    else:
+        _inputs.refuse_limits(limits, sparsity)
     return f is not None
 
 
@@ -184,6 +201,8 @@ def definition(
     row_names: Sequence[str] = (),
 ) -> dict[str, Any]:
     """All that the extension must know of a problem."""
+    if not isinstance(name, str):
+        raise TypeError(f"name must be a text, not {name!r}")
     c_lower, c_upper = blocks.limits()
     return {
         "name": name,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from . import _inputs, _tangor
 from ._described import Described
-from ._numbers import kind_of, read_draws, read_names, real_vector, whole_number
+from ._numbers import kind_of, read_draws, read_names, real_array, real_vector, whole_number
 from ._problem import definition
 from ._threads import Threads, read_threads
 
@@ -118,8 +118,12 @@ class SampledProblem(Described):
             jac = jacobian(blocks.x0.copy(), draws) if jacobian is not None else None
         if has_objective and objective is None and not has_values and set(self.exact) == set(THREE):
             raise TypeError("all functions are exact: the method then needs values of the objective; give it, or use tangor.minimize")
+        if c is None and jac is not None:
+            raise TypeError("there is a Jacobian, but there are no constraints: give both or none")
         pattern = None
-        if c is not None:
+        if c is None:
+            _inputs.refuse_limits(_inputs.Limits(c_lower, c_upper), sparsity)
+        else:
             if sparsity is None and hasattr(jac, "tocsr"):
                 raise ValueError("a sparse Jacobian of a noisy problem needs sparsity, a matrix with entries where it may have any")
             pattern = blocks.add_fused(c, _inputs.Limits(c_lower, c_upper), sparsity, None)
@@ -175,7 +179,11 @@ def read_exact(exact: Any) -> tuple[str, ...]:
 
 def read_rows(rows: Any, count: int, names: list[str]) -> list[bool]:
     """A boolean for each of the constraints, from names, numbers or booleans."""
-    given = [rows] if isinstance(rows, (str, int, np.integer)) and not isinstance(rows, bool) else list(rows)
+    if isinstance(rows, (str, int, np.integer)) and not isinstance(rows, bool):
+        rows = [rows]
+    if not isinstance(rows, Iterable):
+        raise TypeError(f"exact_rows must be names, numbers or booleans, not {rows!r}")
+    given = list(rows)
     if given and all(isinstance(row, (bool, np.bool_)) for row in given):
         if len(given) != count:
             raise ValueError(f"exact_rows has {len(given)} booleans, but there are {count} constraints")
@@ -210,9 +218,9 @@ def one_by_one(sample: Callable[..., Any], threads: Threads | None) -> Callable[
             sums = sums or [None] * len(parts)
             if len(parts) != len(sums):
                 raise TypeError("sample(x, rng) gives the objective for some draws and not for others")
-            for k, part in enumerate(parts):
+            for k, (part, name) in enumerate(zip(parts, ("objective", *THREE)[-len(parts) :])):
                 if part is not None:
-                    value = np.asarray(part, dtype=float)
+                    value = real_array(part, f"the {name} that sample(x, rng) gave")
                     sums[k] = value if sums[k] is None else sums[k] + value
         count = max(draws.size, 1)
         return tuple(None if total is None else total / count for total in sums)
@@ -233,6 +241,8 @@ def as_sampled(problem: Any, x0: Any, rest: dict[str, Any]) -> SampledProblem:
         if rest:
             raise TypeError(f"a SampledProblem has its own {next(iter(rest))}: leave it out")
         return problem if x0 is None else problem._starting_at(real_vector(x0, "x0"))
+    if isinstance(problem, Described):
+        raise TypeError(f"the problem is {kind_of(problem)}, whose functions have no noise: tangor.minimize takes it")
     if hasattr(problem, "evaluate") or hasattr(problem, "gradient") or hasattr(problem, "sample"):
         names = ("evaluate", "gradient", "constraints", "jacobian", "sample", "objective", "sparsity", "name", "variable_names", "row_names",
                  "members", "exact", "exact_rows", "threads", "bounds", "c_lower", "c_upper")  # fmt: skip

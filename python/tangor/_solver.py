@@ -13,6 +13,7 @@ from ._described import Described
 from ._numbers import kind_of, whole_number
 from ._problem import Problem
 from ._progress import adapted, watching
+from ._sampled_problem import SampledProblem
 
 Made = TypeVar("Made")
 
@@ -28,21 +29,21 @@ class Solver:
     True
     """
 
-    def __init__(self, problem: Problem, *, settings: Any = None, tol: Any = None, **keywords: Any) -> None:
+    def __init__(self, problem: Problem | SampledProblem, *, settings: Any = None, tol: Any = None, **keywords: Any) -> None:
         if not isinstance(problem, Described):
             raise TypeError(f"the problem is {kind_of(problem)}, but must be a Problem or a SampledProblem")
         settings_json = _options.to_json(_only_settings(settings, keywords, tol))
         model, first = problem._for_run()
         self._begin(problem, _tangor.Run(model, settings_json, first=first))
 
-    def _begin(self, problem: Problem, run: Any) -> None:
+    def _begin(self, problem: Problem | SampledProblem, run: Any) -> None:
         self.problem = problem
         self._run = run
         #: Why the run ended, or None while it goes on.
         self.stop: str | None = None
 
     @classmethod
-    def resume(cls, problem: Problem, checkpoint: str | Path, *, settings: Any = None, **keywords: Any) -> Solver:
+    def resume(cls, problem: Problem | SampledProblem, checkpoint: str | Path, *, settings: Any = None, **keywords: Any) -> Solver:
         """Goes on where a checkpoint was taken, bit for bit as if there had been no break. Settings may be changed, such as limits; the
         others are those of the checkpoint."""
         if not isinstance(problem, Described):

@@ -34,13 +34,19 @@ def find_pattern(
         raise ValueError(f"the Jacobian of {label} has shape {first.shape}, but ({rows}, {x0.size}) is needed")
     # Stored zeros count, too: who stores them says that there may be something.
     same_kind = issparse(second) and second.shape == first.shape
-    union = stored(first) + stored(second) if same_kind else stored(first)
+    try:
+        union = stored(first) + stored(second) if same_kind else stored(first)
+    except ValueError as error:
+        raise ValueError(f"the Jacobian of {label} is no sparse matrix: {error}") from None
     union.sum_duplicates()
     return union.indptr.tolist(), union.indices.tolist()
 
 
 def stored(matrix: Any) -> csr_array:
     """One for each stored entry."""
+    if hasattr(matrix, "check_format"):
+        # SciPy's own sums do not look, and would write beyond their memory.
+        matrix.check_format(full_check=True)
     rows = csr_array(matrix, copy=True)
     rows.data = np.ones(rows.data.size)
     return rows

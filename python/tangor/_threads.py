@@ -28,7 +28,8 @@ class Threads:
             return self.map(lambda x: function(x, *args), points)
 
         def written(x: np.ndarray) -> Any:
-            out = np.empty(rows)
+            # What it forgets to write is no number.
+            out = np.full(rows, np.nan)
             result = function(x, *args, out=out)
             return out if result is None else result
 

@@ -111,7 +111,7 @@ class ConstrainedLogisticRegression(ClassifierMixin, BaseEstimator):
             raise ValueError("sample_weight must not be negative, and not all of it may be zero")
         self.classes_, labels = np.unique(y, return_inverse=True)
         if self.classes_.size < 2:
-            raise ValueError(f"there is only one class, {self.classes_[0]!r}: nothing can be told from it")
+            raise ValueError(f"there is only one class, {self.classes_.tolist()[0]!r}: nothing can be told from it")
         features = X if self._columns is not None or self.group_features else np.delete(X, self._numbers(X), axis=1)
         self._dropped = [] if features is X else self._numbers(X)
         loss = Loss(features, labels, self.classes_.size, weights / weights.sum(), self.l2, self.fit_intercept)

@@ -67,6 +67,8 @@ def test_a_picture_says_what_was_found_in_words():
         figure = tangor.minimize(**given, options=options).plot()
         assert expected in figure.get_suptitle()
         assert all(tick == round(tick) for tick in figure.axes[0].get_xticks())
+        labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+        assert labels == ["stationarity", "feasibility: 0", "complementarity: 0"]
 
 
 def test_where_there_is_nothing_to_minimise_no_objective_is_shown():

@@ -170,3 +170,14 @@ def test_a_missing_category_is_one_of_its_own():
     rates = [y[job == name].mean() for name in ("a", "b", "gone")]
     found = model.predict_proba(pd.DataFrame({"job": ["a", "b", None]}))[:, 1]
     np.testing.assert_allclose(found, rates, atol=1e-4)
+
+
+def test_columns_that_are_neither_numbers_nor_categories_are_named():
+    import pandas
+
+    frame, y = pandas.DataFrame({"kind": ["a", "b"] * 10}), [0, 1] * 10
+    for column, kind, message in (([[1]] * 20, TypeError, "column 'odd' has values that are neither"), ([1j] * 20, ValueError, "'odd' has complex")):
+        with pytest.raises(kind, match=message):
+            ConstrainedLogisticRegression().fit(frame.assign(odd=column), y)
+    with pytest.raises(ValueError, match="only one class, 'a': nothing"):
+        ConstrainedLogisticRegression().fit(frame, ["a"] * 20)

@@ -64,6 +64,8 @@ solver = tangor.Solver(known)
 while not solver.step():
     solver.checkpoint("run.json")
 print(tangor.Solver.resume(known, "run.json").run().message)
+noisy = tangor.SampledProblem([0.0], sample=lambda x, rng: (x - rng.normal(size=1), None, None))
+print(tangor.Solver(noisy).step(), tangor.Solver.resume(noisy, "run.json").stop)
 """
 
 

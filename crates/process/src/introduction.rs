@@ -247,6 +247,9 @@ mod tests {
         assert!(meta.x_lower[0] <= -INFINITE && meta.x_upper[0] >= INFINITE && meta.c_upper[0] >= INFINITE, "{meta:?}");
         let without_start = Introduction::read(line.replace("\"x0\": [0]", "\"x0\": [NaN]").as_bytes());
         assert!(without_start.is_err());
+        let nowhere = Introduction::read(line.replace("\"c_lower\": [0]", "\"c_lower\": [NaN]").as_bytes());
+        let refused = nowhere.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(refused.contains("it is not JSON") && refused.contains("NaN"), "{refused}");
     }
 
     #[test]

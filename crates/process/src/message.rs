@@ -130,9 +130,9 @@ pub fn reply<V: DeserializeOwned>(line: &[u8], question: Question, id: u64) -> R
 
 /// Reads a line of JSON, in which numbers may be written that JSON does not have.
 pub fn parse<T: DeserializeOwned>(line: &[u8], question: Question, infinite: Infinite) -> Result<T, Misdeed> {
-    let spelt = || without_literals(line, infinite).and_then(|line| serde_json::from_slice(&line).ok());
-    serde_json::from_slice(line).or_else(|error| spelt().ok_or(error)).map_err(|error| {
-        let excerpt = excerpt(line, error.column());
+    let read = |line: &[u8]| serde_json::from_slice(line).map_err(|error| (excerpt(line, error.column()), error));
+    let found = read(line).or_else(|wrong| without_literals(line, infinite).map_or(Err(wrong), |spelt| read(&spelt)));
+    found.map_err(|(excerpt, error)| {
         // The place in the line is what the excerpt shows.
         let message = error.to_string();
         let cause = in_words(message.split(" at line ").next().unwrap_or(&message));
@@ -146,6 +146,7 @@ fn in_words(cause: &str) -> String {
         ("expected value", "it is not JSON"),
         ("expected f64", "expected a number"),
         ("expected u64", "expected a whole number"),
+        ("expected a nonzero usize", "expected a whole number of at least 1"),
         ("expected usize", "expected a whole number"),
     ];
     words

@@ -215,6 +215,71 @@ fn numbers_of_any_kind_are_taken_and_others_refused() {
     assert!(refused.contains("where numbers are needed"), "{refused}");
 }
 
+const OVERWRITING: &str = "
+import oracle
+def kept(function):
+    def called(x, draws):
+        value = function(x[0])
+        x[0] = 99.0
+        return value
+    return called
+oracle.serve('overwriting', [1.0], kept(lambda x: [2.0 * x]), kept(lambda x: x * x), kept(lambda x: [3.0 * x]), kept(lambda x: [3.0]),
+             c_lower=[None], c_upper=[1.0])
+";
+
+#[test]
+fn a_function_may_write_into_its_point() {
+    if !python_has("json") {
+        return;
+    }
+    let mut problem = start(&["-c", OVERWRITING]).expect("a problem");
+    let mut values = FunctionValues::new(problem.meta());
+    problem.evaluate(&[2.0], &[], Wanted::SAMPLED, &mut values.outputs()).expect("values");
+    assert_eq!((values.gradient[0], values.constraints[0], values.jacobian[0]), (4.0, 6.0, 3.0));
+}
+
+/// What `serve` is given, and what it, or Tangor, says of it.
+const REFUSED: [(&str, &str); 6] = [
+    ("constraints=f, jacobian=f, c_upper=[1.0]", "the constraints have no limits"),
+    ("c_lower=[0.0], c_upper=[1.0]", "c_lower has limits, but there are no constraints"),
+    ("constraints=f, c_lower=[0.0], c_upper=[1.0]", "the constraints have no Jacobian"),
+    ("most_draws=0", "most_draws must be at least 1, not 0"),
+    ("x_lower=[float('nan')], x_upper=[float('inf')]", "x_lower\\\": [NaN]"),
+    ("x_lower=[float('inf')]", "no finite value satisfies the bounds"),
+];
+
+#[test]
+fn what_nobody_means_is_refused() {
+    if !python_has("json") {
+        return;
+    }
+    for (arguments, sentence) in REFUSED {
+        let model = format!("import oracle\nf = lambda x, draws: [x[0]]\noracle.serve('p', [1.0], f, f, {arguments})");
+        let refused = start(&["-c", &model]).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(refused.contains(sentence), "{arguments}: {refused}");
+    }
+}
+
+const OF_NUMPY: &str = "
+import numpy, oracle
+oracle.serve('of numpy', numpy.array([1, 2]), lambda x, draws: x, c_lower=numpy.array([0]), c_upper=numpy.array([numpy.inf], dtype=numpy.float32),
+             constraints=lambda x, draws: x[:1], jacobian=lambda x, draws: numpy.ones(1, dtype=numpy.float16), pattern=numpy.array([[0, 1]]),
+             linear_rows=numpy.array([True]), exact_rows=numpy.array([False]), row_names=numpy.array(['first']),
+             gradient_access=oracle.finite(numpy.int64(7)), most_draws=numpy.int32(3))
+";
+
+#[test]
+fn arrays_of_numpy_introduce_a_problem() {
+    if !python_has("numpy") {
+        return;
+    }
+    let problem = start(&["-c", OF_NUMPY]).expect("a problem");
+    let meta = problem.meta();
+    assert_eq!((&meta.x0[..], &meta.c_lower[..], &meta.linear_rows[..]), (&[1.0, 2.0][..], &[0.0][..], &[true][..]));
+    assert!(meta.c_upper[0] >= 1e20 && meta.row_names == ["first"]);
+    assert_eq!(problem.accesses().gradient, Access::Finite(7));
+}
+
 #[test]
 fn the_smallest_oracle_of_the_protocol_page_works() {
     if !python_has("json") {
