@@ -119,6 +119,10 @@ class Tangor(torch.optim.Optimizer):
             raise ValueError("parameters cannot be added to a Tangor optimizer later: make a new one with all of them")
         super().add_param_group(param_group)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All of it, for copies and pickles, which go with the parameters; but not `step` as a scheduler watches it, which is that of this one."""
+        return {name: value for name, value in self.__dict__.items() if name != "step"}
+
     def _share(self) -> float:
         shares = {float(group["lr"]) for group in self.param_groups}
         if any(group.get("weight_decay", 0.0) != 0.0 for group in self.param_groups):
