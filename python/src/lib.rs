@@ -12,6 +12,7 @@ mod files;
 mod functions;
 mod memory;
 mod model;
+mod passes;
 mod report;
 mod row;
 mod run;
@@ -21,6 +22,7 @@ mod shared;
 mod sparse;
 mod torch;
 mod values;
+mod vectors;
 
 use pyo3::prelude::*;
 
@@ -54,4 +56,6 @@ mod _tangor {
     use crate::shared::Undefined;
     #[pymodule_export]
     use crate::torch::solve_from_products;
+    #[pymodule_export]
+    use crate::vectors::{add_squares, combine_rows, row_products, rows_along, take_row_in};
 }

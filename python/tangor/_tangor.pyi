@@ -12,17 +12,22 @@ __all__ = [
     "Row",
     "Run",
     "Undefined",
+    "add_squares",
     "check",
     "collection_names",
     "collection_problem",
+    "combine_rows",
     "complete_settings",
     "judge",
     "pilot",
     "preset_settings",
     "read_nl",
     "read_sif",
+    "row_products",
+    "rows_along",
     "settings_schema",
     "solve_from_products",
+    "take_row_in",
     "weighted_squares",
 ]
 
@@ -118,4 +123,22 @@ def solve_from_products(
     start: _Vector,
     rounding: float,
 ) -> tuple[_Vector, _Vector, int, bool]: ...
+# Arrays of single or double precision, all of the same.
+_Array = NDArray[Any]
+
+def add_squares(squares: _Array, change: _Array, keep: float, threads: int) -> float: ...
+def combine_rows(
+    rows: _Array,
+    coefficients: list[float],
+    squares: _Array,
+    entries: tuple[float, float, float],
+    v: _Array,
+    s: _Array,
+    threads: int,
+) -> _Vector: ...
+def row_products(rows: _Array, squares: _Array, entries: tuple[float, float, float], gram: bool, threads: int) -> _Vector: ...
+def rows_along(rows: _Array, vector: _Array, threads: int) -> _Vector: ...
+def take_row_in(
+    new: _Array, combined: _Array, s: _Array, momentum: float, change: _Array, gradient: _Array, threads: int
+) -> float: ...
 def weighted_squares(n: int) -> Model: ...

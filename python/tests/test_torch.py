@@ -3,6 +3,7 @@
 import copy
 import gc
 import math
+import pickle
 import shutil
 import subprocess
 import sys
@@ -122,6 +123,21 @@ def test_a_resumed_run_gives_the_same_bits(tmp_path, stop, recursion):
     generator.set_state(saved[3])
     train(model, optimizer, 15, generator)
     assert bits(model) == whole[0] and str(optimizer.report()) == str(whole[1])
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda both: pickle.loads(pickle.dumps(both))])
+def test_copies_go_on_alike(copied):
+    """A model and its optimizer, copied together in the middle of a run, also where a scheduler watches the steps."""
+    model, generator = network(), torch.Generator().manual_seed(2)
+    optimizer = Tangor(model.parameters(), constraints=2, lower=-0.05, upper=0.05, first_batches=2)
+    torch.optim.lr_scheduler.ConstantLR(optimizer, 1.0)
+    train(model, optimizer, 8, generator)
+    other, copy_of = copied((model, optimizer))
+    before = bits(model)
+    train(other, copy_of, 8, torch.Generator().manual_seed(7))
+    assert bits(model) == before != bits(other)
+    train(model, optimizer, 8, torch.Generator().manual_seed(7))
+    assert bits(model) == bits(other) and optimizer.report() == copy_of.report()
 
 
 def test_both_points_see_the_same_random_numbers():

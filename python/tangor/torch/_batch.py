@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from . import _passes
 from ._engines import local, to_host
 from ._flat import Flat
 from ._precision import Precision
@@ -58,14 +59,22 @@ class Evaluator:
         self.eps = 0.0
 
     def evaluate(
-        self, closure: Callable[[], Any], factors: np.ndarray | None, size: float = 1.0, weights: np.ndarray | None = None
+        self,
+        closure: Callable[[], Any],
+        factors: np.ndarray | None,
+        size: float = 1.0,
+        weights: np.ndarray | None = None,
+        out: torch.Tensor | None = None,
     ) -> Batch:
         """The closure's batch at the parameters as they are, averaged over all ranks. With `weights` of loss and constraints, in units of the
-        `factors`, the only row of derivatives is that of their sum."""
+        `factors`, the only row of derivatives is that of their sum, which may go into a vector `out`."""
         flat = self.flat
         with torch.enable_grad():
             loss, c = self._call(closure)
-            parts = self._derivatives(loss, c) if weights is None else self._of_sum(loss, c, weights if factors is None else weights * factors)
+            if weights is None:
+                parts = self._derivatives(loss, c)
+            else:
+                parts = self._of_sum(loss, c, weights if factors is None else weights * factors, out)
         values = torch.cat([loss.detach().reshape(1), c.detach()]).to(wide(loss))
         values, parts, size = flat.engine.average(values, parts, size)
         told = to_host(values)
@@ -74,7 +83,7 @@ class Evaluator:
             batch.scale(factors, rows=weights is None)
         return batch
 
-    def _of_sum(self, loss: torch.Tensor, c: torch.Tensor, weights: np.ndarray) -> list[torch.Tensor]:
+    def _of_sum(self, loss: torch.Tensor, c: torch.Tensor, weights: np.ndarray, out: torch.Tensor | None) -> list[torch.Tensor]:
         """One backward pass for a weighted sum."""
         # Multipliers keep their digits beside short numbers.
         kind = torch.promote_types(torch.promote_types(loss.dtype, c.dtype), torch.float32)
@@ -85,7 +94,9 @@ class Evaluator:
         made = zip(take(total, False), self.flat.sizes)
         parts = [self._zeros(size)[0] if one is None else one.detach().reshape(size) for one, size in made]
         # As one: what is done with it is done once, however many parameters there are, and in memory that stays where there is such.
-        return [torch.cat(parts, out=None if self._rows is None else self._rows[0])[None]]
+        if out is None and self._rows is not None:
+            out = self._rows[0]
+        return [torch.cat(parts, out=out)[None]]
 
     def _first_call(self, closure: Callable[[], Any]) -> Any:
         with Precision() as precision:
@@ -111,7 +122,8 @@ class Evaluator:
 
     def along(self, batch: Batch, s: torch.Tensor) -> np.ndarray | None:
         """The products of its rows with a vector; none if something in the batch is not finite, since NaN and infinity stay such in products."""
-        products = self.flat.engine.host(rows_times(batch.parts, self.flat.cut(s, batch.parts)))
+        together = len(batch.parts) == 1 and self.flat.at_once
+        products = self.flat.engine.host(_passes.times(batch.parts[0], s) if together else rows_times(batch.parts, self.flat.cut(s, batch.parts)))
         return products if batch.has_values() and bool(np.isfinite(products).all()) else None
 
     def is_finite(self, batch: Batch) -> bool:

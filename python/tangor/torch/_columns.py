@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from . import _passes
 from ._flat import Flat
 from ._kernel import ROUNDING, Look
 from ._limited_memory import LimitedMemory, Part
@@ -62,6 +63,8 @@ class Columns:
         self.bounded = flat.low is not None
         self.memory = memory
         self.part: Part | None = None
+        # What the library does itself, once through memory.
+        self.at_once = isinstance(metric, Diagonal) and not self.bounded and (memory is None or memory.most == 0) and flat.at_once
         # Of products of rows, in the precision of the parameters.
         self.rounding = rounding_of(derivatives.dtype)
 
@@ -73,6 +76,8 @@ class Columns:
 
     def products(self) -> tuple[np.ndarray, np.ndarray]:
         """`(g, A)^T (g, A)` and `(g, A)^T H^-1 (g, A)`; with bounds `H` is the diagonal."""
+        if self.at_once:
+            return self._products_at_once()
         count, inverse = len(self.derivatives), self.metric.inverse(self.scratch)
         self.inverse = inverse
         total = torch.zeros(count, count + 1, dtype=wide(self.derivatives), device=self.flat.device)
@@ -97,6 +102,17 @@ class Columns:
             weighted = weighted + self.part.products(self.derivatives)
         # Rounding must not make it lopsided.
         return plain, 0.5 * (weighted + weighted.T)
+
+    def _products_at_once(self) -> tuple[np.ndarray, np.ndarray]:
+        assert isinstance(self.metric, Diagonal)
+        count = len(self.derivatives)
+        sums, across = _passes.products(self.derivatives, self.metric.squares, self.metric.numbers(), self.gram is None)
+        numbers = self.flat.engine.host(sums)
+        plain, weighted = np.empty((count, count)), _symmetric(count, numbers[:-count])
+        plain[0] = plain[:, 0] = numbers[-count:]
+        self.gram = _symmetric(count - 1, self.flat.engine.host(across)) if self.gram is None else self.gram
+        plain[1:, 1:] = self.gram
+        return plain, weighted
 
     def look(self, y: np.ndarray, normal: bool) -> Look:
         """The part with bounds at some multipliers; the normal problem has `g = 0` and `D = I`."""
@@ -126,7 +142,10 @@ class Columns:
 
     def step(self, y: np.ndarray, out: torch.Tensor | None) -> Steps:
         """`s` for these multipliers, into a vector if there is one, and what is known of it."""
-        coefficients = self.flat.tensor(np.concatenate([[1.0], y]))
+        weights = np.concatenate([[1.0], y])
+        if self.at_once and out is not None:
+            return self._step_at_once(weights, out)
+        coefficients = self.flat.tensor(weights)
         if not self.bounded:
             return self._free_step(coefficients, out)
         total = torch.zeros(5, dtype=wide(self.derivatives), device=self.flat.device)
@@ -159,3 +178,17 @@ class Columns:
             out.copy_(s)
             self.inverse = None
         return Steps(slope, -square, length, stationarity, 0.0)
+
+    def _step_at_once(self, weights: np.ndarray, out: torch.Tensor) -> Steps:
+        assert isinstance(self.metric, Diagonal)
+        kept = self.scratch if self.combined is None else self.combined
+        sums = _passes.combine(self.derivatives, weights.tolist(), self.metric.squares, self.metric.numbers(), kept, out)
+        slope, square, length, stationarity = (float(one) for one in self.flat.engine.host(sums))
+        return Steps(slope, -square, length, stationarity, 0.0)
+
+
+def _symmetric(size: int, upper: np.ndarray) -> np.ndarray:
+    """The matrix with this upper triangle, row after row."""
+    matrix = np.zeros((size, size))
+    matrix[np.triu_indices(size)] = upper
+    return matrix + np.triu(matrix, 1).T

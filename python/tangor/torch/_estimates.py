@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from . import _passes
 from ._batch import Batch
 from ._flat import Flat
 from ._products import dots, pieces, wide
@@ -163,14 +164,15 @@ class Estimates:
 
     def leave(self, batch: Batch, y: np.ndarray, along: np.ndarray, lagrangian: torch.Tensor, wanted: bool) -> Left:
         """Takes a batch out of the estimates at the point that a step leaves, `estimate <- (1 - a) (estimate - new)`, so that its rows need
-        not stay. `y` are multipliers, `along` are the products of its rows with the step, `lagrangian` is memory, and
+        not stay. `y` are multipliers, `along` are the products of its rows with the step, `lagrangian` is memory, in which its only row may lie already, and
         some columns are `wanted` for a comparison. With one row, only the gradient of its Lagrangian is kept."""
         kept = [1.0 - effective.momentum(batch.size) for effective in self.effective_samples()]
         factors = self.flat.tensor([kept[0]] + [kept[2]] * len(y))[:, None]
         coefficients, cut, parts = self.flat.tensor(np.concatenate([[1.0], y])), self.flat.cut, batch.parts
         for estimate, part, combined in zip(cut(self.derivatives, parts), parts, cut(lagrangian, parts)):
             if len(part) == 1 < len(coefficients):
-                combined.copy_(part[0])
+                if part.data_ptr() != combined.data_ptr():
+                    combined.copy_(part[0])
                 continue
             # Some columns at a time, so that nothing of all their length is made.
             for piece in pieces(part.shape[1]):
@@ -193,6 +195,9 @@ class Estimates:
         a = [effective.momentum(batch.size) for effective in self.effective_samples()]
         coefficients, cut, parts = self.flat.tensor(np.concatenate([[1.0], y])), self.flat.cut, batch.parts
         alone = len(parts[0]) < len(coefficients)
+        if alone and combined is not None and len(parts) == 1 and self.flat.at_once:
+            bend = _passes.take_row_in(parts[0][0], combined, s, a[0], left.lagrangian, self.derivatives[0])
+            return self._advance(batch, a, 0.0, moved, bend)
         self.gram = self.gram if alone else None
         b = 0.0 if alone else self.lag.share(self.jacobian, batch.size, moved)
         together = zip(cut(self.derivatives, parts), parts, cut(left.lagrangian, parts), cut(s if combined is None else combined, parts))
@@ -208,6 +213,10 @@ class Estimates:
                     mine[0].add_(change[piece], alpha=1.0 - a[0]).add_(off[piece].sub_(new), alpha=b - a[0])
                 else:
                     mine.add_(rows)
+        return self._advance(batch, a, b, moved, dots([([left.lagrangian], [s])])[0])
+
+    def _advance(self, batch: Batch, a: list[float], b: float, moved: float, bend: torch.Tensor) -> float:
+        """What the estimates are worth after a batch was taken in; gives the bend on the host."""
         self.c = self.c + batch.c
         self.lagrangian.advance(a[0], batch.size, moved)
         self.gradient.advance(a[0], batch.size, moved)
@@ -216,4 +225,4 @@ class Estimates:
             self.lag.advance(self.jacobian, b, batch.size, moved)
         else:
             self.jacobian.advance(a[2], batch.size, moved)
-        return float(self.flat.engine.host(dots([([left.lagrangian], [s])]))[0])
+        return float(self.flat.engine.host(bend))

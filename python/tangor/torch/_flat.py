@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from ._engines import choose, local
+from ._passes import fit
 
 __all__ = ["Flat"]
 
@@ -34,6 +35,8 @@ class Flat:
         self.d = sum(self.sizes)
         # How many parameters there are on all ranks.
         self.whole = int(self.engine.host(torch.tensor(float(self.d), dtype=torch.float64, device=self.device)))
+        # Whether the library passes over vectors itself.
+        self.at_once = fit(self.dtype, self.device, self.whole)
         self.low: torch.Tensor | None = None
         self.high: torch.Tensor | None = None
 

@@ -10,6 +10,7 @@ import math
 
 import torch
 
+from . import _passes
 from ._flat import Flat
 from ._products import wide
 
@@ -44,18 +45,28 @@ class Diagonal:
             return out.fill_(1.0)
         return torch.mul(self.squares, 1.0 / self.step, out=out).rsqrt_().clamp_(1.0 / LARGEST, 1.0 / self.least)
 
+    def numbers(self) -> tuple[float, float, float]:
+        """`D^-1` is the square root of one over the squares times the first, between the two others."""
+        return (1.0, 1.0, 1.0) if self.step == 0.0 else (1.0 / self.step, 1.0 / LARGEST, 1.0 / self.least)
+
     def learn(self, change: torch.Tensor, square: float) -> None:
         """Takes in the change of the Lagrangian's gradient along a step with this square of its length."""
-        self.squares.mul_(KEEP).addcmul_(change, change)
+        added = self._add(change)
         self.step = KEEP * self.step + square / self.flat.whole
         if self.step == 0.0:
             return
-        total = float(self.flat.engine.host(self.squares.sum().to(wide(self.squares))))
+        total = float(self.flat.engine.host(added))
         size = math.sqrt(total / self.flat.whole / self.step)
         if not math.isfinite(size):
             return
         self.scalar = min(max(size, SMALLEST), LARGEST)
         self.least = min(max(SMALLEST, FLATTEST * size), LARGEST)
+
+    def _add(self, change: torch.Tensor) -> torch.Tensor:
+        """Its squares count, and earlier ones less; gives the sum of all."""
+        if self.flat.at_once:
+            return _passes.add_squares(self.squares, change, KEEP)
+        return self.squares.mul_(KEEP).addcmul_(change, change).sum().to(wide(self.squares))
 
 
 class Uniform:

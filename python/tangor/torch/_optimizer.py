@@ -119,6 +119,10 @@ class Tangor(torch.optim.Optimizer):
             raise ValueError("parameters cannot be added to a Tangor optimizer later: make a new one with all of them")
         super().add_param_group(param_group)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All of it, for copies and pickles, which go with the parameters; but not `step` as a scheduler watches it, which is that of this one."""
+        return {name: value for name, value in self.__dict__.items() if name != "step"}
+
     def _share(self) -> float:
         shares = {float(group["lr"]) for group in self.param_groups}
         if any(group.get("weight_decay", 0.0) != 0.0 for group in self.param_groups):
@@ -153,8 +157,8 @@ class Tangor(torch.optim.Optimizer):
             raise ValueError(f"samples must be the size of the batch, not {samples!r}")
         random = RandomState(self._flat.device)
 
-        def evaluate(weights: np.ndarray | None = None) -> Batch:
-            return self._evaluate(closure, size, samples is not None, weights)
+        def evaluate(weights: np.ndarray | None = None, out: torch.Tensor | None = None) -> Batch:
+            return self._evaluate(closure, size, samples is not None, weights, out)
 
         past = self._at_last_point(evaluate, random)
         self._progress.batches += 1
@@ -185,7 +189,7 @@ class Tangor(torch.optim.Optimizer):
         direction = self._find_direction()
         # All rows where two batches are compared, now or in the next step.
         rows = not self._estimates.one_row or past is not None or self._is_probe(self._progress.iteration + 1)
-        there = evaluate(None if rows else np.concatenate([[1.0], direction.multipliers]))
+        there = evaluate(None if rows else np.concatenate([[1.0], direction.multipliers]), self._lagrangian)
         along = self._evaluator.along(there, direction.s)
         if along is not None:
             if past is not None:
@@ -233,9 +237,11 @@ class Tangor(torch.optim.Optimizer):
         self._progress.skipped += 1
         self._estimates.seen = None
 
-    def _evaluate(self, closure: Callable[[], Any], size: float, counted: bool, weights: np.ndarray | None = None) -> Batch:
+    def _evaluate(
+        self, closure: Callable[[], Any], size: float, counted: bool, weights: np.ndarray | None = None, out: torch.Tensor | None = None
+    ) -> Batch:
         factors = np.concatenate([[self._objective_scale], self._row_scale])
-        batch = self._evaluator.evaluate(closure, factors, size, weights)
+        batch = self._evaluator.evaluate(closure, factors, size, weights, out)
         self._progress.evaluations += 1
         self._progress.samples += round(batch.size) if counted else 0
         return batch
