@@ -46,6 +46,9 @@ impl<S: SampledProblem> Solver<S> {
                 *ahead = 2.0 * (z - std::mem::replace(last, *z));
             }
         }
+        if !self.no_bound_is_ahead(&ahead) {
+            return false;
+        }
         self.trial.go_to(&first);
         let evaluated = self.evaluate_on_the_curve();
         if evaluated {

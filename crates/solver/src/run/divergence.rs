@@ -4,7 +4,7 @@
 use tangor_problem::SampledProblem;
 
 use crate::form::iterate::Iterate;
-use crate::kernel::vector::norm;
+use crate::kernel::vector::{largest, norm};
 use crate::solver::Solver;
 use crate::steps::line_search::ROUNDING;
 
@@ -22,6 +22,9 @@ const AGAIN: f64 = 10.0;
 
 /// How often the distance is doubled on the ray.
 pub(super) const DOUBLINGS: u32 = 20;
+
+/// A part of a step this small, relative to its largest, is along a bound and not towards it.
+const ALONG: f64 = 1e-9;
 
 /// Each doubling must lower the objective by this share of what the one before did: a logarithm passes, what tends to a limit does not.
 pub(super) const STEADY: f64 = 0.95;
@@ -114,7 +117,15 @@ impl<S: SampledProblem> Solver<S> {
             }
             (f, fall) = (next, f - next);
         }
-        true
+        self.no_bound_is_ahead(&self.steps.tangent.s)
+    }
+
+    /// Whether a ray in this direction never leaves the bounds of variables and rows, however far away they are. What is next to nothing of the
+    /// direction is rounding, or part of a curve that fades.
+    pub(super) fn no_bound_is_ahead(&self, direction: &[f64]) -> bool {
+        let (standard, along) = (&self.oracle.standard, ALONG * largest(direction));
+        let mut parts = direction.iter().zip(standard.lower.iter().zip(&standard.upper));
+        parts.all(|(&part, (lower, upper))| part.abs() <= along || (if part > 0.0 { *upper } else { -lower }) == f64::INFINITY)
     }
 
     /// Whether each row holds, by the violation found last, but for the tolerance and what rounding makes of its own terms so far away.
@@ -146,7 +157,7 @@ impl<S: SampledProblem> Solver<S> {
 mod tests {
     use tangor_problem::{ClosureProblem, Meta};
 
-    use crate::{Settings, Solver};
+    use crate::{Point, Report, Settings, Solver, solve};
 
     /// `min -x^3` with `1000 x = w` and `atan x <= most`, far away: rounding excuses the first row, whose terms are 1e11, and nothing the second.
     fn diverges_far_away(most: f64) -> bool {
@@ -167,5 +178,27 @@ mod tests {
     fn a_violated_row_is_not_hidden_by_the_terms_of_another() {
         assert!(diverges_far_away(2.0));
         assert!(!diverges_far_away(1.0));
+    }
+
+    /// `min -x` with `x <= most` and `x <= 2 most`, the second as a row.
+    fn far_bound(most: f64) -> Report {
+        let mut meta = Meta::new("far bound", vec![0.0]).at_most(&[2.0 * most]);
+        meta.x_upper[0] = most;
+        let problem = ClosureProblem::builder(meta)
+            .objective(|x| -x[0])
+            .gradient(|_, g| g[0] = -1.0)
+            .constraints(|x, c| c[0] = x[0])
+            .jacobian(|_, values| values[0] = 1.0)
+            .build()
+            .expect("complete");
+        solve(problem, Settings::default()).expect("valid")
+    }
+
+    #[test]
+    fn a_bound_is_one_however_far_away() {
+        for most in [1e9, 1e12, 1e15] {
+            let report = far_bound(most);
+            assert_eq!((report.point, report.x[0]), (Point::EpsKkt, most), "{report:?}");
+        }
     }
 }

@@ -75,7 +75,7 @@ impl fmt::Display for Point {
             Point::EpsInfeasibleStationary => {
                 "a stationary point of the violation: to first order no small change reduces it, but other starts may"
             }
-            Point::Unbounded => "feasible, and from there the objective improves without bound",
+            Point::Unbounded => "feasible, and from there the objective improves without bound as far as was looked",
             Point::Feasible => "a feasible point, but no KKT point within the tolerances",
             Point::Nothing => "neither feasible nor stationary",
         })
