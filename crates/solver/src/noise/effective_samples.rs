@@ -8,6 +8,9 @@
 //! 1 / N_k = 1 / (N_{k-1} + B) + (K / S) |x_k - x_{k-1}|^2 / B
 //! ```
 //!
+//! When `S` changes along the way, as where samples agree the better a model fits, it is `E |e|^2` that stays: `N` changes with `S`. Otherwise an
+//! estimate would be thought as good as draws from here when it is made of noisier ones from there.
+//!
 //! Where differences have no noise this is the plain average over all draws; where points are far apart it is the mini-batch. Only the
 //! ratio `K / S` must be known: two halves of one batch show it.
 
@@ -18,6 +21,9 @@ const FORGET: f64 = 0.1;
 
 /// So many draws are as good as the expectation itself; a number that JSON knows, as infinity is none.
 const ALL: f64 = 1e300;
+
+/// The share of what the next batch gives that a move may cost.
+const COST_OF_A_MOVE: f64 = 0.36;
 
 /// What one estimate is worth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -82,10 +88,25 @@ impl EffectiveSamples {
         let per_draw = 1.0 / (1.0 / sizes[0] as f64 + 1.0 / sizes[1] as f64);
         let (variance, drift) = (per_draw * difference, per_draw * drift / (moved * moved));
         if variance.is_finite() && drift.is_finite() {
+            let before = self.variance_of_draw();
             self.variance = (1.0 - FORGET) * self.variance + variance;
             self.drift = (1.0 - FORGET) * self.drift + drift;
             self.weight = (1.0 - FORGET) * self.weight + 1.0;
+            self.keep_error(self.variance_of_draw() / before);
         }
+    }
+
+    /// `S` is now this multiple of what it was thought to be, and the error of the estimate is what it was.
+    fn keep_error(&mut self, factor: f64) {
+        if factor > 0.0 && factor.is_finite() {
+            self.draws = (self.draws * factor).min(ALL);
+            self.running = (self.running * factor).min(ALL);
+        }
+    }
+
+    /// `S`; 0 before the first comparison.
+    fn variance_of_draw(&self) -> f64 {
+        if self.weight > 0.0 { self.variance / self.weight } else { 0.0 }
     }
 
     /// The mean square error of the last batch's difference, per square of the distance: `K / B`.
@@ -95,14 +116,14 @@ impl EffectiveSamples {
 
     /// The mean square error of the estimate, `S / N`.
     pub fn error(&self) -> f64 {
-        if self.weight > 0.0 { self.variance / self.weight / self.draws } else { 0.0 }
+        if self.weight > 0.0 { self.variance_of_draw() / self.draws } else { 0.0 }
     }
 
-    /// How far a point may move without the estimate losing more than a quarter of what the next batch gives, which is
+    /// How far a point may move without the estimate losing more than its share of what the next batch gives, which is
     /// `1 / N - 1 / (N + B)` or about `B / N^2`: so the estimate goes on getting better. An exact pass does not count: what it gave is there to be
     /// spent on moves.
     pub fn reach(&self) -> f64 {
-        0.5 * self.batch / (self.running * self.ratio().sqrt())
+        COST_OF_A_MOVE.sqrt() * self.batch / (self.running * self.ratio().sqrt())
     }
 
     /// `K / S`
@@ -145,8 +166,8 @@ mod tests {
         effective.compare([2, 2], 8.0, 3.0, 0.5);
         assert_eq!(effective.noise_of_difference(), 12.0 / 6.0);
         assert!((effective.error() - 8.0 / 6.0).abs() < 1e-15);
-        // K / S = 3/2 and B = N = 6: 3/2 reach^2 / 6 = 1/4 * 6 / 6^2
-        assert!((1.5 * effective.reach().powi(2) / 6.0 - 0.25 * 6.0 / 36.0).abs() < 1e-15);
+        // K / S = 3/2 and B = N = 6: 3/2 reach^2 / 6 is the share of 6 / 6^2.
+        assert!((1.5 * effective.reach().powi(2) / 6.0 - COST_OF_A_MOVE * 6.0 / 36.0).abs() < 1e-15);
         let a = effective.momentum(2);
         assert_eq!(a, 0.25);
         // 1/N = 1/8 + 12/8 * 0.5^2 / 2 = 1/8 + 3/16
@@ -155,6 +176,23 @@ mod tests {
         // With a momentum of 1 only the batch counts.
         effective.advance(1.0, 2, 0.0);
         assert!((effective.draws - 2.0).abs() < 1e-14);
+    }
+
+    #[test]
+    fn where_noise_falls_old_draws_are_worth_less_and_the_error_stays() {
+        let mut effective = EffectiveSamples::default();
+        effective.start(6);
+        effective.compare([2, 2], 8.0, 3.0, 0.5);
+        let error = effective.error();
+        // A second comparison without noise: S falls from 8 to 8 * 0.9 / 1.9, and N with it.
+        effective.compare([2, 2], 0.0, 3.0, 0.5);
+        assert!((effective.draws() - 6.0 * 0.9 / 1.9).abs() < 1e-14);
+        assert!((effective.error() - error).abs() < 1e-15);
+        // New draws have the larger share of what comes next.
+        assert!(effective.momentum(6) > 0.5);
+        effective.make_exact();
+        effective.compare([2, 2], 80.0, 3.0, 0.5);
+        assert_eq!(effective.draws(), ALL, "no draws are worth more than all");
     }
 
     #[test]
@@ -171,7 +209,7 @@ mod tests {
         }
         // Without the pass it would be worth 1/N = 1/(6 + 2) + 3/16 after the first of them, and so on: that is what limits the next move.
         let running = (0..3).fold(6.0, |n: f64, _| 1.0 / (1.0 / (n + 2.0) + 3.0 / 16.0));
-        assert!((effective.reach() - 0.5 * 2.0 / (running * 1.5f64.sqrt())).abs() < 1e-14);
+        assert!((effective.reach() - 0.6 * 2.0 / (running * 1.5f64.sqrt())).abs() < 1e-14);
     }
 
     #[test]

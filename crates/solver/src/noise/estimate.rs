@@ -259,7 +259,7 @@ impl Estimate {
             self.a = 1.0;
             return;
         }
-        let a = self.settings.a(schedule).unwrap_or_else(|| self.effective.momentum(self.draws.len()));
+        let a = self.settings.a(schedule).unwrap_or_else(|| self.next_effective.momentum(self.draws.len()));
         for (i, next) in self.next.iter_mut().enumerate() {
             *next += (1.0 - a) * (self.values[i] - self.there[0][i]);
         }
