@@ -153,6 +153,11 @@ class Metric(Section):
     keeps inactive inequalities from shortening the step. Default: 1e-4.
     """
 
+    damped: bool
+    """Whether a dense quasi-Newton matrix gets a multiple of the identity after steps along the constraints that had to be much
+    shortened, in exact runs; it falls after full ones. Default: true.
+    """
+
     def __init__(
         self,
         kind: Literal['identity'] | Literal['spectral'] | Literal['diagonal'] | Literal['quasi_newton'] | Literal['limited_memory'] | Literal['exact'] = ...,
@@ -161,6 +166,7 @@ class Metric(Section):
         smallest: float = ...,
         largest: float = ...,
         slack_weight: float = ...,
+        damped: bool = ...,
     ) -> None: ...
 
 class Merit(Section):
