@@ -267,8 +267,11 @@ impl<S: SampledProblem> Solver<S> {
         let (s, u) = (&self.steps.tangent.s[..n], &self.steps.normal.u[..n]);
         dz.fill(0.0);
         dz.iter_mut().zip(s).zip(u).for_each(|((t, s), u)| *t = s - u);
-        let damped = self.state.metric.follow(eta, dz, norm(u));
-        self.state.progress.lipschitz.rescale(damped);
+        // New starts, after a stationary point of the violation, look for another way: on every other one a learnt metric is not held back.
+        if self.state.metric.exact.is_some() || self.state.progress.escapes.starts.is_multiple_of(2) {
+            let damped = self.state.metric.follow(eta, dz, norm(u));
+            self.state.progress.lipschitz.rescale(damped);
+        }
         // Second derivatives have nothing to learn but how far they can be trusted.
         if self.state.metric.exact.is_some() {
             return;
