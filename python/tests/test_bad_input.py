@@ -297,6 +297,7 @@ def test_what_is_no_problem_is_refused_everywhere():
         (lambda: tangor.check_derivatives(tangor.collection["HS71"], [1.0]), ValueError, "x has 1 number, but HS71 has 4 variables"),
         (lambda: tangor.check_derivatives(sampled, draws="x"), TypeError, "a draw must be a whole number"),
         (lambda: tangor.check_derivatives(sampled, draws=[-1]), ValueError, "at least 0"),
+        (lambda: tangor.check_derivatives(sampled, draws=[]), ValueError, "draws must name at least one"),
         (lambda: sampled.grad(X, [7]), ValueError, "no draw 7: the population has 3 members"),
         (lambda: tangor.SampledProblem(X, 3), TypeError, "evaluate is an int"),
         (lambda: tangor.SampledProblem(X, gradient=3), TypeError, "gradient is an int"),
