@@ -7,6 +7,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::depth::deeper;
 use crate::memory::Lender;
+use crate::parked;
 
 /// A function with the arguments that follow `x`.
 pub struct Call {
@@ -40,16 +41,16 @@ impl Call {
     /// The function at an array.
     pub fn at<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         deeper(|| match &self.args {
-            None => self.function.bind(x.py()).call1((x,)),
-            Some(_) => self.function.bind(x.py()).call1(self.arguments(x.py(), &[x])?),
+            None => parked::call(self.function.bind(x.py()), (x,), None),
+            Some(_) => parked::call(self.function.bind(x.py()), self.arguments(x.py(), &[x])?, None),
         })
     }
 
     /// The function at an array and at the draws.
     pub fn at_draws<'py>(&self, x: &Bound<'py, PyAny>, draws: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         deeper(|| match &self.args {
-            None => self.function.bind(x.py()).call1((x, draws)),
-            Some(_) => self.function.bind(x.py()).call1(self.arguments(x.py(), &[x, draws])?),
+            None => parked::call(self.function.bind(x.py()), (x, draws), None),
+            Some(_) => parked::call(self.function.bind(x.py()), self.arguments(x.py(), &[x, draws])?, None),
         })
     }
 
@@ -62,7 +63,7 @@ impl Call {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = points.py();
         let args = self.args.as_ref().map_or_else(|| PyTuple::empty(py), |args| args.bind(py).clone());
-        threads.bind(py).call_method1("at_points", (&self.function, args, points, self.out.then_some(rows)))
+        parked::method(threads.bind(py), "at_points", (&self.function, args, points, self.out.then_some(rows)))
     }
 
     /// The function at `x`, whose values `take` puts into `values` unless the function wrote them there itself.
@@ -92,7 +93,7 @@ impl Call {
         let py = x.py();
         let keywords = PyDict::new(py);
         keywords.set_item("out", out)?;
-        let result = deeper(|| self.function.bind(py).call(self.arguments(py, &[x.as_any()])?, Some(&keywords)))?;
+        let result = deeper(|| parked::call(self.function.bind(py), self.arguments(py, &[x.as_any()])?, Some(&keywords)))?;
         Ok(Some(result).filter(|result| !result.is_none() && !result.is(out)))
     }
 }

@@ -12,6 +12,7 @@ use tangor_problem::Meta;
 use crate::call::Call;
 use crate::definition::Estimation;
 use crate::differences::{Scheme, Stencil};
+use crate::parked;
 use crate::shared::{Callee, Shared};
 
 /// Groups of columns whose points are handed to the threads at once. More than there are threads, so that none waits long for another.
@@ -173,9 +174,9 @@ fn points<'py>(py: Python<'py>, x: &[f64], scheme: Scheme, moved: &Moved) -> Vec
 
 /// What is real there lost the step on its way, as through `float(...)`: it would look like a slope of zero.
 fn imaginary<'py>(result: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let numpy = result.py().import("numpy")?;
-    match numpy.call_method1("iscomplexobj", (result,))?.is_truthy()? {
-        true => numpy.call_method1("imag", (result,)),
+    let numpy = result.py().import("numpy")?.into_any();
+    match parked::method(&numpy, "iscomplexobj", (result,))?.is_truthy()? {
+        true => parked::method(&numpy, "imag", (result,)),
         false => Err(PyTypeError::new_err(
             "with differences \"cs\" functions are called at complex points and must give complex numbers there, but one gave real ones",
         )),

@@ -12,6 +12,7 @@ mod files;
 mod functions;
 mod memory;
 mod model;
+mod parked;
 mod passes;
 mod report;
 mod row;

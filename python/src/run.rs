@@ -17,6 +17,7 @@ use crate::cycles::Root;
 use crate::depth::deeper;
 use crate::functions::First;
 use crate::model::Model;
+use crate::parked;
 use crate::row::{PyRow, Trace};
 use crate::shared::Shared;
 use crate::{report, settings};
@@ -108,7 +109,7 @@ impl Watcher<'_> {
             let told = py.check_signals().and_then(|()| match &self.callback {
                 None => Ok(true),
                 Some(callback) => {
-                    let answer = deeper(|| callback.bind(py).call1((PyRow::new(py, *row, x),)));
+                    let answer = deeper(|| parked::call(callback.bind(py), (PyRow::new(py, *row, x),), None));
                     match answer {
                         Ok(answer) => Ok(!(answer.extract::<bool>().unwrap_or(false))),
                         Err(error) if error.is_instance_of::<PyStopIteration>(py) => Ok(false),

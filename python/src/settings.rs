@@ -21,12 +21,31 @@ pub fn read(json: &str) -> PyResult<Settings> {
     Ok(settings)
 }
 
-/// Settings of which some are changed by JSON.
+/// The settings of a run that goes on, of which some are changed by JSON. What shapes the state of a run can no longer be changed.
 pub fn changed(settings: &Settings, json: &str) -> PyResult<Settings> {
     let wrong = |error: serde_json::Error| PyValueError::new_err(format!("the settings are wrong: {error}"));
     let mut all = serde_json::json!(settings);
     put(&mut all, serde_json::from_str(json).map_err(wrong)?);
-    read(&all.to_string())
+    let changed = read(&all.to_string())?;
+    let rest = Settings { limits: settings.limits.clone(), tolerance: settings.tolerance.clone(), ..changed.clone() };
+    match difference(&serde_json::json!(settings), &serde_json::json!(rest)) {
+        None => Ok(changed),
+        Some(path) => Err(PyValueError::new_err(format!(
+            "the setting {path} cannot be changed in a resumed run: only limits and tolerances can"
+        ))),
+    }
+}
+
+/// The path of a setting that differs.
+fn difference(old: &Value, new: &Value) -> Option<String> {
+    match (old, new) {
+        _ if old == new => None,
+        (Value::Object(old), Value::Object(new)) if old.keys().eq(new.keys()) => {
+            let found = old.iter().find_map(|(name, value)| Some((name, difference(value, &new[name])?)));
+            found.map(|(name, rest)| if rest.is_empty() { name.clone() } else { format!("{name}.{rest}") })
+        }
+        _ => Some(String::new()),
+    }
 }
 
 /// Group by group. A choice with data, whose name the old one lacks, replaces it; so does a misspelt name, which is then refused.

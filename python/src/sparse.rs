@@ -4,7 +4,7 @@ use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::values;
+use crate::{parked, values};
 
 /// Rows one after the other, columns rising in each (compressed sparse rows).
 #[derive(Clone, Debug, PartialEq)]
@@ -37,20 +37,20 @@ impl Rows {
 
     /// The values of a matrix, entries that it lacks being zero. An entry that this pattern lacks is refused unless it is zero.
     pub fn take(&self, result: &Bound<'_, PyAny>, out: &mut [f64], what: &str) -> PyResult<()> {
-        if !result.hasattr("tocsr")? {
+        if !parked::has(result, "tocsr")? {
             return self.take_dense(result, out, what);
         }
-        let (m, n): (usize, usize) = result.getattr("shape")?.extract()?;
+        let (m, n): (usize, usize) = parked::attribute(result, "shape")?.extract()?;
         if (m, n) != (self.m(), self.n) {
             let message = format!("{what} gave a matrix of shape ({m}, {n}), but ({}, {}) is needed", self.m(), self.n);
             return Err(PyValueError::new_err(message));
         }
         let matrix = canonical(result)?;
-        let data = values::numbers(&matrix.getattr("data")?, what)?;
+        let data = values::numbers(&parked::attribute(&matrix, "data")?, what)?;
         let data = data.cast::<PyArray1<f64>>()?;
         // SAFETY: nobody writes to the array while Python is attached here.
         let data = unsafe { data.as_slice() }?;
-        let (start, columns) = (matrix.getattr("indptr")?, matrix.getattr("indices")?);
+        let (start, columns) = (parked::attribute(&matrix, "indptr")?, parked::attribute(&matrix, "indices")?);
         match (start.cast::<PyArray1<i32>>(), columns.cast::<PyArray1<i32>>()) {
             // SAFETY: as above.
             (Ok(start), Ok(columns)) => self.put(unsafe { (start.as_slice()?, columns.as_slice()?, data) }, out, what),
@@ -114,11 +114,11 @@ impl Rows {
 
 /// In compressed sparse rows, sorted, without repeated entries; a matrix that is none is copied.
 fn canonical<'py>(matrix: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let rows = matrix.call_method0("tocsr")?;
-    if rows.getattr("has_canonical_format")?.is_truthy()? {
+    let rows = parked::method(matrix, "tocsr", ())?;
+    if parked::attribute(&rows, "has_canonical_format")?.is_truthy()? {
         return Ok(rows);
     }
-    let copy = rows.call_method0("copy")?;
-    copy.call_method0("sum_duplicates")?;
+    let copy = parked::method(&rows, "copy", ())?;
+    parked::method(&copy, "sum_duplicates", ())?;
     Ok(copy)
 }

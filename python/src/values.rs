@@ -7,6 +7,8 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyFloat, PyString};
 use tangor_problem::MemoryLimit;
 
+use crate::parked;
+
 /// More numbers than this are reckoned before they are allocated, since what does not fit into memory would end the interpreter.
 const MANY: usize = 1 << 24;
 
@@ -63,8 +65,12 @@ fn real(result: &Bound<'_, PyAny>, what: &str) -> PyResult<f64> {
     }
     let unless_interrupted = |error: PyErr| if is_refusal(&error, result.py()) { refused(error) } else { error };
     // Numbers of NumPy, and what is none of its arrays, such as a tensor with one entry. A complex one of NumPy's would by itself lose its imaginary part.
-    let plain = if result.hasattr("item")? { result.call_method0("item").map_err(unless_interrupted)? } else { result.clone() };
-    plain.extract::<f64>().map_err(unless_interrupted)
+    let plain = if parked::has(result, "item")? {
+        parked::method(result, "item", ()).map_err(unless_interrupted)?
+    } else {
+        result.clone()
+    };
+    parked::number(&plain).map_err(unless_interrupted)
 }
 
 /// Whether an exception says that something is no number. Others, Ctrl-C above all, come while NumPy is at work, and are themselves.
@@ -128,8 +134,8 @@ pub fn numbers<'py>(result: &Bound<'py, PyAny>, what: &str) -> PyResult<Bound<'p
         return Err(refused(None));
     }
     let unless_interrupted = |error: PyErr| if is_refusal(&error, py) { refused(Some(error)) } else { error };
-    let dense = if result.hasattr("toarray")? { result.call_method0("toarray")? } else { result.clone() };
-    let plain = asarray(py)?.call1((dense,)).map_err(unless_interrupted)?;
+    let dense = if parked::has(result, "toarray")? { parked::method(result, "toarray", ())? } else { result.clone() };
+    let plain = parked::call(asarray(py)?, (dense,), None).map_err(unless_interrupted)?;
     let kind: String = plain.getattr("dtype")?.getattr("kind")?.extract()?;
     if !["b", "i", "u", "f", "O"].contains(&kind.as_str()) {
         return Err(refused(None));
@@ -138,7 +144,7 @@ pub fn numbers<'py>(result: &Bound<'py, PyAny>, what: &str) -> PyResult<Bound<'p
     if kind == "O" && plain.call_method0("ravel")?.try_iter()?.any(|value| value.is_ok_and(|value| value.is_none())) {
         return Err(refused(None));
     }
-    let real = asarray(py)?.call1((plain, "float64")).map_err(unless_interrupted)?;
+    let real = parked::call(asarray(py)?, (plain, "float64"), None).map_err(unless_interrupted)?;
     Ok(real.cast_into::<PyUntypedArray>()?)
 }
 

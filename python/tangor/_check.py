@@ -64,6 +64,9 @@ def check_derivatives(problem: Any, x: Any = None, draws: Any = None) -> Derivat
     members = getattr(problem, "members", None)
     if draws is None:
         draws = np.arange(8 if members is None else min(8, members))
+    numbers = read_draws(draws, members)
+    if not numbers:
+        raise ValueError("draws must name at least one: functions without a draw are none to compare")
     point = np.clip(point, problem._data["x_lower"], problem._data["x_upper"])
-    found = json.loads(_tangor.check(problem._model, point, read_draws(draws, members)))
+    found = json.loads(_tangor.check(problem._model, point, numbers))
     return DerivativeCheck(found)

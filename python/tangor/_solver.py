@@ -44,8 +44,8 @@ class Solver:
 
     @classmethod
     def resume(cls, problem: Problem | SampledProblem, checkpoint: str | Path, *, settings: Any = None, **keywords: Any) -> Solver:
-        """Goes on where a checkpoint was taken, bit for bit as if there had been no break. Settings may be changed, such as limits; the
-        others are those of the checkpoint."""
+        """Goes on where a checkpoint was taken, bit for bit as if there had been no break. Limits and tolerances
+        may be changed; all other settings are those of the checkpoint."""
         if not isinstance(problem, Described):
             raise TypeError(f"the problem is {kind_of(problem)}, but must be a Problem or a SampledProblem")
         # A number would be a file that is open already, such as standard output, and would be closed below.

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ._numbers import is_real
+
 #: Draws that one call in a thread gets. A constant, so that averages, which are taken over such portions, do not depend on the number of threads.
 PORTION = 8
 
@@ -68,5 +70,6 @@ def read_threads(threads: Any) -> Threads | None:
     if threads is None:
         return None
     if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
-        raise ValueError(f"threads must be a whole number of at least 1, or None, not {threads!r}")
+        kind = ValueError if is_real(threads) else TypeError
+        raise kind(f"threads must be a whole number of at least 1, or None, not {threads!r}")
     return Threads(int(threads))

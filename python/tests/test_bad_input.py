@@ -258,6 +258,20 @@ def test_a_resumed_run_keeps_the_settings_that_are_not_changed(tmp_path):
     assert settings["tolerance"]["stationarity"] == 1e-3 and settings["metric"]["kind"] == "spectral"
 
 
+def test_a_resumed_run_can_change_limits_and_tolerances_alone(tmp_path):
+    problem, file = tangor.collection["HS71"], tmp_path / "run.json"
+    solver = tangor.Solver(problem, metric={"kind": "identity"})
+    solver.step(2)
+    solver.checkpoint(file)
+    changes = [dict(preset="paper"), dict(metric={"kind": "spectral"}), dict(settings=tangor.Settings(), limits={"iterations": 3})]
+    for change, path in zip(changes, ["[a-z.]+", "metric.kind", "metric.kind"]):
+        with pytest.raises(ValueError, match=f"the setting {path} cannot be changed in a resumed run: only limits and tolerances can"):
+            tangor.Solver.resume(problem, file, **change)
+    # Who says again what a setting is changes nothing.
+    settings = tangor.Solver.resume(problem, file, tol=1e-2, limits={"iterations": 3}, metric={"kind": "identity"}).run().settings
+    assert settings["tolerance"]["feasibility"] == 1e-2 and settings["limits"]["iterations"] == 3
+
+
 def test_large_sparse_jacobians_take_no_dense_memory():
     n = 300_000
     rows = NonlinearConstraint(lambda x: x, 0, 1, jac=lambda x: eye_array(n, format="csr"))
@@ -283,6 +297,7 @@ def test_what_is_no_problem_is_refused_everywhere():
         (lambda: tangor.check_derivatives(tangor.collection["HS71"], [1.0]), ValueError, "x has 1 number, but HS71 has 4 variables"),
         (lambda: tangor.check_derivatives(sampled, draws="x"), TypeError, "a draw must be a whole number"),
         (lambda: tangor.check_derivatives(sampled, draws=[-1]), ValueError, "at least 0"),
+        (lambda: tangor.check_derivatives(sampled, draws=[]), ValueError, "draws must name at least one"),
         (lambda: sampled.grad(X, [7]), ValueError, "no draw 7: the population has 3 members"),
         (lambda: tangor.SampledProblem(X, 3), TypeError, "evaluate is an int"),
         (lambda: tangor.SampledProblem(X, gradient=3), TypeError, "gradient is an int"),
