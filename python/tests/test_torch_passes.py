@@ -183,6 +183,8 @@ def test_noise_is_not_learnt_and_negative_curvature_is_damped():
     # y = (2, 1): of r = (0, 1) noise of 1/4 leaves 3/4; then y is scaled by 1 / sqrt(s^T y).
     assert np.allclose(kept([2.0, 1.0], 0.25), np.array([2.0, 0.75]) / math.sqrt(2.0), atol=1e-15)
     assert kept([2.0, 1.0], 0.6) is None, "noise explains more than half"
+    # y = (0.4, 4): of r = (0, 4) noise of 4 leaves 3/4, but a quarter of |r|^2 is doubtful, and that may be 0.4 at most.
+    assert np.allclose(kept([0.4, 4.0], 4.0), np.array([0.4, 4.0 * math.sqrt(0.4 / 4.0)]) / math.sqrt(0.4), atol=1e-15)
     # Negative curvature: the share 0.8 / (1 + 1) of y = -s, and the rest of D s, so that s^T y = 0.2.
     assert np.allclose(kept([-1.0, 0.0], 0.0), [0.2 / math.sqrt(0.2), 0.0], atol=1e-15)
     # After y = s/2 the metric has 1/2 along s, and the damping is beside that: s^T y = 0.2 / 2.
@@ -194,6 +196,29 @@ def test_noise_is_not_learnt_and_negative_curvature_is_damped():
     memory = LimitedMemory(flat, 2)
     memory.learn(s, 1.0, torch.tensor([1.0, 1e17], dtype=torch.float64), one, 0.0)
     assert memory.count == 0 and memory.part(one) is None
+
+
+@pytest.mark.parametrize(("seed", "epochs"), [(0, 2), (4, 3)])
+def test_outliers_of_noise_do_not_flatten_the_metric(seed, epochs):
+    """A small network with kinks and dropout, where now and then the noise of a difference is many times its mean. The multipliers of the solution
+    are about 2 and 0; a metric that is flat along a step makes larger ones, and by them the curvature that is learnt next."""
+    torch.manual_seed(seed)
+    x, group = torch.randn(4000, 5), (torch.rand(4000) < 0.4).float()
+    x[:, 0] += group
+    high, share, largest = (x.sum(dim=1) + 0.5 * torch.randn(4000) > 0.0).float(), group.mean(), 0.0
+    model = torch.nn.Sequential(torch.nn.Linear(5, 16), torch.nn.ReLU(), torch.nn.Dropout(0.1), torch.nn.Linear(16, 1))
+    optimizer = Tangor(model.parameters(), constraints=2, lower=-0.02, upper=0.02)
+
+    def closure():
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(model(x[batch])[:, 0], high[batch])
+        p, g = torch.sigmoid(model(x[batch])[:, 0]), group[batch]
+        return loss, torch.stack([(p * g / share - p * (1.0 - g) / (1.0 - share)).mean(), p.mean() - high.mean()])
+
+    for _ in range(epochs):
+        for batch in torch.randperm(4000).split(64):
+            optimizer.step(closure, samples=len(batch))
+            largest = max(largest, *(abs(one) for one in optimizer.report().multipliers.values()))
+    assert largest < 6.0
 
 
 def test_another_recursion_or_memory_is_refused_in_a_checkpoint():

@@ -11,6 +11,7 @@ Rows of length d stay on the device; only products of them go to the host.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -93,8 +94,8 @@ class LimitedMemory:
 
     def learn(self, s: torch.Tensor, eta: float, change: torch.Tensor, inverse: torch.Tensor, noise: float) -> None:
         """Takes in the step `eta s` over the diagonal whose inverse this is. What noise explains of the change is not learnt: `y = c H s + r` keeps
-        the curvature along the step, and the share `1 - noise / |r|^2` of the rest. Negative curvature is damped: `y` moves towards `H s` until
-        `s^T y = 0.2 s^T H s`, as in the solver (`metric/mod.rs`)."""
+        the curvature along the step, and the share `1 - noise / |r|^2` of the rest, or less (`_bounded`). Negative curvature is damped: `y` moves
+        towards `H s` until `s^T y = 0.2 s^T H s`, as in the solver (`metric/mod.rs`)."""
         if self.most == 0:
             return
         hs = self.product(s, inverse)
@@ -109,8 +110,9 @@ class LimitedMemory:
         if noise > 0.0:
             rest = yy - 2.0 * c * eta * hy + (c * eta) ** 2 * hh
             clear = max(1.0 - noise / rest, 0.0) if rest > 0.0 else 0.0
-        if clear < CLEAREST:
-            return
+            if clear < CLEAREST:
+                return
+            clear = self._bounded(clear, change, inverse, c * along, noise / rest, max(along, DAMPED * before))
         share = 1.0 if along >= DAMPED * before else (1.0 - DAMPED) * before / (before - along)
         # y = share (clear change + (1 - clear) c eta hs) + (1 - share) eta hs
         y = hs.mul_(eta * (share * (1.0 - clear) * c + 1.0 - share)).add_(change, alpha=share * clear)
@@ -119,6 +121,16 @@ class LimitedMemory:
         rounding = ROUNDING * torch.finfo(s.dtype).eps * eta * (ss * max(yy, eta * eta * hh)) ** 0.5
         if after > rounding:
             self._push(s * (eta / after**0.5), y.div_(after**0.5))
+
+    def _bounded(self, clear: float, change: torch.Tensor, inverse: torch.Tensor, along: float, unclear: float, curvature: float) -> float:
+        """The share of the rest `r` that is learnt. The update adds `(1 / s^T y + r^T H^-1 r / (s^T y)^2) s s^T` to `H^-1`: where `r` is long beside the
+        curvature, the metric becomes flat along the step. Noise is now and then much larger than in the mean, and then it is all that is clear: what
+        may be noise of the second term, the share `unclear`, is to be no more than the first. `along` is the part of `y^T H^-1 y` that `r` has not."""
+        part = self.part(inverse)
+        square = float(self.flat.engine.host(dots([([change * inverse], [change])]))[0])
+        square += 0.0 if part is None else float(part.products(change[None])[0, 0])
+        doubtful = clear * clear * unclear * (square - along)
+        return clear * math.sqrt(curvature / doubtful) if doubtful > curvature else clear
 
     def _push(self, s: torch.Tensor, y: torch.Tensor) -> None:
         if self.count == self.most:
