@@ -52,12 +52,13 @@ pub fn of(report: &Report) -> Vec<String> {
         return vec![cause];
     }
     let mut advice = Vec::new();
-    advice.extend(wrong_derivatives(report));
     let degenerate = Degenerate::of(report);
-    // At a Fritz John point, more iterations but make the multipliers larger.
-    if !degenerate.as_ref().is_some_and(|degenerate| degenerate.is_fritz_john)
-        && let Some((what, argument)) = larger_limit(report)
-    {
+    // At a Fritz John point nothing is wrong with derivatives or the start, and more iterations but make the multipliers larger.
+    let is_fritz_john = degenerate.as_ref().is_some_and(|degenerate| degenerate.is_fritz_john);
+    if !is_fritz_john {
+        advice.extend(wrong_derivatives(report));
+    }
+    if !is_fritz_john && let Some((what, argument)) = larger_limit(report) {
         let otherwise = if advice.is_empty() { "More" } else { "Otherwise more" };
         advice.push(format!("{otherwise} {what} may be enough: {argument}."));
     }
