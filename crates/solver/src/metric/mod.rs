@@ -224,8 +224,7 @@ impl CurrentMetric {
     /// nothing; the paper has 1.
     pub fn fill(&mut self, at: &Iterate) {
         let n = at.n();
-        if let Some(quasi_newton) = &mut self.quasi_newton {
-            quasi_newton.damp();
+        if let Some(quasi_newton) = &self.quasi_newton {
             self.scalar = quasi_newton.smallest();
         }
         match (&self.quasi_newton, &self.moments) {
@@ -328,12 +327,14 @@ impl CurrentMetric {
         }
     }
 
-    /// Follows how far the last step could be gone: it was accepted at this share of its length, `tangent` is its part along the constraints, and `normal` the
-    /// length of the other. Gives the factor by which steps become shorter of themselves.
-    pub fn follow(&mut self, eta: f64, tangent: &[f64], normal: f64) -> f64 {
+    /// Follows how far the last step could be gone: it was accepted at this share of its length; given are its part along the constraints, and the
+    /// length of the other. What is learnt from steps has no damping where it is not to be held back. Gives the factor by which steps become shorter of
+    /// themselves.
+    pub fn follow(&mut self, eta: f64, (tangent, normal): (&[f64], f64), held_back: bool) -> f64 {
         let shorter = match (&mut self.exact, &mut self.quasi_newton) {
             (Some(exact), _) => exact.follow(eta),
-            (None, Some(quasi_newton)) if self.settings.damped => quasi_newton.follow(eta, tangent, normal),
+            (None, Some(quasi_newton)) if self.settings.damped && held_back => quasi_newton.follow(eta, tangent, normal),
+            (None, Some(quasi_newton)) => quasi_newton.release(),
             _ => false,
         };
         if shorter { f64::INFINITY } else { 1.0 }

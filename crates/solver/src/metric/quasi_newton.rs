@@ -73,8 +73,8 @@ impl QuasiNewton {
         self.n
     }
 
-    /// Forms `B + nu I`, which the products below are those of.
-    pub fn damp(&mut self) {
+    /// Forms `B + nu I`, which the products below are those of, after either has changed.
+    fn damp(&mut self) {
         self.damped.copy_from_slice(&self.learnt.b);
         (0..self.n).for_each(|i| self.damped[i * self.n + i] += self.learnt.damping);
     }
@@ -91,10 +91,21 @@ impl QuasiNewton {
         let largest = (0..self.n).fold(0.0f64, |most, i| most.max(self.learnt.b[i * self.n + i]));
         let along = dot(tangent, tangent);
         let curvature = self.square(tangent) / along;
-        damping::follow(&mut self.learnt.damping, eta, largest, || {
+        let shorter = damping::follow(&mut self.learnt.damping, eta, largest, || {
             let asked = (before + curvature * ((1.0 / eta).min(RISE) - 1.0)).min(STIFFEST * largest);
             (along.sqrt() > normal && asked > before).then_some(asked)
-        })
+        });
+        self.damp();
+        shorter
+    }
+
+    /// Takes the damping away; no step becomes shorter by that.
+    pub fn release(&mut self) -> bool {
+        if self.learnt.damping > 0.0 {
+            self.learnt.damping = 0.0;
+            self.damp();
+        }
+        false
     }
 
     pub fn write_diagonal(&self, out: &mut [f64]) {
@@ -121,6 +132,7 @@ impl QuasiNewton {
     /// Goes on from what another one has learnt.
     pub fn take_up(&mut self, saved: QuasiNewton) {
         self.learnt = saved.learnt;
+        self.damp();
     }
 
     /// `B = sigma I`
@@ -129,7 +141,7 @@ impl QuasiNewton {
         self.learnt.b.fill(0.0);
         (0..n).for_each(|i| self.learnt.b[i * n + i] = sigma);
         self.learnt.delta = BELOW * sigma;
-        self.find_delta(FLATTEST);
+        self.settle(FLATTEST);
     }
 
     /// Back to a multiple of the identity. False: it is one.
@@ -165,7 +177,13 @@ impl QuasiNewton {
         let hidden = curvature.noise.sqrt() / norm(s);
         let most = (0..n).fold(0.0f64, |most, i| most.max(self.learnt.b[i * n + i]));
         let flattest = (hidden / most).max(FLATTEST);
-        self.find_delta(flattest.min(FLATTEST_UNDER_NOISE));
+        self.settle(flattest.min(FLATTEST_UNDER_NOISE));
+    }
+
+    /// `B` has changed.
+    fn settle(&mut self, flattest: f64) {
+        self.find_delta(flattest);
+        self.damp();
     }
 
     /// Finds `delta`: the largest that a few trials give for which `B - delta I` is positive definite.
@@ -222,24 +240,22 @@ mod tests {
     fn a_short_step_along_the_constraints_makes_the_next_one_as_short() {
         let mut quasi_newton = QuasiNewton::new(2);
         quasi_newton.start(2.0);
-        quasi_newton.damp();
         // B = 2 I: with nu = 8 the curvature along any step is 10, and a step five times as short.
         assert!(!quasi_newton.follow(0.2, &[0.3, 0.4], 0.6), "the repair was longer");
         assert!(quasi_newton.follow(0.2, &[0.3, 0.4], 0.4));
-        quasi_newton.damp();
         assert_eq!((quasi_newton.square(&[0.0, 2.0]), quasi_newton.smallest()), (40.0, 9.0));
         // At most ten times as short at once, and never more than a thousand times as stiff as what was learnt.
         assert!(quasi_newton.follow(1e-4, &[1.0, 0.0], 0.0));
-        quasi_newton.damp();
         assert_eq!(quasi_newton.square(&[1.0, 0.0]), 100.0);
         for _ in 0..5 {
             quasi_newton.follow(1e-4, &[1.0, 0.0], 0.0);
-            quasi_newton.damp();
         }
         assert_eq!(quasi_newton.square(&[1.0, 0.0]), 2002.0);
         // Full steps let it fall; what was learnt does not know of it.
         assert!(!quasi_newton.follow(1.0, &[1.0, 0.0], 0.0));
         assert_eq!((quasi_newton.learnt.damping, quasi_newton.learnt.b[0]), (200.0, 2.0));
+        assert!(!quasi_newton.release());
+        assert_eq!(quasi_newton.square(&[1.0, 0.0]), 2.0);
     }
 
     #[test]

@@ -203,7 +203,7 @@ pub struct Metric {
     /// paper; a small one keeps inactive inequalities
     /// from shortening the step. Default: 1e-4.
     pub slack_weight: f64,
-    /// Whether a dense quasi-Newton matrix gets a multiple of the identity after steps along the constraints that had to be much shortened, in exact runs;
+    /// Whether a dense quasi-Newton matrix gets a multiple of the identity after steps along violated constraints that had to be much shortened, in exact runs;
     /// it falls after full ones. Default: true.
     pub damped: bool,
 }
