@@ -154,8 +154,8 @@ class Metric(Section):
     """
 
     damped: bool
-    """Whether a dense quasi-Newton matrix gets a multiple of the identity after steps along violated constraints that had to be much
-    shortened, in exact runs; it falls after full ones. Default: true.
+    """Whether a dense quasi-Newton matrix gets a multiple of the identity after steps along violated constraints that had to
+    be much shortened, in exact runs; it falls after full ones. Default: true.
     """
 
     def __init__(
