@@ -89,13 +89,17 @@ impl QuasiNewton {
     pub fn follow(&mut self, eta: f64, tangent: &[f64], normal: f64) -> bool {
         let (before, tangent) = (self.learnt.damping, &tangent[..self.n]);
         let largest = (0..self.n).fold(0.0f64, |most, i| most.max(self.learnt.b[i * self.n + i]));
-        let along = dot(tangent, tangent);
-        let curvature = self.square(tangent) / along;
-        let shorter = damping::follow(&mut self.learnt.damping, eta, largest, || {
+        let mut damping = before;
+        let shorter = damping::follow(&mut damping, eta, largest, || {
+            let along = dot(tangent, tangent);
+            let curvature = self.square(tangent) / along;
             let asked = (before + curvature * ((1.0 / eta).min(RISE) - 1.0)).min(STIFFEST * largest);
             (along.sqrt() > normal && asked > before).then_some(asked)
         });
-        self.damp();
+        if damping != before {
+            self.learnt.damping = damping;
+            self.damp();
+        }
         shorter
     }
 
