@@ -143,11 +143,7 @@ pub fn start<S: SampledProblem>(
         None => Solver::sampled_until(problem, settings, Samples::default(), ended_by)?,
         Some(mut checkpoint) => {
             checkpoint.settings = settings;
-            let mut solver = Solver::resume_sampled(problem, checkpoint)?;
-            ended_by.since.into_iter().for_each(|since| solver.count_time_from(since));
-            ended_by.flag.into_iter().for_each(|flag| solver.interrupt(flag));
-            ended_by.agreement.into_iter().for_each(|agreement| solver.end_together(agreement));
-            solver
+            Solver::resume_until(problem, checkpoint, ended_by)?
         }
     })
 }

@@ -18,4 +18,4 @@ mod targets;
 pub use driver::{Random, try_many, without_harm};
 pub use mutation::mutated;
 pub use seeds::Seeds;
-pub use targets::{TARGETS, Target};
+pub use targets::{TARGETS, Target, overwrite};

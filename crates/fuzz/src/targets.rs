@@ -1,5 +1,7 @@
 //! The readers, each as a function of bytes.
 
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -113,9 +115,17 @@ fn result(bytes: &[u8], _: &Path) -> bool {
     problem(true).is_some_and(|problem| judge_point(problem, candidate, &settings.sampling).is_ok())
 }
 
+/// Writes a file anew. Some file systems bring a file to disk that was emptied before it was written, which takes milliseconds: this one is never
+/// empty in between.
+pub fn overwrite(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+    file.write_all(bytes)?;
+    file.set_len(bytes.len() as u64)
+}
+
 fn file(bytes: &[u8], folder: &Path, name: &str) -> Option<PathBuf> {
     let path = folder.join(name);
-    std::fs::write(&path, bytes).ok().map(|()| path)
+    overwrite(&path, bytes).ok().map(|()| path)
 }
 
 fn csv(bytes: &[u8], folder: &Path) -> bool {

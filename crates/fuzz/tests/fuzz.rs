@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use tangor_fuzz::{Seeds, TARGETS, Target, mutated, try_many, without_harm};
+use tangor_fuzz::{Seeds, TARGETS, Target, mutated, overwrite, try_many, without_harm};
 
 /// Reads an input; harm names it. It is on disk before it is read, so that it can be found after an abort, too.
 fn attempt(target: &Target, bytes: &[u8], folder: &Path, which: &str) -> bool {
     let last = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("last-{}", target.name));
-    std::fs::write(&last, bytes).expect("the input can be kept");
+    overwrite(&last, bytes).expect("the input can be kept");
     without_harm(|| (target.read)(bytes, folder), || format!("{} with {which}, which is in {}", target.name, last.display()))
 }
 

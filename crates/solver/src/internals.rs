@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tangor_problem::{MemoryLimit, SampledProblem};
+use tangor_problem::SampledProblem;
 
 use crate::kernel::cone;
 use crate::kernel::gram::Gram;
@@ -12,10 +12,8 @@ use crate::kernel::subproblem::{Block, LowRank, Subproblem};
 use crate::kernel::system::Beside;
 use crate::kernel::vector::norm;
 use crate::run::clock::Clock;
+use crate::run::memory::Budget;
 use crate::{Factorisation, Kernel, NormalVariant, Solver, Unusual};
-
-/// Whoever makes a subproblem by hand knows how large it is.
-const NO_LIMIT: MemoryLimit = MemoryLimit(u64::MAX);
 
 /// A subproblem `min g^T s + 1/2 s^T H s + sum_i (J s - r)_i^2 / (2 kappa_i)`, `lower <= s <= upper`, that owns its data.
 #[derive(Clone, Debug)]
@@ -205,19 +203,12 @@ impl StoredSubproblem {
             Block::LowRank(low_rank) => Beside::LowRank(low_rank.most()),
             Block::Sparse(matrix) => Beside::Sparse(matrix),
         };
-        let projection =
-            Projection::new(&self.jacobian, settings, beside, NO_LIMIT).expect("without a limit nothing is too large");
+        // Whoever makes a subproblem by hand knows how large it is.
+        let clock = Clock::new(None, 0.0);
+        let projection = Projection::new(&self.jacobian, settings, beside, Budget::NO_LIMIT, &clock);
+        let projection = projection.expect("without a limit nothing is too large");
         let (s, y) = (vec![0.0; columns], vec![0.0; m]);
-        StoredKernel {
-            projection,
-            clock: Clock::new(None, 0.0),
-            s,
-            y,
-            iterations: 0,
-            systems: 0,
-            interior: 0,
-            converged: false,
-        }
+        StoredKernel { projection, clock, s, y, iterations: 0, systems: 0, interior: 0, converged: false }
     }
 
     /// Solves from the warm start.
@@ -230,7 +221,7 @@ impl StoredSubproblem {
 
     /// Solves by Clarabel; false when it gave up.
     pub fn solve_by_clarabel(&self, s: &mut [f64], y: &mut [f64]) -> bool {
-        cone::quadratic(&self.borrow(), s, y, &Clock::new(None, 0.0))
+        cone::quadratic(&self.borrow(), s, y, &Clock::new(None, 0.0), Budget::NO_LIMIT)
     }
 
     /// `out = H s`
@@ -251,9 +242,10 @@ impl StoredSubproblem {
 
     /// Prepares one Cholesky factorisation of `J J^T`, which the closure then does, with no slacks; false when it fails.
     pub fn cholesky(&self, factorisation: Factorisation) -> impl FnMut() -> bool + '_ {
-        let mut gram = Gram::new(&self.jacobian.a, factorisation, NO_LIMIT).expect("without a limit nothing is too large");
-        let (ones, nothing) = (vec![1.0; self.jacobian.a.n], vec![0.0; self.jacobian.rows()]);
         let clock = Clock::new(None, 0.0);
+        let gram = Gram::new(&self.jacobian.a, factorisation, Budget::NO_LIMIT, &clock);
+        let mut gram = gram.expect("without a limit nothing is too large");
+        let (ones, nothing) = (vec![1.0; self.jacobian.a.n], vec![0.0; self.jacobian.rows()]);
         move || gram.factorise(&self.jacobian.a, &ones, &nothing, &clock).is_ok()
     }
 }

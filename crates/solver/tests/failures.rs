@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use tangor_problem::{Evaluation, Failure, Function, Meta, Noise, Noisy, Problem};
-use tangor_solver::{Event, MetricKind, Point, Report, Row, Settings, Solver, Stop, solve, solve_sampled};
+use tangor_problem::{ClosureProblem, Evaluation, Exact, Failure, Function, Meta, Noise, Noisy, Problem, Samples};
+use tangor_solver::{EndedBy, Event, MetricKind, Point, Report, Row, Settings, Silent, Solver, Stop, solve, solve_sampled};
 
 /// What a function does at its call of this number, counted from 1, and ever after.
 #[derive(Clone, Copy, Debug)]
@@ -243,6 +243,36 @@ fn an_interrupt_ends_the_run() {
     });
     assert_eq!((report.stop, report.iterations), (Stop::User, 3));
     assert!(report.stationarity.is_finite());
+}
+
+/// `min |x|^2 / 2` with `x_i + x_(i+1) = 2`: so many rows that the analysis of their pattern is done aside.
+#[test]
+fn whoever_ends_a_run_waits_for_no_analysis_and_may_go_on() {
+    let rows = 60_000;
+    let places: Vec<(usize, usize)> = (0..rows).flat_map(|i| [(i, i), (i, i + 1)]).collect();
+    let build = || {
+        let meta = Meta::new("chain", vec![3.0; rows + 1]).equalities(&vec![2.0; rows]).sparse(places.iter().copied());
+        ClosureProblem::builder(meta)
+            .objective(|x| 0.5 * x.iter().map(|x| x * x).sum::<f64>())
+            .gradient(|x, g| g.copy_from_slice(x))
+            .constraints(|x, c| c.iter_mut().enumerate().for_each(|(i, c)| *c = x[i] + x[i + 1]))
+            .jacobian(|_, values| values.fill(1.0))
+            .build()
+            .expect("all functions are there")
+    };
+    let ended_by = |wanted| EndedBy { flag: Some(Arc::new(AtomicBool::new(wanted))), ..EndedBy::default() };
+    let mut solver =
+        Solver::sampled_until(Exact(build()), Settings::default(), Samples::default(), ended_by(true)).expect("valid");
+    let report = solver.run(&mut Silent);
+    assert_eq!((report.stop, report.iterations), (Stop::User, 0));
+    let violation = 4.0 * (rows as f64).sqrt();
+    assert!((report.feasibility - violation).abs() < 1e-9 * violation, "the start is told with its residuals");
+    let state = solver.checkpoint();
+    let still = Solver::resume_until(Exact(build()), state.clone(), ended_by(true)).expect("valid").run(&mut Silent);
+    assert_eq!((still.stop, still.iterations), (Stop::User, 0));
+    let report = Solver::resume_until(Exact(build()), state, ended_by(false)).expect("valid").run(&mut Silent);
+    assert_eq!(report.stop, Stop::Tolerance, "{}", report.message);
+    assert!(report.x.iter().all(|x| (x - 1.0).abs() < 1e-4), "the shortest solution");
 }
 
 #[test]

@@ -11,8 +11,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use tangor_nl::{Header, NlProblem, Options, Solution};
-use tangor_problem::{MemoryLimit, Problem};
-use tangor_solver::{Report, Settings, Solver};
+use tangor_problem::{Exact, MemoryLimit, Problem, Samples};
+use tangor_solver::{EndedBy, Report, Settings, Solver};
 
 use crate::error::Error;
 use crate::screen::{Color, Listener};
@@ -158,12 +158,12 @@ fn run(file: &Path, keywords: &Keywords) -> Result<(Header, Solution), Error> {
 }
 
 fn report(problem: NlProblem, guess: Option<Vec<f64>>, settings: Settings, watch: &mut Watch) -> Result<Report, Error> {
-    let mut solver = Solver::new(problem, settings)?;
+    let ended_by = EndedBy { flag: Some(interrupt::flag()?), ..EndedBy::default() };
+    let mut solver = Solver::sampled_until(Exact(problem), settings, Samples::default(), ended_by)?;
     if let Some(multipliers) = guess {
         // The reader has seen to it that they fit.
         solver.begin_with(&multipliers);
     }
-    solver.interrupt(interrupt::flag()?);
     loop {
         watch.prepare(&mut solver);
         if solver.advance(watch).is_some() {

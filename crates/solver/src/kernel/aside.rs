@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::run::clock::Clock;
 
 /// Work of so many multiplications, some hundredths of a second, is waited for.
-const BRIEF: f64 = 1e8;
+const BRIEF: usize = 100_000_000;
 
 /// How often the clock is asked meanwhile.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -27,41 +27,67 @@ impl<T: Send + 'static> Aside<T> {
 
     /// Does work of about so many multiplications. None: the run is to end, or it is gone.
     pub fn work<R: Send + 'static>(&mut self, multiplications: f64, clock: &Clock, work: fn(&mut T) -> R) -> Option<R> {
-        if multiplications <= BRIEF {
-            return self.get().map(work);
-        }
-        if clock.is_over() {
+        // Nothing long is begun any more, and what it would be done with stays.
+        if multiplications > BRIEF as f64 && clock.is_over() {
             return None;
         }
         let mut own = self.0.take()?;
-        let ((lend, lent), (give, given)) = (channel::<Box<T>>(), channel());
-        let started = thread::Builder::new().name("factorisation".to_string()).spawn(move || {
-            if let Ok(mut own) = lent.recv() {
-                let done = work(&mut own);
-                let _ = give.send((own, done));
-            }
-        });
-        let Ok(thread) = started else {
+        let (own, done) = unless_over(multiplications, clock, move || {
             let done = work(&mut own);
-            self.0 = Some(own);
-            return Some(done);
-        };
-        let _ = lend.send(own);
-        loop {
-            match given.recv_timeout(PAUSE) {
-                Ok((own, done)) => {
-                    self.0 = Some(own);
-                    return Some(done);
-                }
-                Err(RecvTimeoutError::Timeout) if clock.is_over() => return None,
-                Err(RecvTimeoutError::Timeout) => {}
-                // It panicked, and so does whoever waits for it.
-                Err(RecvTimeoutError::Disconnected) => match thread.join() {
-                    Err(panic) => std::panic::resume_unwind(panic),
-                    Ok(()) => return None,
-                },
-            }
+            (own, done)
+        })?;
+        self.0 = Some(own);
+        Some(done)
+    }
+}
+
+/// Does work of about so many multiplications with what is its own. None: the run is to end, and did not wait for it.
+pub fn unless_over<R: Send + 'static, F>(multiplications: f64, clock: &Clock, work: F) -> Option<R>
+where
+    F: FnOnce() -> R + Send + 'static,
+{
+    if multiplications <= BRIEF as f64 {
+        return Some(work());
+    }
+    if clock.is_over() {
+        return None;
+    }
+    let ((lend, lent), (give, given)) = (channel::<F>(), channel());
+    let begun = thread::Builder::new().name("long work".to_string()).spawn(move || {
+        if let Ok(work) = lent.recv() {
+            let _ = give.send(work());
         }
+    });
+    // Where no thread can be had, the work is done here.
+    let Ok(thread) = begun else { return Some(work()) };
+    let _ = lend.send(work);
+    loop {
+        match given.recv_timeout(PAUSE) {
+            Ok(done) => return Some(done),
+            Err(RecvTimeoutError::Timeout) if clock.is_over() => return None,
+            Err(RecvTimeoutError::Timeout) => {}
+            // It panicked, and so does whoever waits for it.
+            Err(RecvTimeoutError::Disconnected) => match thread.join() {
+                Err(panic) => std::panic::resume_unwind(panic),
+                Ok(()) => return None,
+            },
+        }
+    }
+}
+
+/// Work that is done here, in pieces: counts what was done since the last look at the clock.
+#[derive(Default)]
+pub struct Patience(usize);
+
+impl Patience {
+    /// After so many multiplications: whether to go on.
+    pub fn goes_on(&mut self, multiplications: usize, clock: &Clock) -> bool {
+        self.0 = self.0.saturating_add(multiplications);
+        if self.0 < BRIEF {
+            return true;
+        }
+        self.0 = 0;
+        !clock.is_over()
     }
 }
 

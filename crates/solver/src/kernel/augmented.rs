@@ -4,13 +4,12 @@
 //! With `K > 0` the system has as many negative pivots as rows exactly when `H + A^T K^-1 A` is positive definite over the free columns:
 //! `H` itself may be indefinite across the constraints.
 
-use tangor_problem::{MemoryLimit, TooLarge};
-
 use crate::kernel::gram::Indefinite;
 use crate::kernel::matrix::Matrix;
-use crate::kernel::sparse_factor::{Factors, LowerPattern, SparseFactor};
+use crate::kernel::sparse_factor::{Factors, LowerPattern, SparseFactor, Unavailable, analyse};
 use crate::kernel::symmetric::SparseSymmetric;
 use crate::run::clock::Clock;
+use crate::run::memory::Budget;
 
 /// The system with its factorisation. The pattern is analysed once.
 pub struct Augmented {
@@ -33,24 +32,37 @@ pub enum Hessian<'a> {
 
 impl Augmented {
     /// Analyses the pattern; `None` when it cannot be.
-    pub fn new(a: &Matrix, hessian: Option<&SparseSymmetric>, limit: MemoryLimit) -> Result<Option<Self>, TooLarge> {
+    pub fn new(
+        a: &Matrix,
+        hessian: Option<&SparseSymmetric>,
+        budget: Budget,
+        clock: &Clock,
+    ) -> Result<Option<Self>, Unavailable> {
         let (n, m) = (a.n, a.m);
         let hessian = hessian.map_or(&[][..], |hessian| &hessian.places);
         let in_jacobian = (0..m).flat_map(|i| (0..a.row_values(i).len()).map(move |k| (a.column(i, k), n + i)));
         let in_hessian = hessian.iter().map(|&(i, j)| (j, i));
         let in_diagonal = (0..n + m).map(|i| (i, i));
-        let places: Vec<(usize, usize)> = in_jacobian.clone().chain(in_hessian.clone()).chain(in_diagonal.clone()).collect();
-        let mut keys = places.clone();
-        keys.sort_unstable();
-        keys.dedup();
-        let positions = places.iter().map(|place| keys.partition_point(|key| key < place));
-        let mut positions = positions.collect::<Vec<_>>().into_iter();
-        let jacobian: Vec<usize> = positions.by_ref().take(in_jacobian.count()).collect();
-        let hessian = positions.by_ref().take(hessian.len()).collect();
-        let diagonal = positions.collect();
-        let right = vec![0.0; n + m];
-        let matrix = SparseFactor::new(LowerPattern::new(n + m, &keys), Factors::Quasidefinite, 1, limit)?;
-        Ok(matrix.map(|matrix| Augmented { n, m, hessian, jacobian, diagonal, right, matrix }))
+        let (of_jacobian, of_hessian) = (in_jacobian.clone().count(), hessian.len());
+        let places: Vec<(usize, usize)> = in_jacobian.chain(in_hessian).chain(in_diagonal).collect();
+        analyse(places.len(), clock, move || {
+            let mut keys = places.clone();
+            keys.sort_unstable();
+            keys.dedup();
+            let positions = places.iter().map(|place| keys.partition_point(|key| key < place));
+            let mut positions = positions.collect::<Vec<_>>().into_iter();
+            let jacobian = positions.by_ref().take(of_jacobian).collect();
+            let hessian = positions.by_ref().take(of_hessian).collect();
+            let diagonal = positions.collect();
+            let right = vec![0.0; n + m];
+            let matrix = SparseFactor::new(LowerPattern::new(n + m, &keys), Factors::Quasidefinite, 1, budget)?;
+            Ok(matrix.map(|matrix| Augmented { n, m, hessian, jacobian, diagonal, right, matrix }))
+        })
+    }
+
+    /// The memory that its factorisation has.
+    pub fn bytes(&self) -> u128 {
+        self.matrix.bytes()
     }
 
     /// Factorises, with the columns held where `extra` is infinite.
@@ -118,7 +130,7 @@ mod tests {
     }
 
     fn analysed(a: &Matrix, hessian: Option<&SparseSymmetric>) -> Augmented {
-        Augmented::new(a, hessian, MemoryLimit(u64::MAX)).expect("it fits").expect("it can be analysed")
+        Augmented::new(a, hessian, Budget::NO_LIMIT, &clock()).expect("it fits").expect("it can be analysed")
     }
 
     fn clock() -> Clock {

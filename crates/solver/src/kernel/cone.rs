@@ -5,10 +5,13 @@ use clarabel::algebra::CscMatrix;
 use clarabel::solver::SupportedConeT::{self, NonnegativeConeT, SecondOrderConeT, ZeroConeT};
 use clarabel::solver::{DefaultSettings, DefaultSettingsBuilder, DefaultSolution, DefaultSolver, IPSolver, SolverStatus};
 
+use crate::kernel::aside::unless_over;
 use crate::kernel::matrix::Jacobian;
+use crate::kernel::sparse_factor::LowerPattern;
 use crate::kernel::subproblem::{Block, Subproblem};
 use crate::kernel::vector::norm;
 use crate::run::clock::Clock;
+use crate::run::memory::{Budget, NUMBER};
 use crate::steps::local_model::LocalModel;
 use crate::{Normal, NormalVariant};
 
@@ -17,6 +20,12 @@ const LARGEST_FULL: usize = 1000;
 
 /// What Clarabel may miss: finer than its own defaults, as fine as the kernel's tolerance.
 const TOLERANCE: f64 = 1e-11;
+
+/// Bytes of an entry of its factor: the value, and its place.
+const OF_AN_ENTRY: u128 = 2 * NUMBER;
+
+/// About so many factorisations are made, each of a full matrix at worst.
+const FACTORISATIONS: f64 = 30.0;
 
 /// A cone program `min 1/2 v^T P v + q^T v, A v + slack = b, slack in K`, under construction.
 struct Program {
@@ -92,8 +101,34 @@ impl Program {
         added
     }
 
-    /// None: Clarabel gave up, or the time was over.
-    fn solve(self, clock: &Clock) -> Option<DefaultSolution<f64>> {
+    /// The rows of its matrix `[P, A^T; A, -W]`.
+    fn size(&self) -> usize {
+        self.diagonal.len() + self.right.len()
+    }
+
+    /// Whether the factor of its matrix fits into memory. Where even a full one would, nobody looks how sparse it is.
+    fn fits(&self, budget: Budget) -> bool {
+        let fits = |entries: usize| budget.check(OF_AN_ENTRY * entries as u128, String::new).is_ok();
+        if fits(self.size().saturating_mul(self.size() + 1) / 2) {
+            return true;
+        }
+        let first = self.diagonal.len();
+        let above = self.above.iter().map(|&(row, column, _)| (row.min(column), row.max(column)));
+        let below = self.rows.iter().zip(&self.columns).map(|(row, &column)| (column, first + row));
+        let mut keys: Vec<(usize, usize)> = (0..self.size()).map(|i| (i, i)).chain(above).chain(below).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        LowerPattern::new(self.size(), &keys).entries_of_factor().is_some_and(fits)
+    }
+
+    /// None: Clarabel gave up, its factor does not fit into memory, or the run is to end, which waits neither for an analysis nor for a factorisation.
+    fn solve(self, clock: &Clock, budget: Budget) -> Option<DefaultSolution<f64>> {
+        let (size, meanwhile) = (self.size() as f64, clock.clone());
+        let work = move || self.fits(budget).then(|| self.solve_until(meanwhile))?;
+        unless_over(FACTORISATIONS * size.powi(3) / 3.0, clock, work)?
+    }
+
+    fn solve_until(self, clock: Clock) -> Option<DefaultSolution<f64>> {
         let variables = self.diagonal.len();
         let diagonal = self.diagonal.into_iter().enumerate().map(|(i, value)| (i, i, value));
         let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
@@ -113,7 +148,6 @@ impl Program {
             .build()
             .ok()?;
         let mut solver = DefaultSolver::new(&p, &self.linear, &a, &self.right, &self.cones, settings).ok()?;
-        let clock = clock.clone();
         solver.set_termination_callback(move |_| clock.is_over());
         solver.solve();
         let good = matches!(solver.solution.status, SolverStatus::Solved | SolverStatus::AlmostSolved);
@@ -122,8 +156,8 @@ impl Program {
 }
 
 /// Solves the kernel's subproblem; soft rows get a residual `p` of their own, `J s - p = r` at the cost `p^2 / (2 kappa)`. False:
-/// Clarabel gave up or the time was over, and nothing was changed.
-pub fn quadratic(problem: &Subproblem, s: &mut [f64], lambda: &mut [f64], clock: &Clock) -> bool {
+/// Clarabel gave up, its factor does not fit or the time was over, and nothing was changed.
+pub fn quadratic(problem: &Subproblem, s: &mut [f64], lambda: &mut [f64], clock: &Clock, budget: Budget) -> bool {
     let soft: Vec<usize> = (0..problem.softness.len()).filter(|&i| problem.softness[i] > 0.0).collect();
     let mut program = Program::new(s.len() + soft.len());
     program.diagonal[..s.len()].copy_from_slice(problem.metric);
@@ -167,7 +201,7 @@ pub fn quadratic(problem: &Subproblem, s: &mut [f64], lambda: &mut [f64], clock:
     }
     let first_bound = program.right.len();
     let bounds = program.between((problem.lower, problem.upper), |i| vec![(i, 1.0)]);
-    let Some(solution) = program.solve(clock) else { return false };
+    let Some(solution) = program.solve(clock, budget) else { return false };
     for (i, s) in s.iter_mut().enumerate() {
         *s = solution.x[i].max(problem.lower[i]).min(problem.upper[i]);
     }
@@ -182,7 +216,7 @@ pub fn quadratic(problem: &Subproblem, s: &mut [f64], lambda: &mut [f64], clock:
 }
 
 /// The paper's normal step and its variants: `u = v - J^T w`, `J v = 0`, `min 1/2 |h + J u|^2` with `v` bounded or penalised.
-pub fn normal_step(local: LocalModel, settings: &Normal, u: &mut [f64]) -> bool {
+pub fn normal_step(local: LocalModel, settings: &Normal, u: &mut [f64], budget: Budget) -> bool {
     let LocalModel { at, bounds, clock, .. } = local;
     let (m, columns) = (at.jacobian.rows(), at.jacobian.columns());
     let one_norm = settings.variant == NormalVariant::BoundedOneNorm;
@@ -227,7 +261,7 @@ pub fn normal_step(local: LocalModel, settings: &Normal, u: &mut [f64]) -> bool 
             }
         }
     }
-    let Some(solution) = program.solve(clock) else { return false };
+    let Some(solution) = program.solve(clock, budget) else { return false };
     for (i, u) in u.iter_mut().enumerate() {
         *u = (solution.x[v + i] - solution.x[q + i]).max(bounds.lower[i]).min(bounds.upper[i]);
     }
@@ -239,9 +273,10 @@ mod tests {
     use super::*;
     use crate::kernel::matrix::Matrix;
     use crate::kernel::subproblem::LowRank;
+    use tangor_problem::MemoryLimit;
 
     #[test]
-    fn nothing_is_changed_when_the_time_is_over() {
+    fn nothing_is_changed_when_the_time_is_over_or_memory_is_short() {
         // min 1/2 |s|^2 subject to s1 + s2 = 2
         let jacobian = Jacobian { a: Matrix { values: vec![1.0, 1.0], ..Matrix::dense(1, 2) }, slack_rows: [].into() };
         let free = [f64::INFINITY; 2];
@@ -256,9 +291,11 @@ mod tests {
             softness: &[0.0],
         };
         let (mut s, mut lambda) = ([5.0, 6.0], [7.0]);
-        assert!(!quadratic(&problem, &mut s, &mut lambda, &Clock::new(Some(0.0), 0.0)));
+        assert!(!quadratic(&problem, &mut s, &mut lambda, &Clock::new(Some(0.0), 0.0), Budget::NO_LIMIT));
+        let few = Budget::new(MemoryLimit(50));
+        assert!(!quadratic(&problem, &mut s, &mut lambda, &Clock::new(None, 0.0), few), "three rows have six entries at least");
         assert_eq!((s, lambda), ([5.0, 6.0], [7.0]));
-        assert!(quadratic(&problem, &mut s, &mut lambda, &Clock::new(None, 0.0)));
+        assert!(quadratic(&problem, &mut s, &mut lambda, &Clock::new(None, 0.0), Budget::NO_LIMIT));
         assert!(s.iter().all(|s| (s - 1.0).abs() < 1e-9) && (lambda[0] + 1.0).abs() < 1e-9, "{s:?}, {lambda:?}");
     }
 
@@ -284,9 +321,9 @@ mod tests {
             softness: &[0.0],
         };
         let (mut s, mut lambda) = (vec![5.0; n], [0.0]);
-        assert!(quadratic(&problem, &mut s, &mut lambda, &Clock::new(None, 0.0)));
+        assert!(quadratic(&problem, &mut s, &mut lambda, &Clock::new(None, 0.0), Budget::NO_LIMIT));
         assert!((s[0] - 1.0).abs() < 1e-8 && (s[1] - 1.0).abs() < 1e-8 && s[2..].iter().all(|s| s.abs() < 1e-8));
         problem.block = Block::LowRank(&something);
-        assert!(!quadratic(&problem, &mut s, &mut lambda, &Clock::new(None, 0.0)));
+        assert!(!quadratic(&problem, &mut s, &mut lambda, &Clock::new(None, 0.0), Budget::NO_LIMIT));
     }
 }

@@ -2,10 +2,13 @@
 //!
 //! A row that gives way much (that of a slack between its bounds) joins `H` instead: `1 / k_i J_i^T J_i` is all it adds.
 
+use crate::kernel::aside::{Aside, Patience};
 use crate::kernel::cholesky;
 use crate::kernel::gram::{COMPROMISE, DEPENDENT, Indefinite};
 use crate::kernel::matrix::Matrix;
 use crate::kernel::vector::{add, dot};
+use crate::run::clock::Clock;
+use crate::run::memory::NUMBER;
 
 /// A row joins `H` when it gives way by more than this share of its own size.
 const YIELDING: f64 = 1e-2;
@@ -23,19 +26,35 @@ pub struct DenseSystem {
     joined: Vec<usize>,
     /// `K`
     softness: Vec<f64>,
+    /// Rows of `J` over the free columns.
+    block: Vec<f64>,
+    short: Vec<f64>,
+    numbers: Aside<Numbers>,
+}
+
+/// What is factorised, all that this needs, so that it can be done aside.
+struct Numbers {
+    /// How many columns are free, and how many rows hold.
+    free: usize,
+    rows: usize,
     /// The factor `L` of `H`, the columns `Z = L^-1 J^T` of the rows that hold, the factor of `Z^T Z + K`.
     factor: Vec<f64>,
     z: Vec<f64>,
     schur: Vec<f64>,
-    /// Rows of `J` over the free columns.
-    block: Vec<f64>,
-    short: Vec<f64>,
+    /// `K` of the rows that hold.
+    softness: Vec<f64>,
     multipliers: Vec<f64>,
     memory: cholesky::Memory,
 }
 
 /// A column that is not free.
 const NOWHERE: usize = usize::MAX;
+
+/// The memory that a system of so many rows and columns has, as far as it grows with a square.
+pub fn bytes(m: usize, n: usize) -> u128 {
+    let (n, most) = (n as u128, m.min(most_holding(n)) as u128);
+    NUMBER * (n * n + n * most + most * most)
+}
 
 impl DenseSystem {
     pub fn new(a: &Matrix) -> Self {
@@ -47,33 +66,49 @@ impl DenseSystem {
             holding: Vec::with_capacity(m),
             joined: Vec::with_capacity(m),
             softness: vec![0.0; m],
-            factor: vec![0.0; n * n],
-            z: vec![0.0; n * most],
-            schur: vec![0.0; most * most],
             block: vec![0.0; n * BLOCK.min(m)],
             short: vec![0.0; n],
-            multipliers: vec![0.0; most],
-            memory: cholesky::memory(n.max(most)),
+            numbers: Aside::new(Numbers {
+                free: 0,
+                rows: 0,
+                factor: vec![0.0; n * n],
+                z: vec![0.0; n * most],
+                schur: vec![0.0; most * most],
+                softness: vec![0.0; most],
+                multipliers: vec![0.0; most],
+                memory: cholesky::memory(n.max(most)),
+            }),
         }
     }
 
-    /// Factorises; true when rows depend on each other.
-    pub fn factorise(&mut self, a: &Matrix, h: &[f64], extra: &[f64], softness: &[f64]) -> Result<bool, Indefinite> {
+    /// Factorises; true when rows depend on each other. A run that is to end does not wait for it.
+    pub fn factorise(
+        &mut self,
+        a: &Matrix,
+        h: &[f64],
+        extra: &[f64],
+        softness: &[f64],
+        clock: &Clock,
+    ) -> Result<bool, Indefinite> {
         self.choose_columns(extra);
         self.choose_rows(a, h, softness);
-        let free = self.free.len();
+        let numbers = self.numbers.get().ok_or(Indefinite)?;
+        let (free, rows) = (self.free.len(), self.holding.len());
+        (numbers.free, numbers.rows) = (free, rows);
         for (k, &j) in self.free.iter().enumerate() {
-            let (column, row) = (&mut self.factor[k * free..(k + 1) * free], &h[j * a.n..(j + 1) * a.n]);
+            let (column, row) = (&mut numbers.factor[k * free..(k + 1) * free], &h[j * a.n..(j + 1) * a.n]);
             for (value, &i) in column[k..].iter_mut().zip(&self.free[k..]) {
                 *value = row[i];
             }
             column[k] += extra[j];
         }
-        self.join(a);
-        if free > 0 && !cholesky::factorise(free, &mut self.factor[..free * free], &mut self.memory) {
+        if !self.join(a, clock) {
             return Err(Indefinite);
         }
-        self.form_schur(a)
+        self.gather_rows(a);
+        let (free, rows) = (free as f64, rows as f64);
+        let multiplications = free.powi(3) / 3.0 + free * rows * (free + rows) + rows.powi(3) / 3.0;
+        self.numbers.work(multiplications, clock, Numbers::factorise).unwrap_or(Err(Indefinite))
     }
 
     fn choose_columns(&mut self, extra: &[f64]) {
@@ -115,37 +150,40 @@ impl DenseSystem {
         free.map(|(j, value)| value * value / h[j * a.n + j]).sum()
     }
 
-    /// Adds `1 / k_i J_i^T J_i` of the rows that join.
-    fn join(&mut self, a: &Matrix) {
+    /// Adds `1 / k_i J_i^T J_i` of the rows that join. False: the run is to end.
+    fn join(&mut self, a: &Matrix, clock: &Clock) -> bool {
         let free = self.free.len();
+        let Some(numbers) = self.numbers.get() else { return false };
         if free == 0 {
-            return;
+            return true;
         }
+        let mut patience = Patience::default();
         if a.structure.is_some() || free <= SMALL {
-            for &i in &self.joined {
-                add_square(a, i, 1.0 / self.softness[i], &self.place, free, &mut self.factor);
-            }
-            return;
+            return self.joined.iter().all(|&i| {
+                add_square(a, i, 1.0 / self.softness[i], &self.place, free, &mut numbers.factor);
+                patience.goes_on(a.row_values(i).len().pow(2) / 2, clock)
+            });
         }
-        for rows in self.joined.chunks(BLOCK) {
+        self.joined.chunks(BLOCK).all(|rows| {
             for (k, &i) in rows.iter().enumerate() {
                 let (scale, row) = (1.0 / self.softness[i].sqrt(), a.row_values(i));
                 for (value, &j) in self.block[k * free..(k + 1) * free].iter_mut().zip(&self.free) {
                     *value = scale * row[j];
                 }
             }
-            cholesky::add_outer(free, &self.block[..free * rows.len()], &mut self.factor[..free * free]);
-        }
+            cholesky::add_outer(free, &self.block[..free * rows.len()], &mut numbers.factor[..free * free]);
+            patience.goes_on(free * free / 2 * rows.len(), clock)
+        })
     }
 
-    fn form_schur(&mut self, a: &Matrix) -> Result<bool, Indefinite> {
-        let (free, rows) = (self.free.len(), self.holding.len());
-        if rows == 0 {
-            return Ok(false);
-        }
-        let z = &mut self.z[..free * rows];
+    /// Writes the rows that hold, over the free columns, to where `Z` will be.
+    fn gather_rows(&mut self, a: &Matrix) {
+        let free = self.free.len();
+        let Some(numbers) = self.numbers.get() else { return };
+        let z = &mut numbers.z[..free * self.holding.len()];
         z.fill(0.0);
         for (k, &i) in self.holding.iter().enumerate() {
+            numbers.softness[k] = self.softness[i];
             for (l, value) in a.row_values(i).iter().enumerate() {
                 let place = self.place[a.column(i, l)];
                 if place != NOWHERE {
@@ -153,10 +191,43 @@ impl DenseSystem {
                 }
             }
         }
+    }
+
+    /// Solves in place: `s` holds `a` and `y` holds `b`. Columns that are not free become 0.
+    pub fn solve(&mut self, a: &Matrix, s: &mut [f64], y: &mut [f64]) {
+        for &i in &self.joined {
+            add_row(a, i, y[i] / self.softness[i], s);
+        }
+        for (short, &j) in self.short.iter_mut().zip(&self.free) {
+            *short = s[j];
+        }
+        if let Some(numbers) = self.numbers.get() {
+            numbers.solve(&mut self.short[..self.free.len()], &self.holding, y);
+        }
+        s.fill(0.0);
+        for (short, &j) in self.short.iter().zip(&self.free) {
+            s[j] = *short;
+        }
+        for &i in &self.joined {
+            y[i] = (dot_row(a, i, s) - y[i]) / self.softness[i];
+        }
+    }
+}
+
+impl Numbers {
+    /// Both factors; true when rows depend on each other.
+    fn factorise(&mut self) -> Result<bool, Indefinite> {
+        let (free, rows) = (self.free, self.rows);
+        if free > 0 && !cholesky::factorise(free, &mut self.factor[..free * free], &mut self.memory) {
+            return Err(Indefinite);
+        }
+        if rows == 0 {
+            return Ok(false);
+        }
+        let (z, schur) = (&mut self.z[..free * rows], &mut self.schur[..rows * rows]);
         if free > 0 {
             cholesky::solve_lower(free, &self.factor[..free * free], z);
         }
-        let schur = &mut self.schur[..rows * rows];
         if free == 0 {
             schur.fill(0.0);
         } else if rows <= SMALL {
@@ -168,8 +239,8 @@ impl DenseSystem {
         } else {
             cholesky::set_inner(free, z, schur);
         }
-        for (k, &i) in self.holding.iter().enumerate() {
-            schur[k * rows + k] += self.softness[i];
+        for (k, softness) in self.softness[..rows].iter().enumerate() {
+            schur[k * rows + k] += softness;
             self.multipliers[k] = schur[k * rows + k];
         }
         if !cholesky::factorise(rows, schur, &mut self.memory) {
@@ -178,39 +249,25 @@ impl DenseSystem {
         Ok((0..rows).any(|k| schur[k * rows + k].powi(2) < DEPENDENT * self.multipliers[k]))
     }
 
-    /// Solves in place: `s` holds `a` and `y` holds `b`. Columns that are not free become 0.
-    pub fn solve(&mut self, a: &Matrix, s: &mut [f64], y: &mut [f64]) {
-        let (free, rows) = (self.free.len(), self.holding.len());
-        for &i in &self.joined {
-            add_row(a, i, y[i] / self.softness[i], s);
-        }
-        for (short, &j) in self.short.iter_mut().zip(&self.free) {
-            *short = s[j];
-        }
-        let short = &mut self.short[..free];
+    /// Solves over the free columns and the rows that hold.
+    fn solve(&mut self, short: &mut [f64], holding: &[usize], y: &mut [f64]) {
+        let (free, rows) = (self.free, self.rows);
         if free > 0 {
             cholesky::solve_lower(free, &self.factor[..free * free], short);
         }
         let multipliers = &mut self.multipliers[..rows];
-        for (k, &i) in self.holding.iter().enumerate() {
+        for (k, &i) in holding.iter().enumerate() {
             multipliers[k] = dot(&self.z[k * free..(k + 1) * free], short) - y[i];
         }
         if rows > 0 {
             cholesky::solve(rows, &self.schur[..rows * rows], multipliers, &mut self.memory);
         }
-        for (k, &i) in self.holding.iter().enumerate() {
+        for (k, &i) in holding.iter().enumerate() {
             add(-multipliers[k], &self.z[k * free..(k + 1) * free], short);
             y[i] = multipliers[k];
         }
         if free > 0 {
             cholesky::solve_lower_transposed(free, &self.factor[..free * free], short);
-        }
-        s.fill(0.0);
-        for (short, &j) in self.short.iter().zip(&self.free) {
-            s[j] = *short;
-        }
-        for &i in &self.joined {
-            y[i] = (dot_row(a, i, s) - y[i]) / self.softness[i];
         }
     }
 }

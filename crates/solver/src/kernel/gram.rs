@@ -2,15 +2,17 @@
 
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, MatMut, MatRef, Par};
-use tangor_problem::{MemoryLimit, TooLarge};
+use tangor_problem::TooLarge;
 
 use crate::Factorisation;
-use crate::kernel::aside::Aside;
+use crate::kernel::aside::{Aside, Patience};
 use crate::kernel::cholesky;
 use crate::kernel::matrix::{Matrix, Structure};
+use crate::kernel::sparse_factor::Unavailable;
 use crate::kernel::sparse_gram::SparseGram;
 use crate::kernel::vector::dot;
 use crate::run::clock::Clock;
+use crate::run::memory::{Budget, NUMBER};
 
 /// Columns that are multiplied together at a time, in the dense case.
 const BLOCK: usize = 256;
@@ -33,9 +35,6 @@ const FEW_ROWS: usize = 60;
 const SPARSE: f64 = 0.3;
 const TOO_MANY_FOR_DENSE: usize = 2000;
 
-/// So many multiplications at least, a few hundredths of a second, are between two looks at the clock.
-const BETWEEN_LOOKS: usize = 100_000_000;
-
 /// A way to solve `(A W A^T + D) y = b`.
 pub enum Gram {
     /// Dense Cholesky in `R^m`.
@@ -52,12 +51,12 @@ pub struct Indefinite;
 
 impl Gram {
     /// Chooses a way by size and density, and allocates for it.
-    pub fn new(a: &Matrix, wanted: Factorisation, limit: MemoryLimit) -> Result<Gram, TooLarge> {
-        let dense = || check_full(limit, a.m).map(|()| Gram::Dense(DenseGram::new(a)));
-        let primal = || check_full(limit, a.n).map(|()| Gram::Primal(PrimalGram::new(a)));
+    pub fn new(a: &Matrix, wanted: Factorisation, budget: Budget, clock: &Clock) -> Result<Gram, Unavailable> {
+        let dense = || Ok(check_full(budget, a.m).map(|()| Gram::Dense(DenseGram::new(a)))?);
+        let primal = || Ok(check_full(budget, a.n).map(|()| Gram::Primal(PrimalGram::new(a)))?);
         let sparse = || match &a.structure {
-            Some(structure) => Ok(SparseGram::new(a.m, structure, limit)?.map(Box::new)),
-            None => Ok(None),
+            Some(structure) => Ok(SparseGram::new(a.m, structure, budget, clock)?.map(Box::new)),
+            None => Ok::<_, Unavailable>(None),
         };
         match wanted {
             Factorisation::Dense => dense(),
@@ -69,6 +68,14 @@ impl Gram {
                 Some(gram) if gram.fill() < SPARSE || a.m > TOO_MANY_FOR_DENSE => Ok(Gram::Sparse(gram)),
                 _ => dense(),
             },
+        }
+    }
+
+    /// The memory that it has.
+    pub fn bytes(&self) -> u128 {
+        match self {
+            Gram::Dense(DenseGram { size, .. }) | Gram::Primal(PrimalGram { size, .. }) => NUMBER * (*size as u128).pow(2),
+            Gram::Sparse(gram) => gram.bytes(),
         }
     }
 
@@ -92,8 +99,8 @@ impl Gram {
 }
 
 /// Refuses a full matrix that does not fit into memory.
-fn check_full(limit: MemoryLimit, side: usize) -> Result<(), TooLarge> {
-    limit.check(8 * (side as u128).pow(2), || format!("a matrix of {side} rows and columns (kernel.factorisation)"))
+fn check_full(budget: Budget, side: usize) -> Result<(), TooLarge> {
+    budget.check(NUMBER * (side as u128).pow(2), || format!("a matrix of {side} rows and columns (kernel.factorisation)"))
 }
 
 /// A pivot this small, relative to its diagonal, means that the row depends on others.
@@ -142,24 +149,9 @@ fn solve(cholesky: &mut Aside<Regularised>, b: &mut [f64]) {
     }
 }
 
-/// Counts what is done between two looks at the clock.
-#[derive(Default)]
-struct Patience(usize);
-
-impl Patience {
-    /// After so many multiplications: whether to go on.
-    fn goes_on(&mut self, multiplications: usize, clock: &Clock) -> bool {
-        self.0 = self.0.saturating_add(multiplications);
-        if self.0 < BETWEEN_LOOKS {
-            return true;
-        }
-        self.0 = 0;
-        !clock.is_over()
-    }
-}
-
 /// Dense `A W A^T + D`.
 pub struct DenseGram {
+    size: usize,
     cholesky: Aside<Regularised>,
     block: Vec<f64>,
     /// The entries of a sparse column: row and value.
@@ -170,7 +162,7 @@ impl DenseGram {
     fn new(a: &Matrix) -> Self {
         let block = if a.structure.is_none() { vec![0.0; a.m * BLOCK.min(a.n)] } else { Vec::new() };
         let entries = Vec::with_capacity(if a.structure.is_some() { a.m } else { 0 });
-        DenseGram { cholesky: Aside::new(Regularised::new(a.m)), block, entries }
+        DenseGram { size: a.m, cholesky: Aside::new(Regularised::new(a.m)), block, entries }
     }
 
     fn factorise(&mut self, a: &Matrix, w: &[f64], d: &[f64], clock: &Clock) -> Result<bool, Indefinite> {
@@ -255,6 +247,7 @@ fn add_blocks(a: &Matrix, w: &[f64], block: &mut [f64], gram: &mut [f64], clock:
 
 /// `(A W A^T + D)^-1 = D^-1 - D^-1 A (W^-1 + A^T D^-1 A)^-1 A^T D^-1`, over the columns with `W > 0`.
 pub struct PrimalGram {
+    size: usize,
     cholesky: Aside<Regularised>,
     inverse: Vec<f64>,
     free: Vec<bool>,
@@ -265,6 +258,7 @@ pub struct PrimalGram {
 impl PrimalGram {
     fn new(a: &Matrix) -> Self {
         PrimalGram {
+            size: a.n,
             cholesky: Aside::new(Regularised::new(a.n)),
             inverse: vec![0.0; a.m],
             free: vec![false; a.n],
@@ -338,6 +332,7 @@ fn add_row_square(a: &Matrix, i: usize, scale: f64, free: &[bool], matrix: &mut 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tangor_problem::MemoryLimit;
 
     /// A = [1 0 2; 1 3 0], where one of the zeros has a place in the pattern.
     fn both() -> [Matrix; 2] {
@@ -348,7 +343,7 @@ mod tests {
     }
 
     fn gram(a: &Matrix, wanted: Factorisation) -> Gram {
-        Gram::new(a, wanted, MemoryLimit(u64::MAX)).expect("it fits")
+        Gram::new(a, wanted, Budget::NO_LIMIT, &clock()).expect("it fits")
     }
 
     fn clock() -> Clock {
@@ -409,8 +404,11 @@ mod tests {
     fn what_does_not_fit_is_refused() {
         for wanted in [Factorisation::Dense, Factorisation::Sparse, Factorisation::Primal] {
             for a in both() {
-                let error = Gram::new(&a, wanted, MemoryLimit(10)).err().map(|error| error.to_string());
-                assert!(error.is_some_and(|error| error.contains(" rows and columns")), "{wanted:?}");
+                let few = Budget::new(MemoryLimit(10));
+                let Some(Unavailable::TooLarge(error)) = Gram::new(&a, wanted, few, &clock()).err() else {
+                    panic!("{wanted:?} fits")
+                };
+                assert!(error.to_string().contains(" rows and columns"), "{wanted:?}");
             }
         }
     }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::kernel::aside::Patience;
 use crate::kernel::vector::{add, dot};
+use crate::run::clock::Clock;
 
 /// A matrix of `m` rows and `n` columns, stored row after row.
 #[derive(Clone, Debug, Default)]
@@ -245,15 +247,17 @@ impl Jacobian {
         }
     }
 
-    /// Writes `J J^T`, column after column, by way of a vector of rows and one of columns.
-    pub fn write_gram(&self, gram: &mut [f64], unit: &mut [f64], row: &mut [f64]) {
-        for (j, column) in gram.chunks_exact_mut(self.rows().max(1)).enumerate() {
+    /// Writes `J J^T`, column after column, by way of a vector of rows and one of columns. False: the run is to end.
+    pub fn write_gram(&self, gram: &mut [f64], unit: &mut [f64], row: &mut [f64], clock: &Clock) -> bool {
+        let mut patience = Patience::default();
+        gram.chunks_exact_mut(self.rows().max(1)).enumerate().all(|(j, column)| {
             unit.fill(0.0);
             unit[j] = 1.0;
             row.fill(0.0);
             self.add_transposed(unit, row);
             self.apply(row, column);
-        }
+            patience.goes_on(2 * self.a.values.len(), clock)
+        })
     }
 
     /// The Frobenius norm.
@@ -308,7 +312,7 @@ mod tests {
             jacobian.add_column(3, &mut out);
             assert_eq!(out, [3.0, 0.0]);
             let mut gram = [0.0; 4];
-            jacobian.write_gram(&mut gram, &mut [0.0; 2], &mut [0.0; 4]);
+            jacobian.write_gram(&mut gram, &mut [0.0; 2], &mut [0.0; 4], &Clock::new(None, 0.0));
             assert_eq!(gram, [5.0, 0.0, 0.0, 10.0]);
         }
     }

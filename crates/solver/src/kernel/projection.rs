@@ -7,7 +7,7 @@
 //! kappa' (y - y')`, keeps every system regular, whatever rows depend on each other; then `y'` follows `y` until the rows hold. Near a
 //! solution the first guess is right, and one system is all.
 
-use tangor_problem::{MemoryLimit, TooLarge};
+use tangor_problem::TooLarge;
 
 use crate::kernel::cone;
 use crate::kernel::interior::{Interior, Near};
@@ -16,6 +16,7 @@ use crate::kernel::subproblem::{BoundStatus, Subproblem};
 use crate::kernel::system::{Beside, System};
 use crate::kernel::vector::{add, largest, norm};
 use crate::run::clock::Clock;
+use crate::run::memory::Budget;
 use crate::{Event, Kernel, Unusual};
 
 /// The proximal term `kappa'`, relative to the size of a row: the first, the least and the most.
@@ -116,6 +117,8 @@ pub struct Projection {
     pub(super) ds: Vec<f64>,
     pub(super) dy: Vec<f64>,
     interior: Option<Box<Interior>>,
+    /// What Clarabel may allocate.
+    budget: Budget,
 }
 
 /// What a search found.
@@ -130,8 +133,21 @@ pub enum Search {
 
 impl Projection {
     /// For subproblems whose `H` has this besides its diagonal.
-    pub fn new(jacobian: &Jacobian, settings: &Kernel, beside: Beside, limit: MemoryLimit) -> Result<Self, TooLarge> {
-        Ok(Projection::with(System::new(jacobian, settings.factorisation, beside, limit)?, jacobian, settings))
+    pub fn new(
+        jacobian: &Jacobian,
+        settings: &Kernel,
+        beside: Beside,
+        budget: Budget,
+        clock: &Clock,
+    ) -> Result<Self, TooLarge> {
+        let system = System::new(jacobian, settings.factorisation, beside, budget, clock)?;
+        let budget = budget.after(system.bytes());
+        Ok(Projection { budget, ..Projection::with(system, jacobian, settings) })
+    }
+
+    /// The memory of its factorisation.
+    pub fn bytes(&self) -> u128 {
+        self.system.bytes()
     }
 
     /// With its linear system.
@@ -156,6 +172,7 @@ impl Projection {
             ds: vec![0.0; columns],
             dy: vec![0.0; m],
             interior: Some(Box::new(Interior::new(m, columns))),
+            budget: Budget::NO_LIMIT,
         }
     }
 
@@ -202,7 +219,7 @@ impl Projection {
         }
         done.unsuited_metric |= !done.converged && problem.may_be_indefinite() && !clock.is_over();
         if !done.converged && !done.unsuited_metric && !clock.is_over() {
-            done.converged = self.settings.fallback && cone::quadratic(problem, s, y, clock);
+            done.converged = self.settings.fallback && cone::quadratic(problem, s, y, clock, self.budget);
             unusual.insert(if done.converged { Event::Fallback } else { Event::Inexact });
         }
         done

@@ -10,14 +10,38 @@ use faer::sparse::linalg::cholesky::{
 };
 use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
 use faer::{Conj, MatMut, Par, Side, Spec};
-use tangor_problem::{MemoryLimit, TooLarge, count_of};
+use tangor_problem::{TooLarge, count_of};
 
-use crate::kernel::aside::Aside;
+use crate::kernel::aside::{Aside, unless_over};
 use crate::kernel::gram::Indefinite;
 use crate::run::clock::Clock;
+use crate::run::memory::{Budget, NUMBER};
 
-/// Bytes of a number.
-const NUMBER: u128 = 8;
+/// As many multiplications as the analysis of a pattern takes the time of, for each of its entries.
+const OF_AN_ENTRY: f64 = 1e3;
+
+/// Why there is nothing to factorise with.
+#[derive(Debug)]
+pub enum Unavailable {
+    TooLarge(TooLarge),
+    /// The run is to end, and nobody waited for the analysis of the pattern.
+    Ended,
+}
+
+impl From<TooLarge> for Unavailable {
+    fn from(error: TooLarge) -> Self {
+        Unavailable::TooLarge(error)
+    }
+}
+
+/// Analyses a pattern of so many entries, with all that this needs. A run that is to end does not wait for it.
+pub fn analyse<T: Send + 'static>(
+    entries: usize,
+    clock: &Clock,
+    analysis: impl FnOnce() -> Result<T, TooLarge> + Send + 'static,
+) -> Result<T, Unavailable> {
+    Ok(unless_over(OF_AN_ENTRY * entries as f64, clock, analysis).ok_or(Unavailable::Ended)??)
+}
 
 /// What the factors are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +71,16 @@ impl LowerPattern {
         self.column_start.len() - 1
     }
 
+    fn analysed(&self) -> Option<SymbolicCholesky<usize>> {
+        let (ordering, params) = (SymmetricOrdering::Amd, CholeskySymbolicParams::default());
+        factorize_symbolic_cholesky(self.borrow(), Side::Lower, ordering, params).ok()
+    }
+
+    /// The entries of a factor; none when the pattern cannot be analysed.
+    pub fn entries_of_factor(&self) -> Option<usize> {
+        self.analysed().map(|symbolic| symbolic.len_val())
+    }
+
     fn borrow(&self) -> SymbolicSparseColMatRef<'_, usize> {
         SymbolicSparseColMatRef::new_checked(self.size(), self.size(), &self.column_start, None, &self.row)
     }
@@ -56,6 +90,7 @@ impl LowerPattern {
 pub struct SparseFactor {
     entries: usize,
     size: usize,
+    bytes: u128,
     data: Aside<Data>,
 }
 
@@ -71,18 +106,17 @@ struct Data {
 
 impl SparseFactor {
     /// Analyses the pattern, and allocates for so many right-hand sides at a time. None: the pattern cannot be analysed.
-    pub fn new(pattern: LowerPattern, factors: Factors, sides: usize, limit: MemoryLimit) -> Result<Option<Self>, TooLarge> {
-        let (ordering, params) = (SymmetricOrdering::Amd, CholeskySymbolicParams::default());
-        let Ok(symbolic) = factorize_symbolic_cholesky(pattern.borrow(), Side::Lower, ordering, params) else {
-            return Ok(None);
-        };
+    pub fn new(pattern: LowerPattern, factors: Factors, sides: usize, budget: Budget) -> Result<Option<Self>, TooLarge> {
+        let Some(symbolic) = pattern.analysed() else { return Ok(None) };
         let scratch = match factors {
             Factors::Definite => symbolic.factorize_numeric_llt_scratch::<f64>(Par::Seq, Spec::default()),
             Factors::Quasidefinite => symbolic.factorize_numeric_ldlt_scratch::<f64>(Par::Seq, Spec::default()),
         };
         let scratch = scratch.or(symbolic.solve_in_place_scratch::<f64>(sides, Par::Seq));
         let (size, entries) = (pattern.size(), symbolic.len_val());
-        limit.check(NUMBER * entries as u128 + scratch.size_bytes() as u128, || {
+        // The factor, and the places and values of the matrix.
+        let bytes = NUMBER * (entries + 2 * pattern.row.len()) as u128 + scratch.size_bytes() as u128;
+        budget.check(bytes, || {
             let entries = count_of(entries as u128, "entry");
             format!("the factor of a sparse matrix of {size} rows and columns, which has {entries},")
         })?;
@@ -94,7 +128,12 @@ impl SparseFactor {
             pattern,
             symbolic,
         };
-        Ok(Some(SparseFactor { entries, size, data: Aside::new(data) }))
+        Ok(Some(SparseFactor { entries, size, bytes, data: Aside::new(data) }))
+    }
+
+    /// The memory that it has.
+    pub fn bytes(&self) -> u128 {
+        self.bytes
     }
 
     /// How full the factor is, as a share of the dense one.
@@ -187,14 +226,18 @@ impl Data {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tangor_problem::MemoryLimit;
 
     #[test]
     fn a_factor_that_does_not_fit_is_refused() {
         let full = || LowerPattern::new(50, &(0..50).flat_map(|j| (j..50).map(move |i| (j, i))).collect::<Vec<_>>());
         for factors in [Factors::Definite, Factors::Quasidefinite] {
-            assert!(SparseFactor::new(full(), factors, 1, MemoryLimit(1_000_000)).is_ok_and(|factor| factor.is_some()));
+            assert!(
+                SparseFactor::new(full(), factors, 1, Budget::new(MemoryLimit(1_000_000))).is_ok_and(|factor| factor.is_some())
+            );
             // 50 * 51 / 2 numbers at least.
-            let error = SparseFactor::new(full(), factors, 1, MemoryLimit(10_000)).err().map(|error| error.to_string());
+            let error =
+                SparseFactor::new(full(), factors, 1, Budget::new(MemoryLimit(10_000))).err().map(|error| error.to_string());
             let error = error.expect("too large");
             assert!(error.starts_with("the factor of a sparse matrix of 50 rows and columns, which has "), "{error}");
             assert!(error.contains(" entries, would need ") && error.contains("more than the limit of 10.0 kB"), "{error}");

@@ -1,11 +1,14 @@
 //! Sparse `A W A^T + D`: the pattern is analysed once, the values are factorised often.
 
-use tangor_problem::{MemoryLimit, TooLarge};
+use std::sync::Arc;
+
+use tangor_problem::TooLarge;
 
 use crate::kernel::gram::Indefinite;
 use crate::kernel::matrix::{Matrix, Structure};
-use crate::kernel::sparse_factor::{Factors, LowerPattern, SparseFactor};
+use crate::kernel::sparse_factor::{Factors, LowerPattern, SparseFactor, Unavailable, analyse};
 use crate::run::clock::Clock;
+use crate::run::memory::Budget;
 
 /// More pairs than this, and a dense column makes the product useless.
 const MOST_PAIRS: usize = 200_000_000;
@@ -27,12 +30,19 @@ pub struct SparseGram {
 
 impl SparseGram {
     /// Analyses the pattern; `None` when a dense column spoils it.
-    pub fn new(m: usize, structure: &Structure, limit: MemoryLimit) -> Result<Option<Self>, TooLarge> {
-        let columns = structure.column_start.windows(2).map(|ends| ends[0]..ends[1]);
-        let count: usize = columns.clone().map(|column| column.len() * (column.len() + 1) / 2).sum();
-        if count > MOST_PAIRS || OF_A_PAIR * count as u128 > u128::from(limit.0) {
+    pub fn new(m: usize, structure: &Arc<Structure>, budget: Budget, clock: &Clock) -> Result<Option<Self>, Unavailable> {
+        let lengths = structure.column_start.windows(2).map(|ends| ends[1] - ends[0]);
+        let count: usize = lengths.map(|length| length * (length + 1) / 2).sum();
+        if count > MOST_PAIRS || budget.check(OF_A_PAIR * count as u128, String::new).is_err() {
             return Ok(None);
         }
+        let structure = Arc::clone(structure);
+        analyse(m + count, clock, move || SparseGram::analysed(m, &structure, count, budget))
+    }
+
+    /// The same with so many pairs.
+    fn analysed(m: usize, structure: &Structure, count: usize, budget: Budget) -> Result<Option<Self>, TooLarge> {
+        let columns = structure.column_start.windows(2).map(|ends| ends[0]..ends[1]);
         let mut keys: Vec<(usize, usize)> = (0..m).map(|i| (i, i)).collect();
         for column in columns.clone() {
             for first in column.clone() {
@@ -55,8 +65,13 @@ impl SparseGram {
             }
         }
         let diagonal = (0..m).map(|i| find(i, i)).collect();
-        let matrix = SparseFactor::new(pattern, Factors::Definite, SIDES, limit)?;
+        let matrix = SparseFactor::new(pattern, Factors::Definite, SIDES, budget)?;
         Ok(matrix.map(|matrix| SparseGram { m, diagonal, pairs, matrix }))
+    }
+
+    /// The memory that it has.
+    pub fn bytes(&self) -> u128 {
+        self.matrix.bytes() + (self.pairs.len() * size_of::<u32>()) as u128
     }
 
     /// How full the factor is, as a share of the dense one.

@@ -233,10 +233,12 @@ mod tests {
     use crate::kernel::projection::Projection;
     use crate::kernel::system::Beside;
     use crate::run::clock::Clock;
+    use crate::run::memory::Budget;
     use crate::{Event, Kernel, Unusual};
-    use tangor_problem::MemoryLimit;
 
-    const NO_LIMIT: MemoryLimit = MemoryLimit(u64::MAX);
+    fn projection(jacobian: &Jacobian, settings: &Kernel, beside: Beside) -> Projection {
+        Projection::new(jacobian, settings, beside, Budget::NO_LIMIT, &Clock::new(None, 0.0)).expect("it fits")
+    }
 
     /// `min -10 s0 + s^T H s / 2` with `H = [1 2; 2 1]` and a shift, `|s_i| <= 1`, with one system only. The first guess holds `s0 = 1`, and finds
     /// `s1 = -2`, which is beyond its bound.
@@ -256,7 +258,7 @@ mod tests {
             softness: &[1.0],
         };
         let kernel = Kernel { iterations: 1, ..Kernel::default() };
-        let mut projection = Projection::new(&jacobian, &kernel, Beside::Sparse(&h), NO_LIMIT).expect("it fits");
+        let mut projection = projection(&jacobian, &kernel, Beside::Sparse(&h));
         let mut unusual = Unusual::default();
         let done = projection.solve_or_hand_over(&problem, &mut [0.0], &mut [0.0; 2], &Clock::new(None, 0.0), &mut unusual);
         (done.unsuited_metric, unusual)
@@ -289,7 +291,7 @@ mod tests {
             upper: &[1.0, 0.0],
             softness: &[0.0; 2],
         };
-        let mut projection = Projection::new(&jacobian, &Kernel::default(), Beside::Nothing, NO_LIMIT).expect("it fits");
+        let mut projection = projection(&jacobian, &Kernel::default(), Beside::Nothing);
         let (mut y, mut s, mut out) = ([0.0; 2], [0.0; 2], [0.0; 2]);
         assert!(projection.solve(&problem, &mut y, &mut s, &Clock::new(None, 0.0)).converged);
         projection.find_multipliers_at_rest(&problem, &[1000.0, -1001.0], &mut out);

@@ -8,18 +8,20 @@
 //! with diagonals `E >= 0` and `K > 0`. An infinite entry of `E` holds its column at zero. Slacks are eliminated first: with
 //! `w = 1 / (h + e)` of its slack a row has `K + w` in place of `K`.
 
-use tangor_problem::{MemoryLimit, TooLarge};
+use tangor_problem::TooLarge;
 
 use crate::Factorisation;
 use crate::kernel::augmented::{Augmented, Hessian};
 use crate::kernel::border::Border;
-use crate::kernel::dense_system::DenseSystem;
+use crate::kernel::dense_system::{self, DenseSystem};
 use crate::kernel::gram::{Gram, Indefinite};
 use crate::kernel::matrix::Jacobian;
+use crate::kernel::sparse_factor::Unavailable;
 use crate::kernel::subproblem::{Block, Subproblem};
 use crate::kernel::symmetric::SparseSymmetric;
 use crate::kernel::woodbury::Woodbury;
 use crate::run::clock::Clock;
+use crate::run::memory::Budget;
 
 /// So many solutions take as long as a sparse factorisation, and for each so many rows and columns one as a part of a dense one.
 const SPARSE_SOLUTIONS: usize = 3;
@@ -46,6 +48,8 @@ enum Way {
     Dense(Box<DenseSystem>),
     /// `H` is sparse, or a dense column of `J` would fill the matrix in `R^m`.
     Whole(Box<Augmented>),
+    /// Not at all: the run was to end while the pattern was analysed.
+    Ended,
 }
 
 /// What `H` may be besides its diagonal.
@@ -59,27 +63,58 @@ pub enum Beside<'a> {
     Sparse(&'a SparseSymmetric),
 }
 
+impl Way {
+    fn new(
+        jacobian: &Jacobian,
+        factorisation: Factorisation,
+        beside: Beside,
+        budget: Budget,
+        clock: &Clock,
+    ) -> Result<Self, Unavailable> {
+        let a = &jacobian.a;
+        let gram = || Ok(Way::Gram(Box::new(Gram::new(a, factorisation, budget, clock)?)));
+        let whole = |hessian| match Augmented::new(a, hessian, budget, clock)? {
+            Some(whole) => Ok(Way::Whole(Box::new(whole))),
+            None => gram(),
+        };
+        match beside {
+            Beside::Dense => {
+                let what = || format!("a full system of {} columns (metric.largest_dense)", a.n);
+                budget.check(dense_system::bytes(a.m, a.n), what)?;
+                Ok(Way::Dense(Box::new(DenseSystem::new(a))))
+            }
+            Beside::Sparse(hessian) => whole(Some(hessian)),
+            _ if factorisation == Factorisation::Automatic && a.has_dense_columns() => whole(None),
+            _ => gram(),
+        }
+    }
+}
+
 impl System {
-    /// Chooses the way and allocates for it.
+    /// Chooses the way and allocates for it. A run that is to end gets a system that cannot be factorised.
     pub fn new(
         jacobian: &Jacobian,
         factorisation: Factorisation,
         beside: Beside,
-        limit: MemoryLimit,
+        budget: Budget,
+        clock: &Clock,
     ) -> Result<Self, TooLarge> {
-        let a = &jacobian.a;
-        let gram = || Ok(Way::Gram(Box::new(Gram::new(a, factorisation, limit)?)));
-        let whole = |hessian| match Augmented::new(a, hessian, limit)? {
-            Some(whole) => Ok(Way::Whole(Box::new(whole))),
-            None => gram(),
-        };
-        let way = match beside {
-            Beside::Dense => return Ok(System::dense(jacobian)),
-            Beside::Sparse(hessian) => whole(Some(hessian))?,
-            _ if factorisation == Factorisation::Automatic && a.has_dense_columns() => whole(None)?,
-            _ => gram()?,
+        let way = match Way::new(jacobian, factorisation, beside, budget, clock) {
+            Ok(way) => way,
+            Err(Unavailable::TooLarge(error)) => return Err(error),
+            Err(Unavailable::Ended) => Way::Ended,
         };
         Ok(System::by(jacobian, way, beside))
+    }
+
+    /// The memory of its factorisation.
+    pub fn bytes(&self) -> u128 {
+        match &self.way {
+            Way::Gram(gram) => gram.bytes(),
+            Way::Dense(_) => dense_system::bytes(self.rows.len(), self.long.len()),
+            Way::Whole(whole) => whole.bytes(),
+            Way::Ended => 0,
+        }
     }
 
     /// For an `H` that is a dense matrix.
@@ -116,9 +151,9 @@ impl System {
         }
         let dependent = match (&mut self.way, problem.block) {
             (Way::Dense(system), Block::Dense(matrix)) => {
-                system.factorise(&problem.jacobian.a, matrix, &extra[..n], &self.rows)?
+                system.factorise(&problem.jacobian.a, matrix, &extra[..n], &self.rows, &self.clock)?
             }
-            (Way::Gram(_), Block::Sparse(_)) | (Way::Dense(_), _) => return Err(Indefinite),
+            (Way::Gram(_), Block::Sparse(_)) | (Way::Dense(_) | Way::Ended, _) => return Err(Indefinite),
             (Way::Gram(gram), _) => gram.factorise(&problem.jacobian.a, &self.weights[..n], &self.rows, &self.clock)?,
             (Way::Whole(whole), block) => {
                 let hessian = match block {
@@ -153,7 +188,7 @@ impl System {
         let sparse = match &self.way {
             Way::Gram(gram) => matches!(**gram, Gram::Sparse(_)),
             Way::Whole(_) => true,
-            Way::Dense(_) => false,
+            Way::Dense(_) | Way::Ended => false,
         };
         if sparse { SPARSE_SOLUTIONS } else { size / SOLUTIONS_BY_SIZE }
     }
@@ -207,6 +242,7 @@ impl System {
                     y.iter_mut().for_each(|y| *y = -*y);
                     a.add_product(&self.long, y);
                 }
+                Way::Ended => {}
             }
         }
         if let Way::Gram(gram) = &mut self.way {
@@ -232,13 +268,16 @@ impl System {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::matrix::Matrix;
+    use crate::kernel::matrix::{Matrix, Structure};
     use crate::kernel::subproblem::LowRank;
 
     const N: usize = 6;
     const COLUMNS: usize = 8;
     const HELD: f64 = f64::INFINITY;
-    const NO_LIMIT: MemoryLimit = MemoryLimit(u64::MAX);
+
+    fn going_on() -> Clock {
+        Clock::new(None, 0.0)
+    }
 
     /// Three rows, of which the last two have slacks.
     fn jacobian() -> Jacobian {
@@ -280,9 +319,13 @@ mod tests {
         let (jacobian, matrix, low_rank) = (jacobian(), sparse(), low_rank());
         let metric: Vec<f64> = (0..COLUMNS).map(|i| if i < N { 3.5 } else { 0.5 + i as f64 }).collect();
         let full = matrix.full();
-        let make = |beside, factorisation| System::new(&jacobian, factorisation, beside, NO_LIMIT).expect("it fits");
+        let make = |beside, factorisation| {
+            System::new(&jacobian, factorisation, beside, Budget::NO_LIMIT, &going_on()).expect("it fits")
+        };
         let whole = |beside| System {
-            way: Way::Whole(Box::new(Augmented::new(&jacobian.a, None, NO_LIMIT).expect("it fits").expect("small"))),
+            way: Way::Whole(Box::new(
+                Augmented::new(&jacobian.a, None, Budget::NO_LIMIT, &going_on()).expect("it fits").expect("small"),
+            )),
             ..make(beside, Factorisation::Dense)
         };
         let cases = [
@@ -324,6 +367,36 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_is_to_end_waits_for_no_analysis() {
+        let places: Vec<(usize, usize)> = (0..60_000).flat_map(|i| [(i, i), (i, i + 1)]).collect();
+        let (structure, _) = Structure::new(60_000, 60_001, &places);
+        let a = Matrix { values: vec![1.0; places.len()], ..Matrix::sparse(60_000, 60_001, structure.into()) };
+        let jacobian = Jacobian { a, slack_rows: [].into() };
+        let matrix = SparseSymmetric::new(60_001, (0..60_001).map(|i| (i, i)).collect());
+        let (metric, nothing, far) = (vec![1.0; 60_001], vec![0.0; 60_001], vec![f64::INFINITY; 60_001]);
+        let over = Clock::new(Some(0.0), 0.0);
+        for beside in [Beside::Nothing, Beside::LowRank(2), Beside::Sparse(&matrix)] {
+            let mut system = System::new(&jacobian, Factorisation::Automatic, beside, Budget::NO_LIMIT, &over)
+                .expect("nothing was allocated");
+            let problem = Subproblem {
+                jacobian: &jacobian,
+                metric: &metric,
+                block: Block::Diagonal,
+                gradient: None,
+                target: &nothing[1..],
+                lower: &far,
+                upper: &far,
+                softness: &nothing[1..],
+            };
+            assert!(matches!(system.way, Way::Ended) && system.bytes() == 0);
+            assert!(system.factorise(&problem, &nothing, &nothing[1..]).is_err());
+            let waited = System::new(&jacobian, Factorisation::Automatic, beside, Budget::NO_LIMIT, &going_on());
+            // A factor has at least as many numbers as the matrix has rows.
+            assert!(waited.expect("it fits").bytes() > 8 * 60_000);
+        }
+    }
+
+    #[test]
     fn a_column_that_makes_the_matrix_indefinite_is_refused() {
         // H = [1 2; 2 1] over no rows but one that gives way: either column alone may be free, both may not.
         let jacobian = Jacobian { a: Matrix::dense(1, 2), slack_rows: [].into() };
@@ -339,7 +412,9 @@ mod tests {
             upper: &[1.0; 2],
             softness: &[1.0],
         };
-        let mut system = System::new(&jacobian, Factorisation::Automatic, Beside::Sparse(&matrix), NO_LIMIT).expect("it fits");
+        let mut system =
+            System::new(&jacobian, Factorisation::Automatic, Beside::Sparse(&matrix), Budget::NO_LIMIT, &going_on())
+                .expect("it fits");
         system.factorise(&problem, &[0.0, HELD], &[1.0]).expect("positive");
         assert!(!system.change_over(&problem, 1));
         system.factorise(&problem, &[0.0, HELD], &[1.0]).expect("positive");

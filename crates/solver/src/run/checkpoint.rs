@@ -18,7 +18,7 @@ use crate::run::state::{Progress, State};
 #[cfg(feature = "checkpoint")]
 use crate::run::whole_file;
 use crate::solver::Solver;
-use crate::{Error, Settings};
+use crate::{EndedBy, Error, Settings};
 
 /// The version of the checkpoint's form.
 const VERSION: u32 = 11;
@@ -178,6 +178,11 @@ impl<S: SampledProblem> Solver<S> {
 
     /// Goes on where a checkpoint was taken; exact functions are evaluated there again, which is not counted.
     pub fn resume_sampled(problem: S, checkpoint: Checkpoint) -> Result<Self, Error> {
+        Solver::resume_until(problem, checkpoint, EndedBy::default())
+    }
+
+    /// The same with somebody who may end it, from its first evaluation on.
+    pub fn resume_until(problem: S, checkpoint: Checkpoint, ended_by: EndedBy) -> Result<Self, Error> {
         let meta = problem.meta();
         if (&checkpoint.problem, checkpoint.n, checkpoint.m) != (&meta.name, meta.n(), meta.m()) {
             return Err(Error::OtherProblem {
@@ -189,7 +194,8 @@ impl<S: SampledProblem> Solver<S> {
                 m: meta.m(),
             });
         }
-        let mut solver = Solver::unstarted(problem, checkpoint.settings.clone(), None)?;
+        let clock = Clock::obeying(checkpoint.settings.limits.seconds, checkpoint.seconds, ended_by);
+        let mut solver = Solver::unstarted(problem, checkpoint.settings.clone(), None, clock)?;
         solver.restore(checkpoint)?;
         Ok(solver)
     }
@@ -227,8 +233,6 @@ impl<S: SampledProblem> Solver<S> {
             self.fail(trouble);
         }
         self.oracle.problem.set_counts(saved.counts, saved.samples);
-        self.clock = Clock::new(self.settings.limits.seconds, saved.seconds);
-        self.watch_batches();
         self.outcome.best = saved.best;
         Ok(())
     }
@@ -246,8 +250,6 @@ impl<S: SampledProblem> Solver<S> {
 
     /// A run that ended before its start was evaluated has nothing to go on from but its time and its samples.
     fn begin(&mut self, saved: &Checkpoint) {
-        self.clock = Clock::new(self.settings.limits.seconds, saved.seconds);
-        self.watch_batches();
         self.oracle.problem.set_counts(self.oracle.counts(), saved.samples);
         if let Err(trouble) = self.evaluate_start() {
             self.fail(trouble);

@@ -59,11 +59,13 @@ impl Clock {
         Clock { start: Instant::now(), before, limit, interrupt: None, asked: false, agreement: None }
     }
 
-    /// All that somebody who may end a run asks for.
-    pub fn obey(&mut self, EndedBy { flag, agreement, since }: EndedBy) {
-        flag.into_iter().for_each(|flag| self.watch(flag));
-        agreement.into_iter().for_each(|agreement| self.share(agreement));
-        since.into_iter().for_each(|since| self.count_from(since));
+    /// The same with all that somebody who may end a run asks for.
+    pub fn obeying(limit: Option<f64>, before: f64, EndedBy { flag, agreement, since }: EndedBy) -> Self {
+        let mut clock = Clock::new(limit, before);
+        flag.into_iter().for_each(|flag| clock.watch(flag));
+        agreement.into_iter().for_each(|agreement| clock.share(agreement));
+        since.into_iter().for_each(|since| clock.count_from(since));
+        clock
     }
 
     /// Ends the run when the flag becomes true.

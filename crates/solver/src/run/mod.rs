@@ -12,7 +12,7 @@ mod evaluations;
 mod finding;
 mod idle;
 mod keeping;
-mod memory;
+pub(crate) mod memory;
 pub(crate) mod names;
 pub(crate) mod number;
 pub(crate) mod observer;

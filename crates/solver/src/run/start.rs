@@ -64,7 +64,8 @@ impl<P: Problem> Solver<Exact<P>> {
     }
 
     fn start(problem: P, settings: Settings, own_mapping: Option<Box<dyn OwnMapping>>) -> Result<Self, Error> {
-        let mut solver = Solver::unstarted(Exact(problem), settings, own_mapping)?;
+        let clock = Clock::new(settings.limits.seconds, 0.0);
+        let mut solver = Solver::unstarted(Exact(problem), settings, own_mapping, clock)?;
         if let Err(trouble) = solver.evaluate_start() {
             solver.fail(trouble);
         }
@@ -86,9 +87,8 @@ impl<S: SampledProblem> Solver<S> {
 
     /// The same with somebody who may end it, from the first samples on.
     pub fn sampled_until(problem: S, settings: Settings, before: Samples, ended_by: EndedBy) -> Result<Self, Error> {
-        let mut solver = Solver::unstarted(problem, settings, None)?;
-        solver.clock.obey(ended_by);
-        solver.watch_batches();
+        let clock = Clock::obeying(settings.limits.seconds, 0.0, ended_by);
+        let mut solver = Solver::unstarted(problem, settings, None, clock)?;
         solver.oracle.problem.set_counts(solver.oracle.counts(), before);
         if let Err(trouble) = solver.evaluate_start() {
             solver.fail(trouble);
@@ -96,14 +96,21 @@ impl<S: SampledProblem> Solver<S> {
         Ok(solver)
     }
 
-    pub(crate) fn unstarted(problem: S, settings: Settings, own_mapping: Option<Box<dyn OwnMapping>>) -> Result<Self, Error> {
+    /// Allocates, and analyses patterns, which the end of the run does not wait for; nothing is evaluated but what the presolve needs.
+    pub(crate) fn unstarted(
+        problem: S,
+        settings: Settings,
+        own_mapping: Option<Box<dyn OwnMapping>>,
+        clock: Clock,
+    ) -> Result<Self, Error> {
         let meta = problem.meta();
         meta.validate().map_err(|source| Error::Problem { name: meta.name.clone(), source })?;
         settings.validate()?;
         // One function that can only be sampled makes a noisy run.
         let is_noisy = !problem.accesses().are_exact();
-        memory::check(meta, &settings, is_noisy)?;
+        let budget = memory::check(meta, &settings, is_noisy)?;
         let mut problem = Counted::in_portions(problem);
+        problem.break_off_when(clock.end_wanted());
         problem.limit_evaluations(settings.limits.evaluations);
         let presolve = if settings.presolve && !is_noisy { presolve(&mut problem) } else { None };
         let meta = problem.meta();
@@ -130,9 +137,9 @@ impl<S: SampledProblem> Solver<S> {
         let meta = problem.meta();
         let best = Best::new(&standard, meta);
         Ok(Solver {
-            clock: Clock::new(settings.limits.seconds, 0.0),
             trial: current.clone(),
-            steps: Steps::new(&current.jacobian, &metric, &settings, own_mapping)?,
+            steps: Steps::new(&current.jacobian, &metric, &settings, own_mapping, budget, &clock)?,
+            clock,
             judging: Judging::new(&current.jacobian),
             noisy: is_noisy.then(|| Noisy::new(&current, (meta, problem.accesses()), &settings)),
             beginning: Beginning::new(best.clone()),

@@ -50,8 +50,8 @@ pub mod by_hand {
     use crate::kernel::matrix::Jacobian;
     use crate::kernel::projection::Projection;
     use crate::kernel::system::Beside;
+    use crate::run::memory::Budget;
     use crate::{Kernel, Metric, MetricKind};
-    use tangor_problem::MemoryLimit;
 
     /// Two variables and dense rows, no slacks, the identity as metric, bounds of 10 on steps.
     pub struct Place {
@@ -77,7 +77,7 @@ pub mod by_hand {
         }
 
         pub fn projection(&self, beside: Beside) -> Projection {
-            Projection::new(&self.at.jacobian, &Kernel::default(), beside, MemoryLimit(u64::MAX)).expect("it fits")
+            Projection::new(&self.at.jacobian, &Kernel::default(), beside, Budget::NO_LIMIT, &self.clock).expect("it fits")
         }
     }
 

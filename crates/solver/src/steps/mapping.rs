@@ -1,9 +1,11 @@
 //! The paper's closed form for equalities: `u = -J^T A h`, with a mapping `A` such that `J J^T A` is symmetric positive definite.
 
 use crate::Mapping;
-use crate::form::iterate::Iterate;
+use crate::kernel::aside::Patience;
 use crate::kernel::eigen::Eigen;
 use crate::kernel::vector::{add, dot};
+use crate::run::clock::Clock;
+use crate::steps::local_model::LocalModel;
 
 /// A user's own mapping.
 pub trait OwnMapping: Send {
@@ -42,33 +44,33 @@ impl MappingMemory {
         MappingMemory { m, gram: square.clone(), own: square, eigen: Eigen::new(m), mapped: vec![0.0; m] }
     }
 
-    /// Writes `u = -J^T A h` and gives the spectrum of `J J^T A`. `delta` is `L_c |h|`, for the regularised mapping.
+    /// Writes `u = -J^T A h` and gives the spectrum of `J J^T A`. `delta` is `L_c |h|`, for the regularised mapping. None: the run is to end, and `u` is 0.
     pub fn compute(
         &mut self,
-        at: &Iterate,
+        LocalModel { at, clock, .. }: LocalModel,
         mapping: Mapping,
         delta: f64,
         own: Option<&mut (dyn OwnMapping + '_)>,
         u: &mut [f64],
-    ) -> Spectrum {
-        at.jacobian.write_gram(&mut self.gram, &mut self.mapped, u);
-        let spectrum = match (mapping, own) {
-            (Mapping::Own, Some(own)) => self.apply_own(&at.h, own),
-            _ => self.apply(&at.h, mapping, delta),
-        };
+    ) -> Option<Spectrum> {
+        let whole = at.jacobian.write_gram(&mut self.gram, &mut self.mapped, u, clock);
         u.fill(0.0);
+        let spectrum = match (mapping, own) {
+            _ if !whole => None,
+            (Mapping::Own, Some(own)) => self.apply_own(&at.h, own, clock),
+            _ => self.apply(&at.h, mapping, delta, clock),
+        }?;
         for mapped in &mut self.mapped {
             *mapped = -*mapped;
         }
         at.jacobian.add_transposed(&self.mapped, u);
-        spectrum
+        Some(spectrum)
     }
 
     /// The named mappings are functions of `J J^T`, so one eigenvalue decomposition applies them: `A = V a(d) V^T`.
-    fn apply(&mut self, h: &[f64], mapping: Mapping, delta: f64) -> Spectrum {
-        let eigen = &mut self.eigen;
-        eigen.matrix.copy_from_slice(&self.gram);
-        eigen.decompose();
+    fn apply(&mut self, h: &[f64], mapping: Mapping, delta: f64, clock: &Clock) -> Option<Spectrum> {
+        self.eigen.matrix()?.copy_from_slice(&self.gram);
+        let eigen = self.eigen.decompose(clock)?;
         let mut spectrum = Spectrum { smallest: f64::INFINITY, largest: 0.0 };
         self.mapped.fill(0.0);
         for k in 0..self.m {
@@ -88,24 +90,27 @@ impl MappingMemory {
             spectrum.largest = spectrum.largest.max(d * a);
             add(a * dot(eigen.vector(k), h), eigen.vector(k), &mut self.mapped);
         }
-        spectrum
+        Some(spectrum)
     }
 
-    fn apply_own(&mut self, h: &[f64], own: &mut dyn OwnMapping) -> Spectrum {
+    fn apply_own(&mut self, h: &[f64], own: &mut dyn OwnMapping, clock: &Clock) -> Option<Spectrum> {
         let m = self.m;
         own.map(&self.gram, h, &mut self.own);
+        let (matrix, mut patience) = (self.eigen.matrix()?, Patience::default());
         for j in 0..m {
             for i in 0..m {
                 let row = (0..m).map(|k| self.gram[k * m + i] * self.own[j * m + k]);
-                self.eigen.matrix[j * m + i] = row.sum();
+                matrix[j * m + i] = row.sum();
+            }
+            if !patience.goes_on(m * m, clock) {
+                return None;
             }
         }
         for (i, mapped) in self.mapped.iter_mut().enumerate() {
             *mapped = (0..m).map(|k| self.own[k * m + i] * h[k]).sum();
         }
-        self.eigen.decompose();
-        let values = &self.eigen.values;
-        Spectrum { smallest: values[0], largest: values[m - 1] }
+        let values = &self.eigen.decompose(clock)?.values;
+        Some(Spectrum { smallest: values[0], largest: values[m - 1] })
     }
 }
 
@@ -118,7 +123,7 @@ mod tests {
     fn apply(mapping: Mapping, own: Option<&mut (dyn OwnMapping + '_)>) -> ([f64; 2], [f64; 2]) {
         let place = Place::new(&[[3.0, 0.0], [0.0, 4.0]], &[1.0, 2.0], [0.0; 2]);
         let mut u = [0.0; 2];
-        let spectrum = MappingMemory::new(2).compute(&place.at, mapping, 7.0, own, &mut u);
+        let spectrum = MappingMemory::new(2).compute(place.local(), mapping, 7.0, own, &mut u).unwrap();
         (u, [spectrum.smallest, spectrum.largest])
     }
 
@@ -150,7 +155,7 @@ mod tests {
         // The second row is the first: J J^T = [1 1; 1 1], whose inverse on its range is J J^T / 4.
         let place = Place::new(&[[1.0, 0.0], [1.0, 0.0]], &[1.0, 1.0], [0.0; 2]);
         let mut u = [0.0; 2];
-        let spectrum = MappingMemory::new(2).compute(&place.at, Mapping::Sqp { alpha: 1.0 }, 0.0, None, &mut u);
+        let spectrum = MappingMemory::new(2).compute(place.local(), Mapping::Sqp { alpha: 1.0 }, 0.0, None, &mut u).unwrap();
         assert_near(&u, &[-1.0, 0.0]);
         assert_near(&[spectrum.smallest, spectrum.largest], &[1.0, 1.0]);
     }

@@ -13,7 +13,7 @@ pub(crate) mod softening;
 pub(crate) mod tangent_step;
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::{MemoryLimit, Meta, SampledProblem, TooLarge};
+use tangor_problem::{Meta, SampledProblem, TooLarge};
 
 use crate::form::iterate::Iterate;
 use crate::form::standard::Standard;
@@ -23,6 +23,7 @@ use crate::kernel::system::Beside;
 use crate::kernel::vector::norm;
 use crate::metric::{CurrentMetric, Curvature};
 use crate::run::clock::Clock;
+use crate::run::memory::Budget;
 use crate::solver::Solver;
 use crate::steps::line_search::SearchMemory;
 use crate::steps::normal_step::{Reckoning, Repair};
@@ -56,18 +57,22 @@ impl Steps {
         metric: &CurrentMetric,
         settings: &Settings,
         own_mapping: Option<Box<dyn mapping::OwnMapping>>,
+        budget: Budget,
+        clock: &Clock,
     ) -> Result<Self, TooLarge> {
         let (m, columns) = (jacobian.rows(), jacobian.columns());
-        let limit = MemoryLimit::or_of_this_machine(settings.limits.memory);
-        let projection = |beside| Projection::new(jacobian, &settings.kernel, beside, limit);
+        let projection = |beside, budget| Projection::new(jacobian, &settings.kernel, beside, budget, clock);
         let own = match metric.beside() {
             Beside::Nothing => None,
-            beside => Some(projection(beside)?),
+            beside => Some(projection(beside, budget)?),
         };
+        let budget = budget.after(own.as_ref().map_or(0, Projection::bytes));
+        let shared = projection(Beside::Nothing, budget)?;
+        let budget = budget.after(shared.bytes());
         Ok(Steps {
             bounds: local_model::StepBounds::new(columns),
-            projection: projection(Beside::Nothing)?,
-            normal: normal_step::NormalStep::new(m, columns, &settings.normal),
+            projection: shared,
+            normal: normal_step::NormalStep::new(m, columns, &settings.normal, budget),
             tangent: tangent_step::TangentStep::new(jacobian, own),
             softening: softening::SofteningMemory::new(m, columns),
             search: SearchMemory::new(m, columns),
@@ -285,5 +290,31 @@ impl<S: SampledProblem> Solver<S> {
         now.add_transposed_change(before, &self.steps.tangent.lambda_at_rest, &mut dl[..n]);
         let factor = self.state.metric.learn(Curvature { dz: &dz[..n], dl: &dl[..n], noise: 0.0 });
         self.state.progress.lipschitz.rescale(factor);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::matrix::{Matrix, Structure};
+    use crate::{Metric, MetricKind};
+    use tangor_problem::MemoryLimit;
+
+    #[test]
+    fn two_systems_share_what_memory_there_is() {
+        let places: Vec<(usize, usize)> = (0..1000).flat_map(|i| [(i, i), (i, i + 1)]).collect();
+        let (structure, _) = Structure::new(1000, 1001, &places);
+        let jacobian = Jacobian { a: Matrix::sparse(1000, 1001, structure.into()), slack_rows: [].into() };
+        let (settings, clock) = (Settings::default(), Clock::new(None, 0.0));
+        let steps = |kind, budget| {
+            let metric = CurrentMetric::new(1001, 1001, &Metric { kind, ..Metric::default() }, true, false);
+            Steps::new(&jacobian, &metric, &settings, None, budget, &clock)
+        };
+        let one = steps(MetricKind::Identity, Budget::NO_LIMIT).expect("no limit").projection.bytes();
+        let budget = Budget::new(MemoryLimit(one as u64 * 3 / 2));
+        assert!(steps(MetricKind::Identity, budget).is_ok(), "one fits");
+        let error = steps(MetricKind::LimitedMemory, budget).err().expect("two do not").to_string();
+        assert!(error.starts_with("the factor of a sparse matrix of 1000 rows and columns"), "{error}");
+        assert!(steps(MetricKind::LimitedMemory, Budget::new(MemoryLimit(2 * one as u64))).is_ok());
     }
 }

@@ -5,6 +5,7 @@ use crate::kernel::cone;
 use crate::kernel::projection::{Projected, Projection};
 use crate::kernel::subproblem::{Block, Subproblem};
 use crate::kernel::vector::norm;
+use crate::run::memory::Budget;
 use crate::steps::local_model::{LocalModel, StepBounds};
 use crate::steps::mapping::{MappingMemory, OwnMapping};
 use crate::steps::null_space::{self, NullSpaceStep};
@@ -27,6 +28,8 @@ pub struct NormalStep {
     unbounded: Option<Unbounded>,
     /// For a step whose null-space part is bounded or has a price, where a dense matrix is not too large for it.
     null_space: Option<Box<NullSpaceStep>>,
+    /// What Clarabel may allocate.
+    budget: Budget,
 }
 
 /// The memory of a least-squares problem without bounds and with the Euclidean norm.
@@ -91,7 +94,7 @@ const SOFTEST: f64 = 1e-10;
 const ATTAINED: f64 = 1e-6;
 
 impl NormalStep {
-    pub fn new(m: usize, columns: usize, settings: &Normal) -> Self {
+    pub fn new(m: usize, columns: usize, settings: &Normal, budget: Budget) -> Self {
         let variant = settings.variant;
         let mapping = (variant == NormalVariant::Mapping).then(|| MappingMemory::new(m));
         let is_of_the_paper = !matches!(variant, NormalVariant::Majorised | NormalVariant::Mapping);
@@ -107,6 +110,7 @@ impl NormalStep {
             null_space: has_matrix.then(|| Box::new(NullSpaceStep::new(m, columns))),
             work: LeastSquaresRows { wanted: vec![0.0; m], softness: vec![0.0; m], at_rest: vec![false; m] },
             mapping,
+            budget,
         }
     }
 
@@ -131,7 +135,10 @@ impl NormalStep {
             return 0;
         }
         if let Some(work) = &mut self.mapping {
-            let spectrum = work.compute(at, settings.mapping, lipschitz * size, own, &mut self.u);
+            let Some(spectrum) = work.compute(local, settings.mapping, lipschitz * size, own, &mut self.u) else {
+                self.theta = 0.0;
+                return 0;
+            };
             at.jacobian.apply(&self.u, &mut self.target);
             self.theta = spectrum.smallest;
             self.cap = 1.0 / spectrum.largest.max(f64::MIN_POSITIVE);
@@ -185,7 +192,7 @@ impl NormalStep {
             self.u.copy_from_slice(u);
         } else {
             unusual.insert(Event::Cone);
-            if !cone::normal_step(local, settings, &mut self.u) {
+            if !cone::normal_step(local, settings, &mut self.u, self.budget) {
                 return unusual.insert(Event::Inexact);
             }
         }
@@ -315,7 +322,7 @@ mod tests {
 
     fn step_with_share(place: &Place, lipschitz: f64, share: Option<f64>, settings: Normal) -> NormalStep {
         let mut projection = place.projection(Beside::Nothing);
-        let mut normal = NormalStep::new(place.at.h.len(), 2, &settings);
+        let mut normal = NormalStep::new(place.at.h.len(), 2, &settings, Budget::NO_LIMIT);
         normal.compute(
             place.local(),
             Reckoning { lipschitz, posed: 1.0, noise: 0.0, share },

@@ -123,15 +123,15 @@ impl NullSpaceStep {
     /// Decomposes the Jacobian, if it can.
     fn look(&mut self, local: LocalModel) -> Option<()> {
         let (jacobian, columns) = (&local.at.jacobian, self.diagonal.len());
-        jacobian.write_gram(&mut self.eigen.matrix, &mut self.unit, &mut self.v);
-        self.eigen.decompose();
+        jacobian.write_gram(self.eigen.matrix()?, &mut self.unit, &mut self.v, local.clock).then_some(())?;
+        let eigen = self.eigen.decompose(local.clock)?;
         self.repair.fill(0.0);
         self.null.fill(0.0);
         self.null.iter_mut().step_by(columns + 1).for_each(|diagonal| *diagonal = 1.0);
         let (mut sum, mut rank) = (0.0, 0.0);
-        for k in (0..self.eigen.values.len()).filter(|&k| self.eigen.is_invertible(k)) {
+        for k in (0..eigen.values.len()).filter(|&k| eigen.is_invertible(k)) {
             self.v.fill(0.0);
-            jacobian.add_transposed(self.eigen.vector(k), &mut self.v);
+            jacobian.add_transposed(eigen.vector(k), &mut self.v);
             let value = dot(&self.v, &self.v);
             let rows = self.repair.chunks_exact_mut(columns).zip(self.null.chunks_exact_mut(columns));
             for ((repair, null), along) in rows.zip(&self.v) {
@@ -143,7 +143,7 @@ impl NullSpaceStep {
         self.size = sum / f64::max(rank, 1.0);
         self.gradient.fill(0.0);
         jacobian.add_transposed(&local.at.h, &mut self.gradient);
-        self.eigen.values.iter().all(|value| value.is_finite()).then_some(())
+        eigen.values.iter().all(|value| value.is_finite()).then_some(())
     }
 
     fn solve(&mut self, local: LocalModel, price: f64) -> Option<Offer> {
@@ -185,6 +185,7 @@ fn next_price(low: Offer, high: Option<Offer>, limit: f64, size: f64, middle: bo
 mod tests {
     use super::*;
     use crate::kernel::cone;
+    use crate::run::memory::Budget;
     use crate::steps::local_model::by_hand::{Place, assert_near};
     use crate::{Normal, NormalVariant};
 
@@ -230,7 +231,7 @@ mod tests {
             let (mut step, mut cone) = (NullSpaceStep::new(h.len(), 2), [0.0; 2]);
             let ours = step.bounded(place.local(), norm(&h)).unwrap();
             let settings = Normal { variant: NormalVariant::Bounded, ..Normal::default() };
-            assert!(cone::normal_step(place.local(), &settings, &mut cone));
+            assert!(cone::normal_step(place.local(), &settings, &mut cone, Budget::NO_LIMIT));
             let left = |u: &[f64]| {
                 let mut left = vec![0.0; h.len()];
                 place.at.jacobian.apply(u, &mut left);
