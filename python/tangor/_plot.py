@@ -28,8 +28,11 @@ def plot(result: Any, problem: Any) -> Any:
         raise ValueError("the run ended before its first iteration: there is nothing to plot")
     import matplotlib.pyplot as plt
 
+    from ._picture import Picture
+
     with_path = "x0" in result.trace and isinstance(problem, Problem)
-    figure, axes = plt.subplots(1, 3 if with_path else 2, figsize=(14 if with_path else 9, 4), layout="constrained")
+    size = (14, 4) if with_path else (9, 4)
+    figure, axes = plt.subplots(1, 3 if with_path else 2, figsize=size, layout="constrained", FigureClass=Picture)
     draw_residuals(axes[0], result)
     draw_parameters(axes[1], result)
     if with_path:
@@ -79,6 +82,7 @@ def draw_path(axes: Any, result: Any, problem: Any) -> None:
             axes.annotate("", origin + part, origin, arrowprops={"arrowstyle": "->", "color": colour, "linewidth": 0.8})
     axes.set_xlabel(problem.variable_names[0])
     axes.set_ylabel(problem.variable_names[1])
+    axes.locator_params(axis="x", nbins=5)
     axes.set_title("path: normal (blue) and tangent (orange) parts", fontsize=10)
 
 

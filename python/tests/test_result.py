@@ -71,6 +71,23 @@ def test_a_picture_says_what_was_found_in_words():
         assert labels == ["stationarity", "feasibility: 0", "complementarity: 0"]
 
 
+@pytest.mark.parametrize("backend, goes_on", [("module://matplotlib_inline.backend_inline", False), ("agg", True)])
+def test_a_notebook_shows_a_picture_once(monkeypatch, backend, goes_on):
+    """At the end of a cell a notebook shows the figures that pyplot has: not those that it has shown as the value of the cell."""
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure = tangor.minimize(lambda x: x @ x, [1.0]).plot()
+    assert plt.fignum_exists(figure.number)
+    monkeypatch.setattr(matplotlib, "get_backend", lambda: backend)
+    # By this exception IPython knows that it is to show the figure as any other.
+    with pytest.raises(NotImplementedError):
+        figure._ipython_display_()
+    assert plt.fignum_exists(figure.number) == goes_on
+    plt.close(figure)
+
+
 def test_where_there_is_nothing_to_minimise_no_objective_is_shown():
     result = tangor.minimize(tangor.Problem([1.0, 0.5], c=lambda x: [x @ x], jac=lambda x: [2 * x], c_lower=1, c_upper=1))
     assert result.success
