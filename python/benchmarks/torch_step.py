@@ -90,7 +90,8 @@ def main():
         began = time.process_time()
         batch = evaluate(*args)
         spent.append(time.process_time() - began)
-        kind.append(len(batch.parts[0]))
+        *_, weights, _, all_rows = args
+        kind.append(1 + CONSTRAINTS if all_rows else len(weights))
         return batch
 
     optimizer._evaluator.evaluate = timed

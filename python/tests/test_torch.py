@@ -471,7 +471,7 @@ def test_a_step_keeps_few_vectors(monkeypatch, recursion, others):
     """At most (6 + 2 m) d numbers beside the parameters, one more for the gradient of the Lagrangian, and so never above (6 + 3 m) d: counted when the
     second batch of a step has just been differentiated."""
     # As with more parameters: a sample of the columns is compared, not all of them.
-    monkeypatch.setattr("tangor.torch._estimates.MOST_COMPARED", 64)
+    monkeypatch.setattr("tangor.torch._sample.MOST", 64)
     model = torch.nn.Linear(3000, 1).to(torch.float64)
     optimizer, m = Tangor(model.parameters(), constraints=2, lower=-0.05, upper=0.05, first_batches=2, memory=0, recursion=recursion), 2
     d, most = sum(p.numel() for p in model.parameters()), []

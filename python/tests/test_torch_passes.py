@@ -126,7 +126,31 @@ def test_an_exact_estimate_loses_only_what_moves_cost():
     running = 6.0
     for _ in range(3):
         running = 1.0 / (1.0 / (running + 2.0) + 3.0 / 16.0)
-    assert abs(effective.reach() - 0.5 * 2.0 / (running * math.sqrt(1.5))) < 1e-14
+    assert abs(effective.reach() - 0.6 * 2.0 / (running * math.sqrt(1.5))) < 1e-14
+
+
+def test_where_noise_falls_old_draws_are_worth_less_and_the_error_stays():
+    effective = EffectiveSamples()
+    effective.start(6.0)
+    effective.compare((2.0, 2.0), 8.0, 3.0, 0.5)
+    error = effective.error()
+    # A second comparison without noise: S falls from 8 to 8 * 0.9 / 1.9, and N with it.
+    effective.compare((2.0, 2.0), 0.0, 3.0, 0.5)
+    assert abs(effective.draws - 6.0 * 0.9 / 1.9) < 1e-14 and abs(effective.error() - error) < 1e-15
+    assert effective.momentum(6.0) > 0.5
+    # An error of 2 beside draws: S / N = 4/3 becomes 10/3.
+    effective.lose(2.0)
+    assert abs(effective.error() - error - 2.0) < 1e-14
+    effective.take_exact(2.0)
+    effective.compare((2.0, 2.0), 80.0, 3.0, 0.5)
+    assert effective.draws == ALL, "no draws are worth more than all"
+    without = EffectiveSamples()
+    without.start(6.0)
+    without.lose(2.0)
+    assert without.draws == 6.0, "nothing was measured"
+    without.compare((2.0, 2.0), 0.0, 0.0, 0.5)
+    without.lose(2.0)
+    assert without.momentum(2.0) == 1.0, "a batch without noise is all that counts"
 
 
 def test_moves_are_paid_for_by_what_they_gain():
@@ -140,9 +164,9 @@ def test_moves_are_paid_for_by_what_they_gain():
     # Stationarity 4: (16 - 2 * 0.08) / 64 = 0.2 t^2.
     far = longest((noisy, exact, exact), noisy, 4.0, 0.0)
     assert abs(far - math.sqrt((16.0 - 0.16) / 64.0 / 0.2)) < 1e-14
-    # Where it does not stand out, 1/2 10 / (100 sqrt(1/4)) over the root of the doubt 0.08 / (0.08 + 0.01).
+    # Where it does not stand out, sqrt(0.36) 10 / (100 sqrt(1/4)) over the root of the doubt 0.08 / (0.08 + 0.01).
     far = longest((noisy, exact, exact), noisy, 0.1, 0.0)
-    assert abs(far - 0.1 / math.sqrt(0.08 / 0.09)) < 1e-14
+    assert abs(far - 0.12 / math.sqrt(0.08 / 0.09)) < 1e-14
 
 
 def test_the_limited_memory_is_bfgs():

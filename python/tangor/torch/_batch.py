@@ -26,13 +26,15 @@ LONG_ROWS = 65_536
 @dataclass
 class Batch:
     """One batch at one point. `parts` are its derivatives, some columns each: the gradient of the loss is the first row, then comes the
-    Jacobian. They may lie in memory that the next evaluation uses again."""
+    Jacobian, or there is one row, that of a sum of both. They may lie in memory that the next evaluation uses again. `some` are a few columns of the rows of
+    further sums."""
 
     loss: float
     c: np.ndarray
     parts: list[torch.Tensor]
     size: float
     told: tuple[torch.Tensor, torch.Tensor]
+    some: torch.Tensor | None = None
 
     def has_values(self) -> bool:
         """Whether loss and constraints are finite; where they are, derivatives may still not be."""
@@ -65,38 +67,51 @@ class Evaluator:
         size: float = 1.0,
         weights: np.ndarray | None = None,
         out: torch.Tensor | None = None,
+        rows: bool = True,
     ) -> Batch:
-        """The closure's batch at the parameters as they are, averaged over all ranks. With `weights` of loss and constraints, in units of the
-        `factors`, the only row of derivatives is that of their sum, which may go into a vector `out`."""
+        """The closure's batch at the parameters as they are, averaged over all ranks. `weights` are those of sums of loss and constraints, in units of the
+        `factors`. Where not all `rows` are taken, that of the first sum is the only one, which may go into a vector `out`. With several sums, some
+        columns of each are kept."""
         flat = self.flat
         with torch.enable_grad():
             loss, c = self._call(closure)
-            if weights is None:
+            if rows or weights is None:
                 parts = self._derivatives(loss, c)
             else:
-                parts = self._of_sum(loss, c, weights if factors is None else weights * factors, out)
+                parts = self._of_sums(loss, c, weights if factors is None else weights * factors, out)
         values = torch.cat([loss.detach().reshape(1), c.detach()]).to(wide(loss))
         values, parts, size = flat.engine.average(values, parts, size)
         told = to_host(values)
         batch = Batch(float(told[0]), told[1:].copy(), parts, size, (values[0].to(loss.dtype), values[1:].to(c.dtype)))
         if factors is not None:
-            batch.scale(factors, rows=weights is None)
+            batch.scale(factors, rows)
+        if weights is not None and len(weights) > 1:
+            batch.some = flat.tensor(weights) @ flat.sample.of(parts) if rows else parts.pop()
         return batch
 
-    def _of_sum(self, loss: torch.Tensor, c: torch.Tensor, weights: np.ndarray, out: torch.Tensor | None) -> list[torch.Tensor]:
-        """One backward pass for a weighted sum."""
+    def _of_sums(self, loss: torch.Tensor, c: torch.Tensor, weights: np.ndarray, out: torch.Tensor | None) -> list[torch.Tensor]:
+        """One backward pass for each weighted sum: the row of the first, and where there are several, some columns of all of them."""
         # Multipliers keep their digits beside short numbers.
         kind = torch.promote_types(torch.promote_types(loss.dtype, c.dtype), torch.float32)
-        total = loss.to(kind) * float(weights[0]) + c.to(kind) @ torch.as_tensor(weights[1:], dtype=kind, device=c.device)
-        if not total.requires_grad:
-            return [self.flat.zeros(1)]
-        take = self._accumulated if self.flat.engine.by_backward else self._differentiated
-        made = zip(take(total, False), self.flat.sizes)
-        parts = [self._zeros(size)[0] if one is None else one.detach().reshape(size) for one, size in made]
         # As one: what is done with it is done once, however many parameters there are, and in memory that stays where there is such.
         if out is None and self._rows is not None:
             out = self._rows[0]
-        return [torch.cat(parts, out=out)[None]]
+        whole, some = self.flat.zeros() if out is None else out, []
+        for number, row in enumerate(weights):
+            total = loss.to(kind) * float(row[0]) + c.to(kind) @ torch.as_tensor(row[1:], dtype=kind, device=c.device)
+            parts = self._parts_of(total, number + 1 < len(weights))
+            if number == 0:
+                torch.cat(parts, out=whole)
+            if len(weights) > 1:
+                some.append(self.flat.sample.of([part[None] for part in parts]))
+        return [whole[None], torch.cat(some)] if some else [whole[None]]
+
+    def _parts_of(self, total: torch.Tensor, keep: bool) -> list[torch.Tensor]:
+        """The derivatives of a number, parameter by parameter."""
+        if not total.requires_grad:
+            return [self._zeros(size)[0] for size in self.flat.sizes]
+        take = self._accumulated if self.flat.engine.by_backward else self._differentiated
+        return [self._zeros(size)[0] if one is None else one.detach().reshape(size) for one, size in zip(take(total, keep), self.flat.sizes)]
 
     def _first_call(self, closure: Callable[[], Any]) -> Any:
         with Precision() as precision:

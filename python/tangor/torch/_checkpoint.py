@@ -9,27 +9,27 @@ import numpy as np
 import torch
 
 from ._directions import Warm
-from ._estimates import Seen
+from ._comparisons import Seen
+from ._effective_samples import Lag
 from ._progress import Progress
-from ._effective_samples import EffectiveSamples, Lag
 
 __all__ = ["check", "load", "save"]
-
-ESTIMATES = ("gradient", "constraints", "jacobian", "lagrangian")
 
 
 def save(optimizer: Any) -> dict[str, Any]:
     """Tensors are those of the optimizer, as in other optimizers: copy or write them before the next step."""
-    estimates, metric, seen = optimizer._estimates, optimizer._metric, optimizer._estimates.seen
+    estimates, metric, seen = optimizer._estimates, optimizer._metric, optimizer._comparisons.seen
     return {
         "progress": asdict(optimizer._progress),
-        "effective_samples": {name: asdict(getattr(estimates, name)) for name in ESTIMATES},
+        "effective_samples": [asdict(effective) for effective in estimates.all_effective_samples()],
         "lag": asdict(estimates.lag),
         "one_row": estimates.one_row,
         "derivatives": estimates.derivatives,
         "c": estimates.c.tolist(),
+        "y": estimates.y.tolist(),
         "gathered": estimates.gathered,
         "seen": None if seen is None else _plain(vars(seen)),
+        "patterns": optimizer._comparisons.patterns,
         "squares": metric.squares,
         "metric": [metric.step, metric.scalar, metric.least],
         "memory": optimizer._memory.save(),
@@ -69,17 +69,17 @@ def load(optimizer: Any, saved: dict[str, Any]) -> None:
     """Puts everything back."""
     estimates, metric, flat = optimizer._estimates, optimizer._metric, optimizer._flat
     optimizer._progress = Progress(**saved["progress"])
-    for name in ESTIMATES:
-        setattr(estimates, name, EffectiveSamples(**saved["effective_samples"][name]))
+    for effective, values in zip(estimates.all_effective_samples(), saved["effective_samples"]):
+        vars(effective).update(values)
     estimates.lag = Lag(**saved["lag"])
     estimates.derivatives.copy_(saved["derivatives"])
     estimates.gram = None
-    estimates.c, estimates.gathered = _array(saved["c"]), saved["gathered"]
+    estimates.c, estimates.y, estimates.gathered = _array(saved["c"]), _array(saved["y"]), saved["gathered"]
     seen = saved["seen"]
     if seen is not None:
         there = {name: seen[name].to(flat.device, flat.dtype).clone() for name in ("here", "change")}
-        seen = Seen(**{**seen, **there, "c_here": _array(seen["c_here"]), "c_change": _array(seen["c_change"])})
-    estimates.seen = seen
+        seen = Seen(**{**seen, **there, **{name: _array(seen[name]) for name in ("weights", "c_here", "c_change")}})
+    optimizer._comparisons.seen, optimizer._comparisons.patterns = seen, saved["patterns"]
     metric.squares.copy_(saved["squares"])
     metric.step, metric.scalar, metric.least = saved["metric"]
     optimizer._memory.load(saved["memory"])

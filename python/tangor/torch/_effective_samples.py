@@ -2,7 +2,8 @@
 
 Recursive momentum has the error `e_k = (1 - a) e_{k-1} + a n_k + d_k`. A batch of `B` samples has `E |n|^2 = S / B`, its difference between
 two points `E |d|^2 = K |x_k - x_{k-1}|^2 / B`. If the estimate is worth `N` samples, the best momentum is `a = B / (N + B)`. Two batches at the
-same two points show `S` and `K`. After a pass over a whole population the estimate has no error, `1 / N = 0`, and only moves add to it.
+same two points show `S` and `K`. When `S` changes along the way it is the error `S / N` that stays, and `N` changes with it. After a pass over a whole
+population the estimate has no error, `1 / N = 0`, and only moves add to it. These are the rules of the solver (`noise/effective_samples.rs`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 __all__ = ["EffectiveSamples", "Lag"]
 
 FORGET = 0.1
+# The share of what the next batch gives that a move may cost.
+COST_OF_A_MOVE = 0.36
 # An average may be off by this share of what matters of it; and a batch that would have less weight in it than this is not needed.
 STALE, USEFUL = 0.1, 0.1
 # So many draws are as good as the expectation itself; a number that files know, as infinity is none in some of them.
@@ -50,9 +53,27 @@ class EffectiveSamples:
         """Two batches differed by `variance` (square of the norm) at a point, and their differences to a point `moved` away by `drift`."""
         per_draw = 1.0 / (1.0 / sizes[0] + 1.0 / sizes[1])
         if moved > 0.0 and math.isfinite(variance) and math.isfinite(drift):
+            before = self._variance_of_draw()
             self.variance = (1.0 - FORGET) * self.variance + per_draw * variance
             self.drift = (1.0 - FORGET) * self.drift + per_draw * drift / moved**2
             self.weight = (1.0 - FORGET) * self.weight + 1.0
+            if before > 0.0:
+                self._keep_error(self._variance_of_draw() / before)
+
+    def _keep_error(self, factor: float) -> None:
+        """`S` is this multiple of what it was thought to be, and the error of the estimate is what it was."""
+        if factor > 0.0 and math.isfinite(factor):
+            self.draws, self.running = min(factor * self.draws, ALL), min(factor * self.running, ALL)
+
+    def lose(self, square: float) -> None:
+        """Something beside draws has added an error with this mean square."""
+        if self.weight > 0.0 and square > 0.0:
+            variance = self._variance_of_draw()
+            self.draws, self.running = (variance / (variance / one + square) if one > 0.0 else 0.0 for one in (self.draws, self.running))
+
+    def _variance_of_draw(self) -> float:
+        """`S`; 0 before the first comparison."""
+        return self.variance / self.weight if self.weight > 0.0 else 0.0
 
     def is_noisy(self) -> bool:
         """Whether batches were seen to differ."""
@@ -64,7 +85,7 @@ class EffectiveSamples:
 
     def error(self) -> float:
         """The mean square error of the estimate, `S / N`."""
-        return self.variance / self.weight / self.draws if self.weight > 0.0 and self.draws > 0.0 else 0.0
+        return self._variance_of_draw() / self.draws if self.draws > 0.0 else 0.0
 
     def _ratio(self) -> float:
         if self.drift <= 0.0:
@@ -72,10 +93,10 @@ class EffectiveSamples:
         return self.drift / self.variance if self.variance > 0.0 else math.inf
 
     def reach(self) -> float:
-        """How far a point may move without the estimate losing more than a quarter of what the next batch gives. An exact pass does not count:
+        """How far a point may move without the estimate losing more than its share of what the next batch gives. An exact pass does not count:
         what it gave is there to be spent on moves."""
         lost = self.running * math.sqrt(self._ratio())
-        return 0.5 * self.batch / lost if lost > 0.0 else math.inf
+        return math.sqrt(COST_OF_A_MOVE) * self.batch / lost if lost > 0.0 else math.inf
 
     def advance(self, a: float, batch: float, moved: float) -> None:
         """A batch was taken in with the momentum `a`, after the point had `moved`."""

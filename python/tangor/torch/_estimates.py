@@ -22,44 +22,28 @@ import torch
 from . import _passes
 from ._batch import Batch
 from ._flat import Flat
-from ._products import dots, pieces, wide
+from ._products import dots, pieces
 from ._effective_samples import EffectiveSamples, Lag
 
-__all__ = ["Estimates", "Left", "Seen"]
-
-# So many entries of a row, chosen at random, stand for all when two batches are compared.
-MOST_COMPARED = 16_384
-# They come in runs, which are read faster than single ones.
-RUN = 64
-
-
-@dataclass
-class Seen:
-    """What the last batch was at the end of the last step, and by how much it changed along it."""
-
-    here: torch.Tensor
-    change: torch.Tensor
-    c_here: np.ndarray
-    c_change: np.ndarray
-    moved: float
-    size: float
+__all__ = ["Estimates", "Left"]
 
 
 @dataclass
 class Left:
     """What is kept of a batch at the point that a step leaves: its constraints beside their estimate, the products of its rows with the step, the
-    gradient of its Lagrangian, and of some columns, if they are wanted, all rows."""
+    gradient of its Lagrangian, the weights of the sums that are taken at the other end, too, and where these are compared some columns of each."""
 
     c: np.ndarray
     estimate: np.ndarray
     size: float
     along: np.ndarray
     lagrangian: torch.Tensor
-    some: torch.Tensor | None
+    weights: np.ndarray
+    some: torch.Tensor | None = None
 
 
 class Estimates:
-    """The estimates, what each of them is worth, and what the last batch showed."""
+    """The estimates, and what each of them is worth."""
 
     def __init__(self, flat: Flat, constraints: int, one_row: bool = False) -> None:
         self.flat = flat
@@ -70,27 +54,21 @@ class Estimates:
         # The products of the Jacobian's rows with each other, as long as it stays as it is.
         self.gram: np.ndarray | None = None
         self.c = np.zeros(constraints)
+        # The multipliers of the Lagrangian whose gradient has the recursion.
+        self.y = np.zeros(constraints)
         self.gathered = 0
-        self.gradient, self.constraints, self.jacobian = EffectiveSamples(), EffectiveSamples(), EffectiveSamples()
-        # That of the gradient of the Lagrangian, whose noise is measured as a whole.
+        self.constraints, self.jacobian = EffectiveSamples(), EffectiveSamples()
+        # That of the gradient of the Lagrangian, whose noise is measured as a whole; with one row it is what the recursion holds for.
         self.lagrangian = EffectiveSamples()
-        self.seen: Seen | None = None
-        self.rounding = (64.0 * torch.finfo(flat.dtype).eps) ** 2
-        # The same columns in every run, sorted so that each part finds its own.
-        self.columns: np.ndarray | None = None
-        if flat.d > MOST_COMPARED:
-            places = torch.randint(flat.d - RUN + 1, (MOST_COMPARED // RUN, 1), generator=torch.Generator().manual_seed(0))
-            self.columns = np.sort((places + torch.arange(RUN)).numpy().ravel())
-        self._found: tuple[list[int], list[torch.Tensor]] = ([], [])
-        self.factor = flat.d / MOST_COMPARED if self.columns is not None else 1.0
+        self.gradient = self.lagrangian if self.one_row else EffectiveSamples()
 
     def effective_samples(self) -> tuple[EffectiveSamples, EffectiveSamples, EffectiveSamples]:
         """Of gradient, constraints and Jacobian; with one row, the first is that of the Lagrangian's gradient."""
-        return self.lagrangian if self.one_row else self.gradient, self.constraints, self.jacobian
+        return self.gradient, self.constraints, self.jacobian
 
     def all_effective_samples(self) -> list[EffectiveSamples]:
         """Each of them once."""
-        return [self.gradient, self.constraints, self.jacobian, self.lagrangian]
+        return [*self.effective_samples(), *([] if self.one_row else [self.lagrangian])]
 
     def effective_samples_of_step(self) -> tuple[EffectiveSamples, EffectiveSamples, EffectiveSamples]:
         """The same as far as moves cost them something: with one row, the Jacobian is a part of the Lagrangian's gradient."""
@@ -112,77 +90,31 @@ class Estimates:
             mean.copy_(part) if share == 1.0 else mean.lerp_(part, share)
         self.c = batch.c.copy() if share == 1.0 else self.c + share * (batch.c - self.c)
 
-    def some(self, batch: Batch) -> torch.Tensor:
-        """Some columns of all rows."""
-        if self.columns is None:
-            return torch.cat(batch.parts, dim=1)
-        widths = [part.shape[1] for part in batch.parts]
-        if self._found[0] != widths:
-            starts = np.cumsum([0, *widths])
-            edges = np.searchsorted(self.columns, starts)
-            there = zip(edges, edges[1:], starts)
-            places = [torch.as_tensor(self.columns[first:last] - start, device=self.flat.device) for first, last, start in there]
-            self._found = (widths, places)
-        return torch.cat([part.index_select(1, place) for part, place in zip(batch.parts, self._found[1])], dim=1)
-
-    def remember(self, left: Left, here: Batch, moved: float) -> None:
-        """For the comparison with the next batch."""
-        if left.some is not None:
-            now = self.some(here)
-            self.seen = Seen(now, now - left.some, here.c.copy(), here.c - left.c, moved, here.size)
-
-    def compare(self, there: Batch, past: tuple[torch.Tensor, np.ndarray], y: np.ndarray) -> None:
-        """A new batch beside the one that was seen at both ends of the last step: how far do two batches differ? `past` are its columns and
-        constraints at the other end, `y` are multipliers."""
-        seen = self.seen
-        if seen is None:
-            return
-        now = self.some(there)
-        change = now - past[0]
-        differing = [now - seen.here, change - seen.change, now]
-        kind = wide(now)
-        if self.one_row:
-            products = (change[1:].to(kind) * seen.change[1:].to(kind)).sum().reshape(1)
-            self.lag.compare(float(self.flat.engine.host(self.factor * products)[0]), seen.moved)
-        coefficients = self.flat.tensor(np.concatenate([[1.0], y]))
-        # All rows, and as one more that of the Lagrangian.
-        sums = [(torch.cat([one, (coefficients @ one)[None]]).to(kind) ** 2).sum(dim=1) for one in differing]
-        variances, drifts, squares = self.flat.engine.host(self.factor * torch.stack(sums))
-        c_noise, c_drift = there.c - seen.c_here, there.c - past[1] - seen.c_change
-        sizes = (there.size, seen.size)
-
-        def compare(effective: EffectiveSamples, variance: float, drift: float, square: float) -> None:
-            # What rounding explains is no noise.
-            if variance <= self.rounding * square:
-                variance = drift = 0.0
-            effective.compare(sizes, float(variance), float(drift), seen.moved)
-
-        compare(self.lagrangian, variances[-1], drifts[-1], squares[-1])
-        compare(self.gradient, variances[0], drifts[0], squares[0])
-        compare(self.jacobian, variances[1:-1].sum(), drifts[1:-1].sum(), squares[1:-1].sum())
-        compare(self.constraints, c_noise @ c_noise, c_drift @ c_drift, there.c @ there.c)
-
-    def leave(self, batch: Batch, y: np.ndarray, along: np.ndarray, lagrangian: torch.Tensor, wanted: bool) -> Left:
+    def leave(self, batch: Batch, weights: np.ndarray, along: np.ndarray, lagrangian: torch.Tensor) -> Left:
         """Takes a batch out of the estimates at the point that a step leaves, `estimate <- (1 - a) (estimate - new)`, so that its rows need
-        not stay. `y` are multipliers, `along` are the products of its rows with the step, `lagrangian` is memory, in which its only row may lie already, and
-        some columns are `wanted` for a comparison. With one row, only the gradient of its Lagrangian is kept."""
+        not stay. The first `weights` are those of the Lagrangian, `along` are the products of its rows with the step, and `lagrangian` is memory, in which its
+        only row may lie already. With one row, only the gradient of its Lagrangian is kept."""
         kept = [1.0 - effective.momentum(batch.size) for effective in self.effective_samples()]
-        factors = self.flat.tensor([kept[0]] + [kept[2]] * len(y))[:, None]
-        coefficients, cut, parts = self.flat.tensor(np.concatenate([[1.0], y])), self.flat.cut, batch.parts
+        if self.one_row:
+            row = batch.parts[0][0]
+            if row.data_ptr() != lagrangian.data_ptr():
+                lagrangian.copy_(row)
+        else:
+            self._take_out(batch, weights[0], [kept[0]] + [kept[2]] * len(self.c), lagrangian)
+        some = batch.some[: len(weights)] if batch.some is not None and len(weights) > 1 else None
+        left = Left(batch.c, self.c, batch.size, along, lagrangian, weights, some)
+        self.c = kept[1] * (self.c - batch.c)
+        return left
+
+    def _take_out(self, batch: Batch, weights: np.ndarray, kept: list[float], lagrangian: torch.Tensor) -> None:
+        """All rows of a batch leave the estimates, of which these shares stay, and their sum is kept."""
+        factors, coefficients, cut, parts = self.flat.tensor(kept)[:, None], self.flat.tensor(weights), self.flat.cut, batch.parts
         for estimate, part, combined in zip(cut(self.derivatives, parts), parts, cut(lagrangian, parts)):
-            if len(part) == 1 < len(coefficients):
-                if part.data_ptr() != combined.data_ptr():
-                    combined.copy_(part[0])
-                continue
             # Some columns at a time, so that nothing of all their length is made.
             for piece in pieces(part.shape[1]):
                 rows = part[:, piece]
                 torch.mv(rows.T, coefficients, out=combined[piece])
-                if not self.one_row:
-                    estimate[:, piece].sub_(rows).mul_(factors)
-        left = Left(batch.c, self.c, batch.size, along, lagrangian, self.some(batch) if wanted else None)
-        self.c = kept[1] * (self.c - batch.c)
-        return left
+                estimate[:, piece].sub_(rows).mul_(factors)
 
     def take_back(self, left: Left) -> None:
         """The step is not taken after all. Rows that are not kept cannot be taken back: with all rows at both ends the batch stays out of them."""
@@ -192,6 +124,7 @@ class Estimates:
         """Takes the batch in at the new point. `left.lagrangian` becomes the change `dl` of its Lagrangian's gradient on the way there;
         gives `dl^T s`. `combined`, with one row, is `w` of the estimates where the step began; its memory is used. A batch whose only row is
         that of its Lagrangian leaves the Jacobian as it is."""
+        self._turn(y)
         a = [effective.momentum(batch.size) for effective in self.effective_samples()]
         coefficients, cut, parts = self.flat.tensor(np.concatenate([[1.0], y])), self.flat.cut, batch.parts
         alone = len(parts[0]) < len(coefficients)
@@ -215,14 +148,21 @@ class Estimates:
                     mine.add_(rows)
         return self._advance(batch, a, b, moved, dots([([left.lagrangian], [s])])[0])
 
+    def _turn(self, y: np.ndarray) -> None:
+        """With one row, `w` is now that of other multipliers: `J^T dy` is added to it, with the error of the Jacobian."""
+        if self.one_row:
+            change = y - self.y
+            self.lagrangian.lose((self.lag.bias**2 + self.jacobian.error()) * float(change @ change) / len(y))
+            self.y = y.copy()
+
     def _advance(self, batch: Batch, a: list[float], b: float, moved: float, bend: torch.Tensor) -> float:
         """What the estimates are worth after a batch was taken in; gives the bend on the host."""
         self.c = self.c + batch.c
         self.lagrangian.advance(a[0], batch.size, moved)
-        self.gradient.advance(a[0], batch.size, moved)
         self.constraints.advance(a[1], batch.size, moved)
         if self.one_row:
             self.lag.advance(self.jacobian, b, batch.size, moved)
         else:
+            self.gradient.advance(a[0], batch.size, moved)
             self.jacobian.advance(a[2], batch.size, moved)
         return float(self.flat.engine.host(bend))

@@ -11,6 +11,7 @@ import torch
 
 from ._engines import choose, local
 from ._passes import fit
+from ._sample import Sample
 
 __all__ = ["Flat"]
 
@@ -37,6 +38,8 @@ class Flat:
         self.whole = int(self.engine.host(torch.tensor(float(self.d), dtype=torch.float64, device=self.device)))
         # Whether the library passes over vectors itself.
         self.at_once = fit(self.dtype, self.device, self.whole)
+        # Columns that stand for all where two batches are compared.
+        self.sample = Sample(self.d, self.device)
         self.low: torch.Tensor | None = None
         self.high: torch.Tensor | None = None
 

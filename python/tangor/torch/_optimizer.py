@@ -14,6 +14,7 @@ from . import _checkpoint
 from ._batch import Batch, Evaluator
 from ._bends import Bends
 from ._columns import Columns
+from ._comparisons import Comparisons
 from ._directions import Direction, Warm, find
 from ._estimates import Estimates, Left
 from ._exact_pass import evaluate_all, pays, size_of, values_of_all
@@ -31,8 +32,6 @@ from ._trials import Arrival, Trial, arrive
 
 __all__ = ["Tangor"]
 
-# Once in so many steps, later in twice as many, and in each of the first ones, a batch is taken at both ends of the step before, to learn noise and drift.
-PROBE, EARLY = 10, 100
 RECURSIONS = ("rows", "lagrangian")
 
 
@@ -104,6 +103,7 @@ class Tangor(torch.optim.Optimizer):
         self._flat.bound([bounds for p, bounds in both if p.requires_grad])
         self._evaluator = Evaluator(self._flat, constraints)
         self._estimates = Estimates(self._flat, constraints, recursion == "lagrangian")
+        self._comparisons = Comparisons(self._flat, self._estimates, self._flat.dtype)
         self._metric, self._memory, self._progress = Diagonal(self._flat), LimitedMemory(self._flat, memory), Progress()
         # The last point, the step, the change of the Lagrangian's gradient along it, and with one row that gradient of the estimates where it began.
         self._base, self._s, self._lagrangian = (self._flat.zeros() for _ in range(3))
@@ -157,8 +157,8 @@ class Tangor(torch.optim.Optimizer):
             raise ValueError(f"samples must be the size of the batch, not {samples!r}")
         random = RandomState(self._flat.device)
 
-        def evaluate(weights: np.ndarray | None = None, out: torch.Tensor | None = None) -> Batch:
-            return self._evaluate(closure, size, samples is not None, weights, out)
+        def evaluate(weights: np.ndarray | None = None, out: torch.Tensor | None = None, rows: bool = True) -> Batch:
+            return self._evaluate(closure, size, samples is not None, weights, out, rows)
 
         past = self._at_last_point(evaluate, random)
         self._progress.batches += 1
@@ -181,20 +181,22 @@ class Tangor(torch.optim.Optimizer):
         self,
         evaluate: Callable[..., Batch],
         random: RandomState,
-        past: tuple[torch.Tensor, np.ndarray] | None,
+        past: Batch | None,
         share: float,
         exact_constraints: Callable[[], Any] | None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """The step from the point that was read, and from what `past` tells of the batch at the last one."""
-        direction = self._find_direction()
-        # All rows where two batches are compared, now or in the next step.
-        rows = not self._estimates.one_row or past is not None or self._is_probe(self._progress.iteration + 1)
-        there = evaluate(None if rows else np.concatenate([[1.0], direction.multipliers]), self._lagrangian)
+        direction, comparisons = self._find_direction(), self._comparisons
+        # Sums that are taken at both ends of the step; here also those that were seen of the last batch.
+        compared = comparisons.is_due(self._progress.iteration + 1)
+        weights = comparisons.next_weights(direction.multipliers)[: None if compared else 1]
+        seen = comparisons.seen.weights if past is not None and comparisons.seen is not None else weights[:0]
+        there = evaluate(np.vstack([weights, seen]), self._lagrangian, not self._estimates.one_row)
         along = self._evaluator.along(there, direction.s)
         if along is not None:
             if past is not None:
-                self._estimates.compare(there, past, direction.multipliers)
-            self._move(evaluate, random, there, along, direction, share, exact_constraints)
+                comparisons.compare(there, past)
+            self._move(evaluate, random, there, weights, along, direction, share, exact_constraints)
         else:
             self._skip()
         return there.told
@@ -235,13 +237,19 @@ class Tangor(torch.optim.Optimizer):
     def _skip(self) -> None:
         """The batch is not taken in."""
         self._progress.skipped += 1
-        self._estimates.seen = None
+        self._comparisons.seen = None
 
     def _evaluate(
-        self, closure: Callable[[], Any], size: float, counted: bool, weights: np.ndarray | None = None, out: torch.Tensor | None = None
+        self,
+        closure: Callable[[], Any],
+        size: float,
+        counted: bool,
+        weights: np.ndarray | None = None,
+        out: torch.Tensor | None = None,
+        rows: bool = True,
     ) -> Batch:
         factors = np.concatenate([[self._objective_scale], self._row_scale])
-        batch = self._evaluator.evaluate(closure, factors, size, weights, out)
+        batch = self._evaluator.evaluate(closure, factors, size, weights, out, rows)
         self._progress.evaluations += 1
         self._progress.samples += round(batch.size) if counted else 0
         return batch
@@ -270,24 +278,23 @@ class Tangor(torch.optim.Optimizer):
             square = float(self._flat.engine.host(dots([(rows, rows)]))[0])
             self._progress.limit_unknown(math.sqrt(square), float(np.linalg.norm(self._scaled.violation(self._estimates.c))))
 
-    def _is_probe(self, iteration: int) -> bool:
-        return iteration < PROBE or iteration % (PROBE if iteration <= EARLY else 2 * PROBE) == 0
-
-    def _at_last_point(self, evaluate: Callable[[], Batch], random: RandomState) -> tuple[torch.Tensor, np.ndarray] | None:
-        """Some columns and the constraints of this batch where the last step began, now and then, to compare it with the last batch."""
-        if self._estimates.seen is None or not self._is_probe(self._progress.iteration):
+    def _at_last_point(self, evaluate: Callable[..., Batch], random: RandomState) -> Batch | None:
+        """This batch where the last step began, now and then, to compare it with the last batch."""
+        seen = self._comparisons.seen
+        if seen is None or not self._comparisons.is_due(self._progress.iteration):
             return None
         # The direction is found anew: its memory keeps the point meanwhile.
         now = self._flat.read(self._s)
         self._flat.write(self._base)
         try:
-            past = evaluate()
+            past = evaluate(seen.weights, self._lagrangian, not self._estimates.one_row)
         finally:
             self._flat.write(now)
         random.restore()
-        some = self._estimates.some(past)
-        finite = past.has_values() and bool(np.isfinite(self._flat.engine.host(row_sums([some]))).all())
-        return (some, past.c) if finite else None
+        # Its rows are long.
+        past.parts.clear()
+        finite = past.has_values() and bool(np.isfinite(self._flat.engine.host(row_sums([past.some]))).all())
+        return past if finite else None
 
     def _find_direction(self) -> Direction:
         estimates, progress = self._estimates, self._progress
@@ -312,24 +319,24 @@ class Tangor(torch.optim.Optimizer):
 
     def _move(
         self,
-        evaluate: Callable[[np.ndarray | None], Batch],
+        evaluate: Callable[..., Batch],
         random: RandomState,
         there: Batch,
+        weights: np.ndarray,
         along: np.ndarray,
         direction: Direction,
         share: float,
         exact_constraints: Callable[[], Any] | None,
     ) -> None:
         """The parameters move; less far where a function has no value, or where the merit function of the batch does not descend."""
-        progress, y = self._progress, direction.multipliers
-        self._estimates.seen = None
+        progress = self._progress
+        self._comparisons.seen = None
         h = float(np.linalg.norm(direction.h))
         far = longest(self._estimates.effective_samples_of_step(), self._estimates.lagrangian, direction.stationarity, h)
         eta = min(progress.stepsize(), far / max(direction.length, 1e-300)) * share
         correction, pushed = (None, 0.0) if exact_constraints is None else correct(self, exact_constraints, direction, eta)
-        compared = self._is_probe(progress.iteration + 1)
-        rows = compared or self._is_jacobian_due(direction, eta)
-        left = self._estimates.leave(there, y, along, self._lagrangian, compared)
+        rows = self._is_jacobian_due(direction, eta)
+        left = self._estimates.leave(there, weights, along, self._lagrangian)
         # Its rows are long: they go before the next ones come.
         there.parts.clear()
         try:
@@ -364,7 +371,7 @@ class Tangor(torch.optim.Optimizer):
         progress.moved = moved
         progress.loss = here.loss
         if moved > 0.0:
-            estimates.remember(left, here, moved)
+            self._comparisons.remember(left, here, moved)
 
     def _learn(self, left: Left, bend: float, bends: Bends, direction: Direction, moved: float) -> None:
         """Lipschitz constants and metric, from the change of the batch along the step."""

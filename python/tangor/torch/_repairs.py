@@ -77,7 +77,7 @@ def repair(optimizer: Any, values: Callable[[], np.ndarray]) -> float:
             lipschitz = DOUBLED * 2.0 * float(np.abs(c - estimates.c - reaction)[limits.inequalities].max()) / length**2
     finally:
         flat.write(kept)
-    estimates.c, estimates.seen = c_kept, None
+    estimates.c, optimizer._comparisons.seen = c_kept, None
     return least
 
 

@@ -52,7 +52,7 @@ class Arrival:
 
 def arrive(
     optimizer: Any,
-    evaluate: Callable[[np.ndarray | None], Batch],
+    evaluate: Callable[..., Batch],
     random: RandomState,
     left: Left,
     direction: Direction,
@@ -100,7 +100,7 @@ def _after(optimizer: Any, trial: Trial, end: Arrival | None, share: float) -> T
 
 
 def _attempt(
-    optimizer: Any, evaluate: Callable[[np.ndarray | None], Batch], random: RandomState, left: Left, direction: Direction, trial: Trial
+    optimizer: Any, evaluate: Callable[..., Batch], random: RandomState, left: Left, direction: Direction, trial: Trial
 ) -> Arrival | None:
     """The parameters go to the end of a trial. None where the batch has no value there."""
     y = direction.multipliers
@@ -108,7 +108,7 @@ def _attempt(
     if trial.correction is not None:
         optimizer._flat.shift(trial.correction)
     random.restore()
-    here = evaluate(None if trial.rows else np.concatenate([[1.0], y]))
+    here = evaluate(left.weights, None, trial.rows)
     ahead = optimizer._evaluator.along(here, direction.s)
     if ahead is None:
         here.parts.clear()
