@@ -159,7 +159,7 @@ impl<S: SampledProblem> Solver<S> {
         let batches = self.settings.sampling.judge.batches;
         let (first, before) = (batches / 2, self.oracle.samples().total());
         work.begin(self.oracle.meta().has_objective);
-        work.exact = Quantity::ALL.into_iter().zip(sizes).all(|(source, size)| self.is_whole(source, size));
+        work.exact = Quantity::ALL.into_iter().zip(sizes).all(|(quantity, size)| self.is_whole(quantity, size));
         if !self.average(work, (0..first, batches), sizes)? {
             return Ok(None);
         }
@@ -205,15 +205,15 @@ impl<S: SampledProblem> Solver<S> {
         let towards = if self.oracle.standard.slack_rows.len() == 1 { above } else { around };
         let error = work.errors.standard_error() / scale;
         // Where their range is known, the bound on the constraints holds whatever is rare.
-        let relied_on = |source: Quantity| source == Quantity::Constraints && rare.is_some();
+        let relied_on = |quantity: Quantity| quantity == Quantity::Constraints && rare.is_some();
         let sampled = [0, 1, 2].map(|k| {
-            let source = Quantity::ALL[k];
-            (!self.is_whole(source, sizes[k]) && !relied_on(source)).then_some(sizes[k])
+            let quantity = Quantity::ALL[k];
+            (!self.is_whole(quantity, sizes[k]) && !relied_on(quantity)).then_some(sizes[k])
         });
         let (exact_rows, risk_of_missing) =
             (self.oracle.problem.exact_rows(), risk_of_events(settings.confidence, looks, last));
         let mut lacking = Lacking::among(sampled, &work.events, exact_rows, (risk_of_missing, settings.rarest));
-        let derivatives = [Quantity::Gradient, Quantity::Jacobian].map(|source| source as usize);
+        let derivatives = [Quantity::Gradient, Quantity::Jacobian].map(|quantity| quantity as usize);
         lacking.events |= derivatives.into_iter().any(|k| sampled[k].is_some() && work.halves_differ(k));
         let infeasible = slope_noise(slope, residuals.feasibility, both, jacobian_noise);
         let error_of_objective = confidence::factor(risk, all) * work.objective.standard_error();
@@ -264,47 +264,47 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     /// Whether so many samples of a function are all that there is to know of it.
-    pub(crate) fn is_whole(&self, source: Quantity, size: usize) -> bool {
-        let access = source.access(self.oracle.problem.accesses());
+    pub(crate) fn is_whole(&self, quantity: Quantity, size: usize) -> bool {
+        let access = quantity.access(self.oracle.problem.accesses());
         let whole = matches!(access, Access::Finite(members) if size as u64 >= members);
-        whole || access == Access::Exact || !source.is_needed(self.oracle.meta())
+        whole || access == Access::Exact || !quantity.is_needed(self.oracle.meta())
     }
 
     /// One of all batches of each function at the current point; what is exact, or the whole population, is evaluated once.
     fn sample(&mut self, work: &mut JudgeMemory, sizes: [usize; 3], (number, all): (usize, usize)) -> Result<(), Trouble> {
-        let is_left = |source: Quantity| {
-            let known = number > 0 && self.is_whole(source, sizes[source as usize]);
-            source.is_needed(self.oracle.meta()) && !known
+        let is_left = |quantity: Quantity| {
+            let known = number > 0 && self.is_whole(quantity, sizes[quantity as usize]);
+            quantity.is_needed(self.oracle.meta()) && !known
         };
         let mut left = Quantity::ALL.map(is_left);
         if !left[0] && work.objective.count() > 0.0 {
             let value = work.objective.mean[0];
             work.objective.add(&[value]);
         }
-        for (k, source) in Quantity::ALL.into_iter().enumerate() {
+        for (k, quantity) in Quantity::ALL.into_iter().enumerate() {
             if !std::mem::take(&mut left[k]) {
                 continue;
             }
-            let mut wanted = source.and(Wanted::NOTHING);
-            let whole = self.is_whole(source, sizes[k]);
+            let mut wanted = quantity.and(Wanted::NOTHING);
+            let whole = self.is_whole(quantity, sizes[k]);
             if whole {
                 work.draws.clear();
                 work.draws.extend((0..sizes[k] as u64).map(Draw));
                 // Whole populations of one size are the same draws.
-                for (other, source) in Quantity::ALL.into_iter().enumerate().skip(k + 1) {
-                    if left[other] && self.is_whole(source, sizes[other]) && sizes[other] == sizes[k] {
+                for (other, quantity) in Quantity::ALL.into_iter().enumerate().skip(k + 1) {
+                    if left[other] && self.is_whole(quantity, sizes[other]) && sizes[other] == sizes[k] {
                         left[other] = false;
-                        wanted = source.and(wanted);
+                        wanted = quantity.and(wanted);
                     }
                 }
             } else {
-                let access = source.access(self.oracle.problem.accesses());
+                let access = quantity.access(self.oracle.problem.accesses());
                 let (stream, size) = (&mut work.judgements.streams[k], sizes[k].div_ceil(all));
                 let end_wanted = || self.oracle.problem.is_end_wanted();
                 let drawn = stream.draw((access, size), &mut work.draws, end_wanted);
-                drawn.map_err(|failure| trouble(source.function(), failure))?;
+                drawn.map_err(|failure| trouble(quantity.function(), failure))?;
             }
-            if source == Quantity::Constraints && !whole && self.settings.sampling.judge.range.is_some() {
+            if quantity == Quantity::Constraints && !whole && self.settings.sampling.judge.range.is_some() {
                 self.sample_one_by_one(work)?;
                 continue;
             }
@@ -341,12 +341,12 @@ impl<S: SampledProblem> Solver<S> {
     /// square error of the Jacobian.
     fn load_known(&mut self, work: &mut JudgeMemory, sizes: [usize; 3], (first, batches): (usize, usize)) -> f64 {
         let mut share = 1.0;
-        for (k, source) in Quantity::ALL.into_iter().enumerate() {
+        for (k, quantity) in Quantity::ALL.into_iter().enumerate() {
             // What is known exactly is there already.
-            if self.is_whole(source, sizes[k]) {
+            if self.is_whole(quantity, sizes[k]) {
                 continue;
             }
-            let estimate = self.oracle.estimates.get(source);
+            let estimate = self.oracle.estimates.get(quantity);
             share = estimate.effective.share_of(first * sizes[k].div_ceil(batches));
             for (known, (mean, value)) in work.batch[k].iter_mut().zip(work.means[k].mean.iter().zip(estimate.values())) {
                 *known = value + share * (mean - value);

@@ -217,18 +217,18 @@ impl<S: SampledProblem> Sampler<S> {
     fn sample(&mut self, meta: &Meta, x: &[f64], size: usize, first: bool) -> Result<Option<f64>, Error> {
         let refuse = |trouble: Trouble| Error::Point { reason: trouble.into_failure().message };
         let mut left = [0, 1, 2].map(|k| Quantity::ALL[k].is_needed(meta) && (first || self.is_noisy(k)));
-        for (k, source) in Quantity::ALL.into_iter().enumerate() {
+        for (k, quantity) in Quantity::ALL.into_iter().enumerate() {
             if !std::mem::take(&mut left[k]) {
                 continue;
             }
-            let mut wanted = source.and(Wanted::NOTHING);
+            let mut wanted = quantity.and(Wanted::NOTHING);
             for other in k + 1..left.len() {
                 if left[other] && self.is_known_with(k, other) {
                     left[other] = false;
                     wanted = Quantity::ALL[other].and(wanted);
                 }
             }
-            self.draw(k, size).map_err(|failure| refuse(trouble(source.function(), failure)))?;
+            self.draw(k, size).map_err(|failure| refuse(trouble(quantity.function(), failure)))?;
             let value = batch::evaluate(&mut self.problem, (x, &self.draws), wanted, true, &mut self.batch).map_err(refuse)?;
             if wanted.gradient {
                 self.objective = value;

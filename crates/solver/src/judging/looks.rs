@@ -42,8 +42,8 @@ pub fn laid_by(meta: &Meta, accesses: Accesses, settings: &Settings) -> Option<[
 /// The samples of each function among which an event that matters is missing with this risk at most; none of one without noise.
 fn sizes_that_tell(meta: &Meta, accesses: Accesses, judge: &Judge, risk: f64) -> [usize; 3] {
     let wanted = telling(risk, judge.rarest).next_multiple_of(judge.batches);
-    Quantity::ALL.map(|source| match source.access(accesses) {
-        access if source.is_needed(meta) && access.is_sampled() => of_population(access, wanted),
+    Quantity::ALL.map(|quantity| match quantity.access(accesses) {
+        access if quantity.is_needed(meta) && access.is_sampled() => of_population(access, wanted),
         _ => 0,
     })
 }
@@ -114,9 +114,9 @@ impl<S: SampledProblem> Solver<S> {
     /// One judgement, if it is `due` or an exact pass pays, and limits allow it.
     fn look(&mut self, due: bool, last: bool, unusual: &mut Unusual) -> Option<Sequel> {
         let pays = self.exact_pass_pays();
-        let sizes = Quantity::ALL.map(|source| match pays {
-            true => self.population(source),
-            false => self.samples_of_judgement(source, last, source.samples(self.oracle.samples())),
+        let sizes = Quantity::ALL.map(|quantity| match pays {
+            true => self.population(quantity),
+            false => self.samples_of_judgement(quantity, last, quantity.samples(self.oracle.samples())),
         });
         if !(due || pays)
             || !(last && !pays || self.affords(sizes.map(|size| size as u64)))
@@ -199,7 +199,7 @@ impl<S: SampledProblem> Solver<S> {
 
     /// Whether the limits allow so many more samples of each function, and the last judgement after them.
     pub(crate) fn affords(&self, more: [u64; 3]) -> bool {
-        self.is_within_limits(more, |source, then| self.samples_of_judgement(source, true, then) as u64)
+        self.is_within_limits(more, |quantity, then| self.samples_of_judgement(quantity, true, then) as u64)
     }
 
     /// Whether the limits allow so many more samples of each function, and what comes after them.
@@ -207,9 +207,9 @@ impl<S: SampledProblem> Solver<S> {
         let limits = &self.settings.limits;
         let each = [limits.gradient_samples, limits.constraint_samples, limits.jacobian_samples];
         let mut all = 0;
-        for ((source, more), limit) in Quantity::ALL.into_iter().zip(more).zip(each) {
-            let then = source.samples(self.oracle.samples()).saturating_add(more);
-            let then = then.saturating_add(after(source, then));
+        for ((quantity, more), limit) in Quantity::ALL.into_iter().zip(more).zip(each) {
+            let then = quantity.samples(self.oracle.samples()).saturating_add(more);
+            let then = then.saturating_add(after(quantity, then));
             if limit.is_some_and(|most| then > most) {
                 return false;
             }
@@ -220,7 +220,7 @@ impl<S: SampledProblem> Solver<S> {
 
     /// Whether another iteration and the last judgement would take more samples than there may be, of one function or of all.
     pub(crate) fn samples_are_spent(&self) -> bool {
-        self.noisy.is_some() && !self.affords(Quantity::ALL.map(|source| self.oracle.estimates.next_samples(source)))
+        self.noisy.is_some() && !self.affords(Quantity::ALL.map(|quantity| self.oracle.estimates.next_samples(quantity)))
     }
 
     /// Whether the time for a judgement has come.
@@ -232,9 +232,9 @@ impl<S: SampledProblem> Solver<S> {
     /// Fresh samples of a function for a judgement: as many as was set, or a tenth of those since the last judgement if that is more;
     /// for the `last` one a tenth of all. Where samples are limited, only that tenth: judgements must not eat up what the run is to
     /// live on, and what was laid by for the last one.
-    pub(crate) fn samples_of_judgement(&self, source: Quantity, last: bool, so_far: u64) -> usize {
-        let access = source.access(self.oracle.problem.accesses());
-        if !source.is_needed(self.oracle.meta()) || !access.is_sampled() {
+    pub(crate) fn samples_of_judgement(&self, quantity: Quantity, last: bool, so_far: u64) -> usize {
+        let access = quantity.access(self.oracle.problem.accesses());
+        if !quantity.is_needed(self.oracle.meta()) || !access.is_sampled() {
             return 0;
         }
         let since = self.state.progress.iteration.saturating_sub(self.last_due());
@@ -244,7 +244,7 @@ impl<S: SampledProblem> Solver<S> {
         let laid_by = self.noisy.as_ref().and_then(|noisy| noisy.judge.laid_by);
         let least = match (limited.iter().any(Option::is_some), laid_by) {
             (false, _) => judge.samples,
-            (true, Some(sizes)) if last => sizes[source as usize],
+            (true, Some(sizes)) if last => sizes[quantity as usize],
             (true, _) => judge.batches.min(judge.samples),
         };
         let wanted = least.max((SHARE * share * so_far as f64).min(MOST_BY_SHARE) as usize).next_multiple_of(judge.batches);

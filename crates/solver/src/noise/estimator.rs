@@ -96,16 +96,16 @@ impl Estimates {
         self.jacobian.take_up(saved.jacobian);
     }
 
-    pub fn of(&mut self, source: Quantity) -> &mut Estimate {
-        match source {
+    pub fn of(&mut self, quantity: Quantity) -> &mut Estimate {
+        match quantity {
             Quantity::Gradient => &mut self.gradient,
             Quantity::Constraints => &mut self.constraints,
             Quantity::Jacobian => &mut self.jacobian,
         }
     }
 
-    pub fn get(&self, source: Quantity) -> &Estimate {
-        match source {
+    pub fn get(&self, quantity: Quantity) -> &Estimate {
+        match quantity {
             Quantity::Gradient => &self.gradient,
             Quantity::Constraints => &self.constraints,
             Quantity::Jacobian => &self.jacobian,
@@ -119,48 +119,48 @@ impl Estimates {
         x: &[f64],
         learning: Learning,
     ) -> Result<(), (Function, Failure)> {
-        let needed = Quantity::ALL.map(|source| source.is_needed(problem.meta()));
-        let sources = || Quantity::ALL.into_iter().zip(needed).filter(|(_, needed)| *needed).map(|(source, _)| source);
+        let needed = Quantity::ALL.map(|quantity| quantity.is_needed(problem.meta()));
+        let quantities = || Quantity::ALL.into_iter().zip(needed).filter(|(_, needed)| *needed).map(|(quantity, _)| quantity);
         if !learning.again {
             let end_wanted = || problem.is_end_wanted();
-            sources().try_for_each(|source| {
-                self.prepare(source, learning, end_wanted).map_err(|failure| (source.function(), failure))
+            quantities().try_for_each(|quantity| {
+                self.prepare(quantity, learning, end_wanted).map_err(|failure| (quantity.function(), failure))
             })?;
         }
         if needed == [true; 3] && self.share_draws() {
             self.evaluate_together(problem, x)?;
         } else {
             let before = std::mem::take(&mut self.before);
-            let done = sources().try_for_each(|source| {
-                let evaluate = |x: &[f64], draws: &[Draw], out: &mut [f64]| source.evaluate(problem, x, draws, out);
-                self.of(source).evaluate(evaluate, (x, &before)).map_err(|failure| (source.function(), failure))
+            let done = quantities().try_for_each(|quantity| {
+                let evaluate = |x: &[f64], draws: &[Draw], out: &mut [f64]| quantity.evaluate(problem, x, draws, out);
+                self.of(quantity).evaluate(evaluate, (x, &before)).map_err(|failure| (quantity.function(), failure))
             });
             self.before = before;
             done?;
         }
         let (schedule, started) = (self.schedule.clone(), self.started);
-        for source in sources() {
-            self.of(source).combine(&schedule, started, learning.moved);
+        for quantity in quantities() {
+            self.of(quantity).combine(&schedule, started, learning.moved);
         }
         Ok(())
     }
 
     /// What the schedules look at, for one function.
-    fn situation(&self, source: Quantity, learning: Learning) -> Situation {
+    fn situation(&self, quantity: Quantity, learning: Learning) -> Situation {
         let (schedule, rows) = (&self.schedule, self.rows);
-        let (sigma, lipschitz) = match source {
+        let (sigma, lipschitz) = match quantity {
             Quantity::Gradient => (schedule.sigma_f, learning.objective),
             Quantity::Constraints => (schedule.sigma_v, learning.slope),
             Quantity::Jacobian => (schedule.sigma_c * rows.sqrt(), learning.constraints * rows.sqrt()),
         };
         let Learning { iteration, moved, .. } = learning;
-        Situation { iteration, sigma, lipschitz, moved, is_value: source == Quantity::Constraints }
+        Situation { iteration, sigma, lipschitz, moved, is_value: quantity == Quantity::Constraints }
     }
 
-    fn prepare(&mut self, source: Quantity, learning: Learning, end_wanted: impl Fn() -> bool) -> Result<(), Failure> {
-        let (now, started, points) = (self.situation(source, learning), self.started, (learning.probe, learning.compare));
+    fn prepare(&mut self, quantity: Quantity, learning: Learning, end_wanted: impl Fn() -> bool) -> Result<(), Failure> {
+        let (now, started, points) = (self.situation(quantity, learning), self.started, (learning.probe, learning.compare));
         let Estimates { schedule, gradient, constraints, jacobian, .. } = self;
-        match source {
+        match quantity {
             Quantity::Gradient => gradient.prepare(schedule, &now, started, points, None, end_wanted),
             Quantity::Constraints => constraints.prepare(schedule, &now, started, points, Some(gradient), end_wanted),
             Quantity::Jacobian => jacobian.prepare(schedule, &now, started, points, Some(gradient), end_wanted),
@@ -170,23 +170,23 @@ impl Estimates {
     /// The samples of each function that [`Estimates::refresh`] is about to take.
     pub fn samples(&self, meta: &Meta, learning: Learning) -> [u64; 3] {
         let Learning { probe, compare, again, .. } = learning;
-        Quantity::ALL.map(|source| {
-            let estimate = self.get(source);
-            let now = self.situation(source, learning);
+        Quantity::ALL.map(|quantity| {
+            let estimate = self.get(quantity);
+            let now = self.situation(quantity, learning);
             let samples = estimate.samples(&self.schedule, &now, self.started, (probe, compare, again));
-            if source.is_needed(meta) { samples } else { 0 }
+            if quantity.is_needed(meta) { samples } else { 0 }
         })
     }
 
     /// How often the functions are evaluated at most by [`Estimates::refresh`], each in up to two halves at up to two points.
     pub fn most_evaluations(&self, meta: &Meta, learning: Learning) -> u64 {
-        let of = |source: Quantity| {
-            let estimate = self.get(source);
+        let of = |quantity: Quantity| {
+            let estimate = self.get(quantity);
             let points = if learning.again && estimate.known { 1 } else { 2 };
             let halves = if learning.probe || (learning.again && estimate.half < estimate.draws.len()) { 2 } else { 1 };
             if estimate.access.is_sampled() { points * halves } else { 1 }
         };
-        Quantity::ALL.into_iter().filter(|source| source.is_needed(meta)).map(of).sum()
+        Quantity::ALL.into_iter().filter(|quantity| quantity.is_needed(meta)).map(of).sum()
     }
 
     /// Whether all three functions are about to be taken over the same draws at the same points.
@@ -224,16 +224,16 @@ impl Estimates {
     }
 
     /// The samples of a function in the next iteration, if its batch is as large as the last one; two halves have at least two.
-    pub fn next_samples(&self, source: Quantity) -> u64 {
-        let estimate = self.get(source);
+    pub fn next_samples(&self, quantity: Quantity) -> u64 {
+        let estimate = self.get(quantity);
         let points = if estimate.settings.estimator == Estimator::Momentum { 2.0 } else { 1.0 };
         if estimate.access.is_sampled() { (points * estimate.effective.batch().max(2.0)) as u64 } else { 0 }
     }
 
     /// All three were refreshed at `x`.
     pub fn finish(&mut self, x: &[f64]) {
-        for source in Quantity::ALL {
-            let estimate = self.of(source);
+        for quantity in Quantity::ALL {
+            let estimate = self.of(quantity);
             std::mem::swap(&mut estimate.values, &mut estimate.next);
             estimate.effective = estimate.next_effective;
         }

@@ -17,9 +17,9 @@ const LAST_STEPS: u64 = 24;
 
 impl<S: SampledProblem> Solver<S> {
     /// The members of the population that a function is an average over; 0 for one that is exact or without end.
-    pub(crate) fn population(&self, source: Quantity) -> usize {
-        match source.access(self.oracle.problem.accesses()) {
-            Access::Finite(size) if source.is_needed(self.oracle.meta()) => usize::try_from(size).unwrap_or(usize::MAX),
+    pub(crate) fn population(&self, quantity: Quantity) -> usize {
+        match quantity.access(self.oracle.problem.accesses()) {
+            Access::Finite(size) if quantity.is_needed(self.oracle.meta()) => usize::try_from(size).unwrap_or(usize::MAX),
             _ => 0,
         }
     }
@@ -31,19 +31,20 @@ impl<S: SampledProblem> Solver<S> {
         let passes = self.judgements().map_or(0, |judgements| judgements.exact);
         let (limits, mut lasting, mut within_share, mut within_limits) = (&self.settings.limits, false, true, true);
         let each = [limits.gradient_samples, limits.constraint_samples, limits.jacobian_samples];
-        for (source, limit) in Quantity::ALL.into_iter().zip(each) {
-            let access = source.access(self.oracle.problem.accesses());
-            if !source.is_needed(self.oracle.meta()) || access == Access::Exact {
+        for (quantity, limit) in Quantity::ALL.into_iter().zip(each) {
+            let access = quantity.access(self.oracle.problem.accesses());
+            if !quantity.is_needed(self.oracle.meta()) || access == Access::Exact {
                 continue;
             }
             let Access::Finite(size) = access else { return false };
-            let (size, spent) = (size as f64, source.samples(self.oracle.samples()) as f64);
+            let (size, spent) = (size as f64, quantity.samples(self.oracle.samples()) as f64);
             within_share &= (passes as f64 + 1.0) * size <= share * (spent + size);
             within_limits &= limit.or(limits.samples).is_some_and(|most| size <= share * most as f64);
-            lasting |= estimates.get(source).settings.estimator == Estimator::Momentum;
+            lasting |= estimates.get(quantity).settings.estimator == Estimator::Momentum;
         }
-        let passes_then_steps =
-            |steps: u64| Quantity::ALL.map(|source| self.population(source) as u64 + steps * estimates.next_samples(source));
+        let passes_then_steps = |steps: u64| {
+            Quantity::ALL.map(|quantity| self.population(quantity) as u64 + steps * estimates.next_samples(quantity))
+        };
         let is_last = || within_limits && !self.affords(passes_then_steps(LAST_STEPS));
         lasting && (within_share || is_last()) && self.noise_matters() && self.affords(passes_then_steps(1))
     }
@@ -64,9 +65,9 @@ impl<S: SampledProblem> Solver<S> {
             return false;
         }
         let (mut taken, mut least) = (false, usize::MAX);
-        for ((source, average), drawn) in Quantity::ALL.into_iter().zip(noisy.judge.averages()).zip(noisy.judge.drawn) {
-            let estimate = self.oracle.estimates.of(source);
-            if !source.is_needed(self.oracle.problem.meta()) || !estimate.access.is_sampled() {
+        for ((quantity, average), drawn) in Quantity::ALL.into_iter().zip(noisy.judge.averages()).zip(noisy.judge.drawn) {
+            let estimate = self.oracle.estimates.of(quantity);
+            if !quantity.is_needed(self.oracle.problem.meta()) || !estimate.access.is_sampled() {
                 continue;
             }
             match drawn {

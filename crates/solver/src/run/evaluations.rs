@@ -44,7 +44,7 @@ impl<S: SampledProblem> Solver<S> {
     fn kept_for_last_judgement(&self) -> u64 {
         let most = self.settings.limits.evaluations.unwrap_or(u64::MAX);
         let samples = self.oracle.samples();
-        let sizes = Quantity::ALL.map(|source| self.samples_of_judgement(source, true, source.samples(samples)));
+        let sizes = Quantity::ALL.map(|quantity| self.samples_of_judgement(quantity, true, quantity.samples(samples)));
         let needed = self.evaluations_of_judgement(sizes);
         if is_kept(needed as f64, most) { needed } else { 0 }
     }
@@ -53,14 +53,14 @@ impl<S: SampledProblem> Solver<S> {
     /// the constraints is known, each sample of them on its own.
     fn evaluations_of_judgement(&self, sizes: [usize; 3]) -> u64 {
         let (judge, meta) = (&self.settings.sampling.judge, self.oracle.meta());
-        let needed = Quantity::ALL.into_iter().zip(sizes).filter(|(source, _)| source.is_needed(meta));
-        let each = needed.map(|(source, size)| {
-            let times = match source {
-                _ if self.is_whole(source, size) => 1,
+        let needed = Quantity::ALL.into_iter().zip(sizes).filter(|(quantity, _)| quantity.is_needed(meta));
+        let each = needed.map(|(quantity, size)| {
+            let times = match quantity {
+                _ if self.is_whole(quantity, size) => 1,
                 Quantity::Constraints if judge.range.is_some() => size.next_multiple_of(judge.batches),
                 _ => judge.batches,
             };
-            times as u64 * if source == Quantity::Gradient { 2 } else { 1 }
+            times as u64 * if quantity == Quantity::Gradient { 2 } else { 1 }
         });
         each.sum()
     }
