@@ -307,3 +307,24 @@ fn add_square(a: &Matrix, i: usize, scale: f64, place: &[usize], free: usize, ma
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_is_to_end_waits_for_no_long_factorisation() {
+        // H = 2 I and one row of ones.
+        let n = 700;
+        let a = Matrix { values: vec![1.0; n], ..Matrix::dense(1, n) };
+        let (mut h, extra) = (vec![0.0; n * n], vec![0.0; n]);
+        h.iter_mut().step_by(n + 1).for_each(|diagonal| *diagonal = 2.0);
+        let mut system = DenseSystem::new(&a);
+        assert!(system.factorise(&a, &h, &extra, &[0.0], &Clock::new(Some(0.0), 0.0)).is_err());
+        assert!(matches!(system.factorise(&a, &h, &extra, &[0.0], &Clock::new(None, 0.0)), Ok(false)));
+        // 2 s + y = 4 and the sum of s is n: s = 1 and y = 2.
+        let (mut s, mut y) = (vec![4.0; n], [n as f64]);
+        system.solve(&a, &mut s, &mut y);
+        assert!(s.iter().all(|s| (s - 1.0).abs() < 1e-12) && (y[0] - 2.0).abs() < 1e-12, "{y:?}");
+    }
+}
