@@ -1,6 +1,6 @@
 //! Passes over long vectors of PyTorch on the processor, each of them once through memory. The arrays are those of the tensors, without a copy.
 //!
-//! Products of 256 columns are summed in the dtype of the vectors, in 32 sums side by side, and these are added in double precision. The order of all
+//! Products of 1,024 columns are summed in the dtype of the vectors, in 32 sums side by side, and these are added in double precision. The order of all
 //! sums is fixed: the same bits with any number of threads, and with or without the wider instructions that a processor may have.
 
 use std::ops::{Add, Mul, Neg, Range, Sub};
@@ -8,7 +8,7 @@ use std::ops::{Add, Mul, Neg, Range, Sub};
 /// So many columns are one piece of work.
 const PIECE: usize = 16_384;
 /// Products of so many columns are summed in the dtype of the vectors.
-const SHORT: usize = 256;
+const SHORT: usize = 1_024;
 /// So many sums side by side.
 const LANES: usize = 32;
 

@@ -86,7 +86,8 @@ class Evaluator:
         if factors is not None:
             batch.scale(factors, rows)
         if weights is not None and len(weights) > 1:
-            batch.some = flat.tensor(weights) @ flat.sample.of(parts) if rows else parts.pop()
+            # A copy: it stays longer than the bucket of all ranks, in which it may lie.
+            batch.some = flat.tensor(weights) @ flat.sample.of(parts) if rows else parts.pop().clone()
         return batch
 
     def _of_sums(self, loss: torch.Tensor, c: torch.Tensor, weights: np.ndarray, out: torch.Tensor | None) -> list[torch.Tensor]:

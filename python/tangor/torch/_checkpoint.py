@@ -10,7 +10,6 @@ import torch
 
 from ._directions import Warm
 from ._comparisons import Seen
-from ._effective_samples import Lag
 from ._progress import Progress
 
 __all__ = ["check", "load", "save"]
@@ -21,8 +20,7 @@ def save(optimizer: Any) -> dict[str, Any]:
     estimates, metric, seen = optimizer._estimates, optimizer._metric, optimizer._comparisons.seen
     return {
         "progress": asdict(optimizer._progress),
-        "effective_samples": [asdict(effective) for effective in estimates.all_effective_samples()],
-        "lag": asdict(estimates.lag),
+        "effective_samples": estimates.numbers(),
         "one_row": estimates.one_row,
         "derivatives": estimates.derivatives,
         "c": estimates.c.tolist(),
@@ -69,9 +67,7 @@ def load(optimizer: Any, saved: dict[str, Any]) -> None:
     """Puts everything back."""
     estimates, metric, flat = optimizer._estimates, optimizer._metric, optimizer._flat
     optimizer._progress = Progress(**saved["progress"])
-    for effective, values in zip(estimates.all_effective_samples(), saved["effective_samples"]):
-        vars(effective).update(values)
-    estimates.lag = Lag(**saved["lag"])
+    estimates.restore(saved["effective_samples"])
     estimates.derivatives.copy_(saved["derivatives"])
     estimates.gram = None
     estimates.c, estimates.y, estimates.gathered = _array(saved["c"]), _array(saved["y"]), saved["gathered"]

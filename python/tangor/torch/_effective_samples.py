@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 __all__ = ["EffectiveSamples", "Lag"]
 
+# The share of what is known that a new comparison replaces.
 FORGET = 0.1
 # The share of what the next batch gives that a move may cost.
 COST_OF_A_MOVE = 0.36
@@ -20,6 +21,11 @@ COST_OF_A_MOVE = 0.36
 STALE, USEFUL = 0.1, 0.1
 # So many draws are as good as the expectation itself; a number that files know, as infinity is none in some of them.
 ALL = 1e300
+
+
+def _after(total: float, new: float) -> float:
+    """A sum over the comparisons so far, in which earlier ones count less."""
+    return (1.0 - FORGET) * total + new
 
 
 @dataclass
@@ -54,9 +60,9 @@ class EffectiveSamples:
         per_draw = 1.0 / (1.0 / sizes[0] + 1.0 / sizes[1])
         if moved > 0.0 and math.isfinite(variance) and math.isfinite(drift):
             before = self._variance_of_draw()
-            self.variance = (1.0 - FORGET) * self.variance + per_draw * variance
-            self.drift = (1.0 - FORGET) * self.drift + per_draw * drift / moved**2
-            self.weight = (1.0 - FORGET) * self.weight + 1.0
+            self.variance = _after(self.variance, per_draw * variance)
+            self.drift = _after(self.drift, per_draw * drift / moved**2)
+            self.weight = _after(self.weight, 1.0)
             if before > 0.0:
                 self._keep_error(self._variance_of_draw() / before)
 
@@ -125,8 +131,8 @@ class Lag:
     def compare(self, product: float, moved: float) -> None:
         """Changes of two batches along the same move have this product."""
         if moved > 0.0 and math.isfinite(product):
-            self.square = (1.0 - FORGET) * self.square + product / moved**2
-            self.weight = (1.0 - FORGET) * self.weight + 1.0
+            self.square = _after(self.square, product / moved**2)
+            self.weight = _after(self.weight, 1.0)
 
     def _ahead(self, moved: float) -> float:
         rate = math.sqrt(max(self.square, 0.0) / self.weight) if self.weight > 0.0 else 0.0

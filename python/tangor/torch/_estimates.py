@@ -75,6 +75,15 @@ class Estimates:
         first, second, third = self.effective_samples()
         return first, second, EffectiveSamples() if self.one_row else third
 
+    def numbers(self) -> list[dict[str, float]]:
+        """What the estimates are worth, as it is now."""
+        return [dict(vars(one)) for one in (*self.all_effective_samples(), self.lag)]
+
+    def restore(self, numbers: list[dict[str, float]]) -> None:
+        """They are worth what they were."""
+        for one, values in zip((*self.all_effective_samples(), self.lag), numbers):
+            vars(one).update(values)
+
     def gather(self, batch: Batch) -> None:
         """One more batch for the average at the start."""
         self.gathered += 1

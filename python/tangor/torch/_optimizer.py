@@ -175,6 +175,8 @@ class Tangor(torch.optim.Optimizer):
             # Ctrl-C, or whatever the closure raises: who catches it goes on from where the step began. What it cost stays counted.
             spent = {name: getattr(self._progress, name) for name in ("batches", "evaluations", "samples")}
             self._progress, self._warm, self._multipliers = replace(begun[0], **spent), *begun[1:]
+            # The last point is forgotten: a comparison that was not made cannot be made any more, and one that was made stays so.
+            self._comparisons.seen = None
             raise
 
     def _iterate(
