@@ -1,6 +1,5 @@
 //! Rows on disk: JSON lines that only grow, each flushed when its run has ended, so that a kill loses nothing; and CSV.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -11,6 +10,7 @@ use tangor_solver::write_whole_file;
 
 use crate::Error;
 use crate::record::Record;
+use crate::spreadsheet;
 use crate::task::Task;
 
 /// The rows of finished runs.
@@ -105,43 +105,5 @@ pub fn write_csv(path: &Path, records: &[Record]) -> Result<(), Error> {
 
 /// Writes rows of any kind as CSV.
 pub fn write_rows(path: &Path, rows: &[impl Serialize]) -> Result<(), Error> {
-    let encoding = |cause: csv::Error| Error::Encoding(cause.to_string());
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    for row in rows {
-        writer.serialize(row).map_err(encoding)?;
-    }
-    let bytes = writer.into_inner().map_err(|cause| Error::Encoding(cause.to_string()))?;
-    write_whole_file(path, &without_formulas(&bytes).map_err(encoding)?).map_err(|cause| Error::unwritable(path, cause))
-}
-
-/// A table without formulas: names come from files of strangers. Numbers may be negative.
-fn without_formulas(table: &[u8]) -> csv::Result<Vec<u8>> {
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(table);
-    let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
-    for record in reader.records() {
-        let record = record?;
-        writer.write_record(record.iter().map(|cell| no_formula(cell).into_owned()))?;
-    }
-    writer.into_inner().map_err(|error| csv::Error::from(error.into_error()))
-}
-
-/// The text of a cell, with an apostrophe before what a spreadsheet would take for a formula.
-pub fn no_formula(cell: &str) -> Cow<'_, str> {
-    match cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err() {
-        true => Cow::Owned(format!("'{cell}")),
-        false => Cow::Borrowed(cell),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_no_formulas_and_numbers_stay() {
-        let table = "problem,value\n=1+1,-1.5e-3\n\"@SUM(A1,B1)\",-inf\n-x,+2\nHS71,\n";
-        let guarded = without_formulas(table.as_bytes()).unwrap();
-        let expected = "problem,value\n'=1+1,-1.5e-3\n\"'@SUM(A1,B1)\",-inf\n'-x,+2\nHS71,\n";
-        assert_eq!(String::from_utf8(guarded).unwrap(), expected);
-    }
+    write_whole_file(path, spreadsheet::of_rows(rows)?.as_bytes()).map_err(|cause| Error::unwritable(path, cause))
 }

@@ -23,6 +23,7 @@ pub mod report;
 pub mod reproduce;
 mod residuals;
 mod sets;
+mod spreadsheet;
 pub mod subproblems;
 mod task;
 
@@ -31,8 +32,9 @@ pub use child::{Program, run as run_in_child, serve};
 pub use contender::{Contender, Method, PEERS};
 pub use course::Course;
 pub use error::Error;
-pub use journal::{Journal, no_formula, write_csv, write_rows};
+pub use journal::{Journal, write_csv, write_rows};
 pub use record::{Ending, Record, TracePoint, WORSE};
 pub use residuals::{Candidate, Recomputed, classify, recompute};
 pub use sets::{Member, SETS, members, only};
+pub use spreadsheet::no_formula;
 pub use task::Task;

@@ -15,10 +15,12 @@ pub struct Candidate<'a> {
 }
 
 /// Objective and residuals of a point.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Recomputed {
     /// `f(x)`, 0 when there is no objective.
     pub objective: f64,
+    /// `c(x)`
+    pub constraints: Vec<f64>,
     /// The residuals.
     pub residuals: KktResiduals,
 }
@@ -40,7 +42,7 @@ pub fn recompute(problem: &mut dyn Problem, candidate: Candidate) -> Result<Reco
         bound_multipliers: candidate.mu,
     };
     let residuals = KktResiduals::new(problem.meta(), at).map_err(|error| Failure::undefined(error.to_string()))?;
-    Ok(Recomputed { objective: values.objective.unwrap_or(0.0), residuals })
+    Ok(Recomputed { objective: values.objective.unwrap_or(0.0), constraints: values.constraints, residuals })
 }
 
 /// What a point with these residuals is. An infeasible stationary point must be flat relative to a violation below 1, so that a slow approach to a

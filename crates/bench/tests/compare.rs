@@ -64,6 +64,11 @@ fn who_solved_what_and_who_needed_less() {
     assert!(narrow.lines().all(|line| line.len() <= 60), "{narrow}");
     assert_eq!(narrow.lines().count(), 1 + 3 * 5, "{narrow}");
     assert_eq!(comparison.side_by_side(None).lines().count(), 2 + 5);
+    let table = comparison.side_by_side_csv().unwrap();
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(lines.len(), 1 + 5, "{table}");
+    assert_eq!(lines[1], "A,0.0000001,true,false,1.5,10,40,0.01,,true,false,1.5,20,21,", "{table}");
+    assert!(lines.iter().all(|line| line.matches(',').count() == 2 * 7), "{table}");
 }
 
 #[test]

@@ -72,7 +72,14 @@ pub fn inconsistencies(report: &Report, meta: &Meta, is_noisy: bool) -> Vec<Stri
     if is_noisy && report.verdict.is_none() {
         found.push("the result has no verdict on its point".to_string());
     }
-    let Some(verdict) = report.verdict.filter(|_| is_noisy) else { return found };
+    let verdict = report.verdict.filter(|_| is_noisy);
+    found.extend(verdict.into_iter().flat_map(|verdict| contradictions_of_verdict(report, &verdict)));
+    found
+}
+
+/// Where a verdict contradicts itself, or the run that it is of.
+fn contradictions_of_verdict(report: &Report, verdict: &Verdict) -> Vec<String> {
+    let mut found = Vec::new();
     let judge = &report.settings.sampling.judge;
     if report.point == Point::EpsKkt && !verdict.holds(&report.settings.tolerance, judge.rarest) {
         found.push("its verdict does not say that its point is a KKT point".to_string());

@@ -25,7 +25,6 @@ mod problem_source;
 mod progress;
 mod provenance;
 mod ranks;
-mod recheck;
 mod record;
 mod regression;
 mod sampling_source;

@@ -68,7 +68,7 @@ impl Attained {
 }
 
 impl Evaluation {
-    /// Judges weights on data, with margins of this confidence.
+    /// Evaluates weights on data, with margins of this confidence.
     pub fn new(
         data: &DataSet,
         weights: &[f64],

@@ -1,6 +1,8 @@
 //! How far a point and its multipliers are from satisfying the conditions of Karush, Kuhn and Tucker.
 
-use crate::{Interval, Meta, MetaError};
+use crate::kkt_form::{KktForm, KktMemory, Place};
+use crate::vector::norm;
+use crate::{Meta, MetaError};
 
 /// A point, its multipliers, and the values and derivatives there; all in the user's form, nothing scaled.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +21,7 @@ pub struct KktPoint<'a> {
     pub bound_multipliers: &'a [f64],
 }
 
-/// The residuals of a point, 2-norms, in the user's scale and signs: made of what [`Interval`] says of bounds.
+/// The residuals of a point, 2-norms, in the user's scale and signs: those of [`KktMemory`], made of what [`Interval`](crate::Interval) says of bounds.
 ///
 /// The conditions are `grad f + J^T y = mu`, with `y >= 0` where a row is held by its upper bound and `y <= 0` where by its lower one,
 /// `mu` the other way round; both turned where the problem is a maximisation.
@@ -60,28 +62,16 @@ impl KktResiduals {
     /// ```
     pub fn new(meta: &Meta, at: KktPoint<'_>) -> Result<Self, MetaError> {
         at.check(meta)?;
-        let sense = meta.sense();
-        let (y, mu) = at.held(meta);
-        let of_row = |i: usize| meta.row_bounds(i).complementarity(at.constraints[i], -sense * y[i]);
-        let of_bound = |i: usize| meta.variable_bounds(i).complementarity(at.x[i], sense * mu[i]);
-
-        let violation: Vec<f64> = meta.violations(at.constraints).collect();
-        let mut slope = vec![0.0; meta.n()];
-        let mut terms: Vec<f64> = at.gradient.iter().zip(&mu).map(|(g, mu)| g.abs() + mu.abs()).collect();
-        for (k, value) in at.jacobian.iter().enumerate() {
-            let (row, column) = meta.jacobian.place(k, meta.n());
-            terms[column] += (value * y[row]).abs();
-            slope[column] += value * violation[row];
-        }
-        let free = (0..meta.n()).filter(|&i| meta.x_lower[i] < meta.x_upper[i]);
-        let outside = (0..meta.n()).map(|i| meta.variable_bounds(i).violation(at.x[i]));
-        let projected = |i: usize| meta.variable_bounds(i).ways_down(at.x[i]).clip(slope[i]);
+        let (form, mut memory) = (UserForm { meta, at }, KktMemory::new(meta.m(), meta.n()));
+        memory.take_multipliers(&form);
+        memory.find_violation(&form);
+        let [stationarity, feasibility] = [memory.stationarity(&form), memory.feasibility(&form)];
         Ok(KktResiduals {
-            stationarity: norm(at.lagrangian(meta, &y, &mu).into_iter()),
-            feasibility: norm(violation.iter().copied().chain(outside)),
-            complementarity: (0..meta.m()).map(of_row).sum::<f64>() + (0..meta.n()).map(of_bound).sum::<f64>(),
-            infeasible_stationarity: norm((0..meta.n()).map(projected)),
-            terms: norm(free.map(|i| terms[i])),
+            stationarity,
+            feasibility,
+            complementarity: memory.complementarity(&form),
+            infeasible_stationarity: memory.infeasible_stationarity(&form),
+            terms: form.size_of_terms(&memory),
         })
     }
 
@@ -97,33 +87,10 @@ impl KktPoint<'_> {
     /// they ask for is absent. An error says which vector has the wrong length.
     pub fn error(&self, meta: &Meta) -> Result<Vec<f64>, MetaError> {
         self.check(meta)?;
-        let (y, mu) = self.held(meta);
-        Ok(self.lagrangian(meta, &y, &mu))
-    }
-
-    /// The multipliers that a bound holds.
-    fn held(&self, meta: &Meta) -> (Vec<f64>, Vec<f64>) {
-        // A row at its lower bound has y <= 0, a variable mu >= 0: with the sign turned both follow one rule.
-        let held =
-            |bounds: Interval, sign: f64, multiplier: f64| if bounds.holds(sign * multiplier) { multiplier } else { 0.0 };
-        let (y, mu, sense) = (self.row_multipliers, self.bound_multipliers, meta.sense());
-        let rows = (0..meta.m()).map(|i| held(meta.row_bounds(i), -sense, y[i]));
-        let variables = (0..meta.n()).map(|i| held(meta.variable_bounds(i), sense, mu[i]));
-        (rows.collect(), variables.collect())
-    }
-
-    fn lagrangian(&self, meta: &Meta, y: &[f64], mu: &[f64]) -> Vec<f64> {
-        let mut error = vec![0.0; meta.n()];
-        let add_products = |error: &mut [f64]| {
-            for (k, value) in self.jacobian.iter().enumerate() {
-                let (row, column) = meta.jacobian.place(k, meta.n());
-                error[column] += value * y[row];
-            }
-        };
-        gradient_of_lagrangian(self.gradient, add_products, mu, &mut error);
-        let is_fixed = |i: usize| meta.x_lower[i] >= meta.x_upper[i];
-        error.iter_mut().enumerate().filter(|(i, _)| is_fixed(*i)).for_each(|(_, error)| *error = 0.0);
-        error
+        let (form, mut memory) = (UserForm { meta, at: *self }, KktMemory::new(meta.m(), meta.n()));
+        memory.take_multipliers(&form);
+        memory.stationarity(&form);
+        Ok(memory.error().to_vec())
     }
 
     fn check(&self, meta: &Meta) -> Result<(), MetaError> {
@@ -142,15 +109,48 @@ impl KktPoint<'_> {
     }
 }
 
-/// `grad f + J^T y - mu`, the gradient of the Lagrangian, of which every stationarity is the size. The Jacobian may be in any form: `add_products` adds `J^T y`.
-pub fn gradient_of_lagrangian(gradient: &[f64], add_products: impl FnOnce(&mut [f64]), mu: &[f64], out: &mut [f64]) {
-    out.copy_from_slice(gradient);
-    add_products(out);
-    out.iter_mut().zip(mu).for_each(|(out, mu)| *out -= mu);
+/// A point as the user has it.
+struct UserForm<'a> {
+    meta: &'a Meta,
+    at: KktPoint<'a>,
 }
 
-fn norm(values: impl Iterator<Item = f64>) -> f64 {
-    values.map(|value| value * value).sum::<f64>().sqrt()
+impl KktForm for UserForm<'_> {
+    fn row(&self, i: usize) -> Place {
+        let bounds = self.meta.row_bounds(i);
+        Place { bounds, value: self.at.constraints[i], multiplier: self.at.row_multipliers[i] }
+    }
+
+    fn variable(&self, i: usize) -> Place {
+        let bounds = self.meta.variable_bounds(i);
+        Place { bounds, value: self.at.x[i], multiplier: self.at.bound_multipliers[i] }
+    }
+
+    fn gradient(&self) -> &[f64] {
+        self.at.gradient
+    }
+
+    fn add_products(&self, y: &[f64], out: &mut [f64]) {
+        self.meta.jacobian.add_products(self.at.jacobian, y, out);
+    }
+
+    fn sense(&self) -> f64 {
+        self.meta.sense()
+    }
+}
+
+impl UserForm<'_> {
+    /// The size of the terms of which the stationarity is the rest, with the multipliers that were taken.
+    fn size_of_terms(&self, memory: &KktMemory) -> f64 {
+        let mut terms: Vec<f64> = self.at.gradient.iter().zip(memory.mu()).map(|(g, mu)| g.abs() + mu.abs()).collect();
+        for (k, value) in self.at.jacobian.iter().enumerate() {
+            let (row, column) = self.meta.jacobian.place(k, terms.len());
+            terms[column] += (value * memory.y()[row]).abs();
+        }
+        let is_free = |i: usize| self.meta.x_lower[i] < self.meta.x_upper[i];
+        terms.iter_mut().enumerate().filter(|(i, _)| !is_free(*i)).for_each(|(_, term)| *term = 0.0);
+        norm(&terms)
+    }
 }
 
 #[cfg(test)]

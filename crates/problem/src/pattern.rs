@@ -45,4 +45,12 @@ impl Pattern {
             Pattern::Sparse { rows, columns } => (rows[k], columns[k]),
         }
     }
+
+    /// Adds `A^T y` for the matrix `A` with these values; `out` has as many entries as it has columns.
+    pub fn add_products(&self, values: &[f64], y: &[f64], out: &mut [f64]) {
+        for (k, value) in values.iter().enumerate() {
+            let (row, column) = self.place(k, out.len());
+            out[column] += value * y[row];
+        }
+    }
 }

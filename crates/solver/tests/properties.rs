@@ -41,9 +41,9 @@ proptest! {
         };
         let mut solver = Solver::new(problem.clone(), settings(kind)).unwrap();
         let report = solver.run(&mut watch);
-        let verdict = referee::assert_honest(&mut problem, &report);
-        let good = verdict.is_kkt(1e-6);
-        prop_assert!(good == (report.point == Point::EpsKkt) || verdict.is_kkt(1.001e-6), "{:?} {verdict:?}", report.point);
+        let found = referee::assert_honest(&mut problem, &report);
+        let good = found.is_kkt(1e-6);
+        prop_assert!(good == (report.point == Point::EpsKkt) || found.is_kkt(1.001e-6), "{:?} {found:?}", report.point);
         prop_assert!(report.stop != Stop::NumericalTrouble && report.stop != Stop::EvaluationFailed, "{}", report.message);
     }
 

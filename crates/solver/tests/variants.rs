@@ -62,9 +62,9 @@ fn check(case: &Case, settings: &Settings, report: &Report) {
     let (build, x, _) = case;
     let what =
         format!("{} with {:?}, {:?}, {:?}", report.problem, settings.normal, settings.metric.kind, settings.stepsize.lipschitz);
-    let verdict = referee::assert_honest(&mut build(), report);
+    let found = referee::assert_honest(&mut build(), report);
     let iterations = report.iterations;
-    assert_eq!(report.point, Point::EpsKkt, "{what}: {} after {iterations} iterations, {verdict:?}", report.message);
+    assert_eq!(report.point, Point::EpsKkt, "{what}: {} after {iterations} iterations, {found:?}", report.message);
     let distance = report.x.iter().zip(*x).map(|(found, wanted)| (found - wanted).powi(2)).sum::<f64>().sqrt();
     assert!(distance < 1e-5, "{what}: {:?}", report.x);
 }

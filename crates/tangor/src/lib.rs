@@ -112,7 +112,7 @@ pub mod run {
 
 /// How good a point is: residuals of exact functions, verdicts on fresh samples.
 pub mod judging {
-    pub use tangor_problem::{Interval, KktPoint, KktResiduals, gradient_of_lagrangian};
+    pub use tangor_problem::{Interval, KktForm, KktMemory, KktPoint, KktResiduals, Place, gradient_of_lagrangian};
     pub use tangor_solver::{
         Averaged, Bounded, Candidate, JudgedResidual, Standing, Verdict, judge_before, judge_point, judge_point_and_rows,
     };

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use super::{Comparison, Entry, Measure};
-use crate::journal::no_formula;
+use crate::{Error, spreadsheet};
 use tangor_figure::StepFigure;
 use tangor_problem::count_of;
 
@@ -118,27 +118,23 @@ impl Comparison {
     }
 
     /// The same as CSV.
-    pub fn side_by_side_csv(&self) -> String {
+    pub fn side_by_side_csv(&self) -> Result<String, Error> {
         let fields = ["residual", "solved", "infeasible", "objective", "iterations", "evaluations", "seconds"];
-        let quoted = |text: &str| format!("\"{}\"", no_formula(text).replace('"', "\"\""));
-        let mut out = String::from("problem");
-        for entrant in &self.entrants {
-            fields.iter().for_each(|field| out.push_str(&format!(",{}", quoted(&format!("{} {field}", entrant.label)))));
-        }
-        out.push('\n');
+        let of_entrants = self.entrants.iter().flat_map(|entrant| fields.map(|field| format!("{} {field}", entrant.label)));
+        let heading: Vec<String> = ["problem".to_string()].into_iter().chain(of_entrants).collect();
         let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
-        for problem in &self.problems {
-            out.push_str(&quoted(problem));
-            for k in 0..self.entrants.len() {
-                let Some(entry) = self.entry(k, problem) else { continue };
-                let solved = [entry.is_solved(self.tolerance), entry.infeasible].map(|flag| flag.to_string());
-                let measures = [entry.objective, entry.iterations, entry.evaluations, entry.seconds].map(number);
-                let cells: Vec<String> = [number(entry.residual)].into_iter().chain(solved).chain(measures).collect();
-                out.push_str(&format!(",{}", cells.join(",")));
-            }
-            out.push('\n');
-        }
-        out
+        let cells = |entry: &Entry| {
+            let [solved, infeasible] = [entry.is_solved(self.tolerance), entry.infeasible].map(|flag| flag.to_string());
+            let [objective, iterations] = [entry.objective, entry.iterations].map(number);
+            let [evaluations, seconds] = [entry.evaluations, entry.seconds].map(number);
+            [number(entry.residual), solved, infeasible, objective, iterations, evaluations, seconds]
+        };
+        let blank = || fields.map(|_| String::new());
+        let row = |problem: &String| {
+            let of = |k: usize| self.entry(k, problem).map_or_else(blank, cells);
+            [problem.clone()].into_iter().chain((0..self.entrants.len()).flat_map(of)).collect()
+        };
+        spreadsheet::of_cells(&heading, self.problems.iter().map(row))
     }
 }
 

@@ -3,8 +3,8 @@
 use super::measurement::Measurement;
 use super::setting::{Oracle, Rules, Setting};
 use super::slope::Fit;
-use crate::Error;
 use crate::report::{Cell, Column, Section, Table};
+use crate::{Error, spreadsheet};
 use tangor_figure::{SlopeFigure, SlopePanel, median};
 use tangor_problem::count_of;
 
@@ -143,28 +143,17 @@ impl Outcome {
     /// The files of a study: names and contents.
     pub fn files(&self) -> Result<Vec<(String, String)>, Error> {
         Ok(vec![
-            ("complexity.csv".into(), self.runs_csv()?),
+            ("complexity.csv".into(), spreadsheet::of_rows(&self.measurements)?),
             ("complexity-slopes.csv".into(), self.slopes_csv()?),
             ("complexity.svg".into(), self.picture()),
         ])
     }
 
-    fn runs_csv(&self) -> Result<String, Error> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        for measurement in &self.measurements {
-            writer.serialize(measurement).map_err(encoding)?;
-        }
-        text(writer)
-    }
-
     fn slopes_csv(&self) -> Result<String, Error> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        writer
-            .write_record(["rules", "setting", "oracle", "exponent", "slope", "standard_error", "no_worse"])
-            .map_err(encoding)?;
-        for line in &self.lines {
-            let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
-            let row = [
+        let heading = ["rules", "setting", "oracle", "exponent", "slope", "standard_error", "no_worse"].map(String::from);
+        let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+        let row = |line: &Line| {
+            vec![
                 line.rules.name().to_string(),
                 line.setting.name().to_string(),
                 line.oracle.name().to_string(),
@@ -172,10 +161,9 @@ impl Outcome {
                 number(line.fit.map(|fit| fit.slope)),
                 number(line.fit.map(|fit| fit.standard_error)),
                 line.is_no_worse().map(|holds| holds.to_string()).unwrap_or_default(),
-            ];
-            writer.write_record(row).map_err(encoding)?;
-        }
-        text(writer)
+            ]
+        };
+        spreadsheet::of_cells(&heading, self.lines.iter().map(row))
     }
 
     /// For a report.
@@ -222,15 +210,6 @@ fn points(measurements: &[Measurement], which: (Rules, Setting), oracle: Oracle)
         median(runs.map(|measurement| measurement.count(oracle) as f64)).map(|count| (eps, count))
     };
     eps.into_iter().filter_map(count).collect()
-}
-
-fn encoding(cause: csv::Error) -> Error {
-    Error::Encoding(cause.to_string())
-}
-
-fn text(writer: csv::Writer<Vec<u8>>) -> Result<String, Error> {
-    let bytes = writer.into_inner().map_err(|cause| Error::Encoding(cause.to_string()))?;
-    String::from_utf8(bytes).map_err(|cause| Error::Encoding(cause.to_string()))
 }
 
 #[cfg(test)]

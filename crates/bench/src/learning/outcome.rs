@@ -6,6 +6,7 @@ use tangor_problem::count_of;
 
 use super::{MARKS, Run, Spent};
 use crate::report::{Cell, Column, Table};
+use crate::{Error, spreadsheet};
 
 /// What a method reached whose settings were tuned for the task, with the same number of samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,6 +51,22 @@ pub struct Outcome {
 fn middle_and_most(values: Vec<f64>) -> Option<(f64, f64)> {
     let most = values.iter().copied().max_by(f64::total_cmp)?;
     Some((median(values)?, most))
+}
+
+impl Run {
+    /// Its row in the file of all runs.
+    fn cells(&self) -> Vec<String> {
+        let Run { task, seed, stop, end, iterations, samples, spent, seconds, .. } = self;
+        let Spent { passes, joined, last, repeated } = spent;
+        let stop = serde_json::to_value(stop).unwrap_or_default();
+        let (name, stop) = (task.name().to_string(), stop.as_str().unwrap_or("?").to_string());
+        let residuals =
+            [end.violation, end.stationarity, end.complementarity, end.kkt()].map(|residual| format!("{residual:e}"));
+        let counts = [*iterations, *samples].map(|count| count.to_string());
+        let draws = [passes, joined, last, repeated].map(|draws| draws.to_string());
+        let outcome = [name, seed.to_string(), stop, end.loss.to_string()].into_iter().chain(residuals);
+        outcome.chain(counts).chain([format!("{seconds:.3}")]).chain(draws).collect()
+    }
 }
 
 impl Outcome {
@@ -109,26 +126,14 @@ impl Outcome {
     }
 
     /// Every run, and a picture for each task: file names and contents.
-    pub fn files(&self) -> Vec<(String, String)> {
-        let mut csv =
-            String::from("task,seed,stop,loss,violation,stationarity,complementarity,kkt,iterations,samples,seconds,");
-        csv += "passes,joined,last,repeated\n";
-        for run in &self.runs {
-            let Run { task, seed, stop, end, iterations, samples, spent, seconds, .. } = run;
-            let Spent { passes, joined, last, repeated } = spent;
-            let Measure { loss, violation, stationarity, complementarity } = end;
-            let stop = serde_json::to_value(stop).unwrap_or_default();
-            csv += &format!(
-                "{},{seed},{},{loss},{violation:e},{stationarity:e},{complementarity:e},{:e},{iterations},{samples},{seconds:.3},{passes},{joined},{last},{repeated}\n",
-                task.name(),
-                stop.as_str().unwrap_or("?"),
-                end.kkt(),
-            );
-        }
-        let mut files = vec![("learning.csv".to_string(), csv)];
+    pub fn files(&self) -> Result<Vec<(String, String)>, Error> {
+        let heading = ["task", "seed", "stop", "loss", "violation", "stationarity", "complementarity", "kkt"];
+        let effort = ["iterations", "samples", "seconds", "passes", "joined", "last", "repeated"];
+        let heading: Vec<String> = heading.into_iter().chain(effort).map(String::from).collect();
+        let mut files = vec![("learning.csv".to_string(), spreadsheet::of_cells(&heading, self.runs.iter().map(Run::cells))?)];
         let pictures = self.tasks.iter().filter(|task| self.of(**task).next().is_some());
         files.extend(pictures.map(|&task| (format!("learning-{}.svg", task.name()), self.picture(task))));
-        files
+        Ok(files)
     }
 
     /// Loss, violation and KKT residual of the iterates against samples.

@@ -1,11 +1,11 @@
-//! Judging an answer that any solver gave to a .nl file.
+//! Checking an answer that any solver gave to a .nl file.
 
 use std::io::Write;
 use std::path::Path;
 
 use tangor_bench::{Candidate, recompute};
 use tangor_nl::{NlProblem, Options, Solution, Target};
-use tangor_problem::{FunctionValues, INFINITE, MemoryLimit, Meta, Problem, Wanted};
+use tangor_problem::{FunctionValues, INFINITE, MemoryLimit, Meta, Problem, Wanted, gradient_of_lagrangian};
 use tangor_solver::Settings;
 
 use crate::error::Error;
@@ -88,11 +88,9 @@ fn multipliers(problem: &mut NlProblem, solution: &Solution) -> Result<Multiplie
     }
     let mut values = FunctionValues::new(&meta);
     values.evaluate(problem, &solution.x, Wanted::DERIVATIVES).map_err(|failure| failure.failure)?;
-    let mut left = values.gradient;
-    for (k, value) in values.jacobian.iter().enumerate() {
-        let (row, column) = meta.jacobian.place(k, meta.n());
-        left[column] += y[row] * value;
-    }
+    let mut left = vec![0.0; meta.n()];
+    let add_products = |out: &mut [f64]| meta.jacobian.add_products(&values.jacobian, &y, out);
+    gradient_of_lagrangian(&values.gradient, add_products, &[], &mut left);
     let mu = (0..meta.n()).map(|j| at_bound(&meta, j, solution.x[j], left[j])).collect();
     Ok((y, mu, note))
 }

@@ -46,7 +46,7 @@ impl Compare {
         }
         if let Some(folder) = &self.out {
             std::fs::create_dir_all(folder).map_err(|cause| Error::Unwritable { path: folder.clone(), cause })?;
-            for (name, text) in files(&comparison) {
+            for (name, text) in files(&comparison)? {
                 let path = folder.join(name);
                 files::write(&path, text.as_bytes())?;
                 writeln!(out, "wrote {}", path.display())?;
@@ -57,8 +57,8 @@ impl Compare {
 }
 
 /// Tables and pictures with their names.
-fn files(comparison: &Comparison) -> Vec<(String, String)> {
-    let mut files = vec![("side-by-side.csv".to_string(), comparison.side_by_side_csv())];
+fn files(comparison: &Comparison) -> Result<Vec<(String, String)>, Error> {
+    let mut files = vec![("side-by-side.csv".to_string(), comparison.side_by_side_csv()?)];
     for measure in Measure::ALL {
         if let Some(figure) = comparison.performance_profile(measure) {
             files.push((format!("profile-{}.svg", measure.name()), figure.draw()));
@@ -67,5 +67,5 @@ fn files(comparison: &Comparison) -> Vec<(String, String)> {
     if let Some(figure) = comparison.data_profile() {
         files.push(("data-profile.svg".to_string(), figure.draw()));
     }
-    files
+    Ok(files)
 }

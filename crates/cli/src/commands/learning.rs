@@ -93,7 +93,7 @@ impl Learning {
         let table = outcome.table();
         write!(out, "{}{}", width::fitted(&table.caption), table.text(width::of_screen()))?;
         std::fs::create_dir_all(&self.out).map_err(|cause| Error::Unwritable { path: self.out.clone(), cause })?;
-        for (name, text) in outcome.files() {
+        for (name, text) in outcome.files()? {
             let path = self.out.join(name);
             files::write(&path, text.as_bytes())?;
             writeln!(out, "wrote {}", path.display())?;

@@ -23,7 +23,7 @@ use crate::problem_source::{Opening, ProblemArguments};
 use crate::provenance::Provenance;
 use crate::screen::{Color, Screen};
 use crate::style::{BAD, GOOD, TITLE};
-use crate::{ampl, duration, exit, plain, recheck, size, verdict};
+use crate::{ampl, duration, exit, plain, size, verdict};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -278,8 +278,9 @@ fn judge_on_samples(
 
 /// Evaluates, prints, and lists what does not hold.
 fn check_exactly(out: &mut Screen, problem: &mut dyn Problem, report: &Report) -> Result<Answer, Error> {
+    let claimed = tangor_bench::Candidate { x: &report.x, y: &report.row_multipliers, mu: &report.bound_multipliers };
     let found =
-        recheck::recompute(problem, report).map_err(|cause| Error::Evaluation { name: report.problem.clone(), cause })?;
+        tangor_bench::recompute(problem, claimed).map_err(|cause| Error::Evaluation { name: report.problem.clone(), cause })?;
     let (tolerance, measured) = (&report.settings.tolerance, &found.residuals);
     let residuals = [
         ("stationarity", report.stationarity, measured.stationarity, tolerance.stationarity, measured.terms),

@@ -6,7 +6,7 @@
 //!
 //! for equalities `c_E = 0` and inequalities `c_I <= 0`. The multipliers are its own: nothing of the solver is used to find them.
 
-use tangor_problem::{Meta, gradient_of_lagrangian};
+use tangor_problem::{KktPoint, KktResiduals, Meta, Pattern, gradient_of_lagrangian};
 
 /// A row of which the others leave no more than this share depends on them: its multiplier may be 0.
 const DEPENDENT: f64 = 1e-12;
@@ -62,15 +62,9 @@ fn take_out(basis: &[Vec<f64>], v: &mut [f64]) {
 }
 
 /// The residuals; equalities have `c_lower == c_upper`, inequalities an upper bound only.
-pub fn measure(at: &At, meta: &Meta) -> Measure {
+pub fn measure(x: &[f64], at: &At, meta: &Meta) -> Measure {
     let n = at.g.len();
     let row = |i: usize| &at.jacobian[i * n..(i + 1) * n];
-    let lagrangian = |y: &[f64]| {
-        let add_products = |out: &mut [f64]| y.iter().enumerate().for_each(|(i, y)| add(*y, row(i), out));
-        let mut error = vec![0.0; n];
-        gradient_of_lagrangian(&at.g, add_products, &[], &mut error);
-        error
-    };
     let violation = meta.violations(&at.c).map(f64::abs).fold(0.0, f64::max);
     let (equalities, inequalities): (Vec<usize>, Vec<usize>) =
         (0..at.c.len()).partition(|&i| meta.c_lower[i] == meta.c_upper[i]);
@@ -96,14 +90,23 @@ pub fn measure(at: &At, meta: &Meta) -> Measure {
     let mut y = vec![0.0; at.c.len()];
     inequalities.iter().zip(&mu).for_each(|(&i, mu)| y[i] = *mu);
     // The last of the rows is the only one with a part along the last vector: its multiplier follows, then that of the one before.
-    let mut rest = lagrangian(&y);
+    let mut rest = vec![0.0; n];
+    gradient_of_lagrangian(&at.g, |out| Pattern::Dense.add_products(&at.jacobian, &y, out), &[], &mut rest);
     for (q, &i) in basis.iter().zip(&independent).rev() {
         y[i] = -dot(q, &rest) / dot(q, row(i));
         add(y[i], row(i), &mut rest);
     }
-    let error = lagrangian(&y);
     let complementarity = mu.iter().zip(&offs).map(|(mu, off)| (mu * off).powi(2)).sum::<f64>().sqrt();
-    Measure { loss: at.loss, violation, stationarity: dot(&error, &error).sqrt(), complementarity }
+    let point = KktPoint {
+        x,
+        gradient: &at.g,
+        constraints: &at.c,
+        jacobian: &at.jacobian,
+        row_multipliers: &y,
+        bound_multipliers: &vec![0.0; n],
+    };
+    let stationarity = KktResiduals::new(meta, point).map_or(f64::NAN, |residuals| residuals.stationarity);
+    Measure { loss: at.loss, violation, stationarity, complementarity }
 }
 
 /// `min |g + sum mu_i a_i|^2 + sum (mu_i c_i)^2` over `mu >= 0`, by trying which multipliers are positive: there are few.
@@ -170,7 +173,7 @@ mod tests {
             // the second row helps against -2, the third would make 3 worse
             jacobian: vec![2.0, 0.0, 0.0, 9.0, 1.0, 0.0, 0.0, 0.0, 1.0],
         };
-        let measure = measure(&at, &meta);
+        let measure = measure(&[0.0; 3], &at, &meta);
         // min (mu - 2)^2 + mu^2: mu = 1, so that (0, -1, 3) is left, and 1 * 1 of complementarity.
         assert_eq!((measure.loss, measure.violation), (7.0, 0.5));
         assert!((measure.stationarity - 10f64.sqrt()).abs() < 1e-14 && (measure.complementarity - 1.0).abs() < 1e-14);

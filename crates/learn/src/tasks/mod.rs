@@ -87,7 +87,7 @@ impl Task {
 impl<T: SampledProblem + Exactly> Learning for T {
     fn measure(&mut self, x: &[f64]) -> Measure {
         let at = self.exactly(x);
-        measure::measure(&at, self.meta())
+        measure::measure(x, &at, self.meta())
     }
 }
 

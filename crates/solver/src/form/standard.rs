@@ -25,6 +25,8 @@ pub struct Standard {
     pub rows: Vec<usize>,
     /// The internal row of each slack.
     pub slack_rows: Arc<[usize]>,
+    /// The slack of each row that has one.
+    slacks: Vec<Option<usize>>,
     /// The right-hand side of an equality, 0 for an inequality, in the user's scale.
     pub shift: Vec<f64>,
     /// Bounds of `z`, slacks in their own scale.
@@ -89,6 +91,8 @@ impl Standard {
         let (matrix, places) = matrix(meta, &columns, &rows);
         let fixed = fixed_entries(meta, &rows);
         let fixed_columns = (0..meta.n()).filter(|&i| meta.x_lower[i] >= meta.x_upper[i]).collect();
+        let mut slacks = vec![None; rows.len()];
+        slack_rows.iter().enumerate().for_each(|(k, &row)| slacks[row] = Some(columns.len() + k));
         let slack_rows: Arc<[usize]> = slack_rows.into();
         let jacobian = Jacobian { a: matrix, slack_rows: slack_rows.clone() };
         let scales = Scales { objective: 1.0, rows: vec![1.0; rows.len()], units: vec![1.0; columns.len()] };
@@ -96,6 +100,7 @@ impl Standard {
             columns,
             rows,
             slack_rows,
+            slacks,
             shift,
             lower,
             upper,
@@ -118,6 +123,11 @@ impl Standard {
     /// The bounds of an internal variable or slack.
     pub fn bounds(&self, i: usize) -> Interval {
         Interval { lower: self.lower[i], upper: self.upper[i] }
+    }
+
+    /// The slack of a row, as an internal variable; none where it is an equality.
+    pub fn slack_of(&self, row: usize) -> Option<usize> {
+        self.slacks[row]
     }
 
     /// Variables, without slacks.

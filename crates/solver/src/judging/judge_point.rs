@@ -83,58 +83,104 @@ fn judge_on<S: SampledProblem>(
     let size = sampling.judge.samples.div_ceil(batches);
     let mut sampler = Sampler::new(problem, &meta, sampling, stream);
     sampler.problem.break_off_when(end_wanted.clone());
-    let (mut errors, mut gradient) = (SampleMean::new(meta.n()), SampleMean::new(meta.n()));
-    let (mut values, mut jacobian) = (SampleMean::new(meta.m()), SampleMean::new(meta.jacobian_len()));
-    let (mut objective, mut can_tell) = (SampleMean::new(1), meta.has_objective);
-    let mut events = Events::new(meta.m());
+    let mut means = Means::new(&meta);
     for batch in 0..batches {
         if end_wanted.as_ref().is_some_and(|wanted| wanted()) {
             return Err(Error::Point { reason: "it was to end before all samples were taken".to_string() });
         }
-        match sampler.sample(&meta, candidate.x, size, batch == 0)? {
-            Some(value) => objective.add(&[value]),
-            None => can_tell = false,
-        }
-        errors.add(&candidate.with(&sampler.batch).error(&meta).map_err(wrong)?);
-        gradient.add(&sampler.batch[0]);
-        values.add(&sampler.batch[1]);
-        events.add(&sampler.batch[1]);
-        jacobian.add(&sampler.batch[2]);
+        let objective = sampler.sample(&meta, candidate.x, size, batch == 0)?;
+        means.add(&meta, &candidate, &sampler.batch, objective).map_err(wrong)?;
     }
     let risk = 1.0 - sampling.judge.confidence;
-    let factor = Factors::new(risk, batches);
     let is_sampled = |k: usize| Quantity::ALL[k].is_needed(&meta) && sampler.is_noisy(k);
     let sampled = [0, 1, 2].map(|k| is_sampled(k).then_some(size * batches));
-    let lacking = Lacking::among(sampled, &events, sampler.problem.exact_rows(), (risk, sampling.judge.rarest));
-    let (error, noise) = (errors.standard_error(), values.standard_error());
-    let of_rows = confidence::factor(risk / meta.m().max(1) as f64, batches);
-    let row = |i: usize| Averaged { value: values.mean[i], error: of_rows * values.standard_error_of(i) };
-    let rows = (0..meta.m()).map(row).collect();
-    let means = [gradient.mean, values.mean, jacobian.mean.clone()];
-    let residuals = KktResiduals::new(&meta, candidate.with(&means)).map_err(wrong)?;
-    let is_inequality = |i: &usize| meta.c_lower[*i] < meta.c_upper[*i];
-    let inequalities: Vec<f64> = (0..meta.m()).filter(is_inequality).map(|i| candidate.row_multipliers[i]).collect();
-    let bounded = |value: f64, error: f64| Bounded::new(value, factor.above * error, factor.around * error);
-    let jacobian_noise = factor.both * jacobian.standard_error();
-    let infeasible = slope_noise(norm(&jacobian.mean), residuals.feasibility, factor.both * noise, jacobian_noise);
+    let lacking = Lacking::among(sampled, &means.events, sampler.problem.exact_rows(), (risk, sampling.judge.rarest));
     let samples = sampler.problem.samples();
     let verdict = Verdict {
-        stationarity: bounded(residuals.stationarity, error),
-        feasibility: bounded(residuals.feasibility, noise),
-        complementarity: bounded(residuals.complementarity, norm(&inequalities) * noise),
-        infeasible: Bounded::new(residuals.infeasible_stationarity, infeasible, infeasible),
-        // Of a point alone nobody knows what its rows are elsewhere.
-        relative_infeasible: 0.0,
-        objective: can_tell.then(|| Averaged { value: objective.mean[0], error: factor.around * objective.standard_error() }),
         confidence: sampling.judge.confidence,
         few_events: lacking.events,
         silent_row: lacking.silent,
         rarest: lacking.rarest,
         samples: samples.total(),
-        iteration: 0,
-        ..Verdict::default()
+        ..means.verdict(&meta, &candidate, Factors::new(risk, batches)).map_err(wrong)?
     };
-    Ok(JudgedPoint { verdict: verdict.summed_up(sampling.judge.rarest), rows, samples })
+    let of_rows = confidence::factor(risk / meta.m().max(1) as f64, batches);
+    Ok(JudgedPoint { verdict: verdict.summed_up(sampling.judge.rarest), rows: means.rows(of_rows), samples })
+}
+
+/// The averages of all functions over batches, and of the gradient of the Lagrangian at the multipliers of the point.
+struct Means {
+    errors: SampleMean,
+    gradient: SampleMean,
+    values: SampleMean,
+    jacobian: SampleMean,
+    objective: SampleMean,
+    /// Whether the problem tells its objective.
+    can_tell: bool,
+    events: Events,
+}
+
+impl Means {
+    fn new(meta: &Meta) -> Self {
+        Means {
+            errors: SampleMean::new(meta.n()),
+            gradient: SampleMean::new(meta.n()),
+            values: SampleMean::new(meta.m()),
+            jacobian: SampleMean::new(meta.jacobian_len()),
+            objective: SampleMean::new(1),
+            can_tell: meta.has_objective,
+            events: Events::new(meta.m()),
+        }
+    }
+
+    fn add(
+        &mut self,
+        meta: &Meta,
+        candidate: &Candidate,
+        batch: &[Vec<f64>; 3],
+        objective: Option<f64>,
+    ) -> Result<(), MetaError> {
+        match objective {
+            Some(value) => self.objective.add(&[value]),
+            None => self.can_tell = false,
+        }
+        self.errors.add(&candidate.with(batch).error(meta)?);
+        self.gradient.add(&batch[0]);
+        self.values.add(&batch[1]);
+        self.events.add(&batch[1]);
+        self.jacobian.add(&batch[2]);
+        Ok(())
+    }
+
+    /// Each constraint with so many standard errors.
+    fn rows(&self, factor: f64) -> Vec<Averaged> {
+        let row = |(i, value): (usize, &f64)| Averaged { value: *value, error: factor * self.values.standard_error_of(i) };
+        self.values.mean.iter().enumerate().map(row).collect()
+    }
+
+    /// The residuals with their bounds, and the objective.
+    fn verdict(&self, meta: &Meta, candidate: &Candidate, factor: Factors) -> Result<Verdict, MetaError> {
+        let means = [&self.gradient, &self.values, &self.jacobian].map(|mean| mean.mean.clone());
+        let residuals = KktResiduals::new(meta, candidate.with(&means))?;
+        let (error, noise) = (self.errors.standard_error(), self.values.standard_error());
+        let is_inequality = |i: &usize| meta.c_lower[*i] < meta.c_upper[*i];
+        let inequalities: Vec<f64> = (0..meta.m()).filter(is_inequality).map(|i| candidate.row_multipliers[i]).collect();
+        let bounded = |value: f64, error: f64| Bounded::new(value, factor.above * error, factor.around * error);
+        let jacobian_noise = factor.both * self.jacobian.standard_error();
+        let slope = slope_noise(norm(&self.jacobian.mean), residuals.feasibility, factor.both * noise, jacobian_noise);
+        let objective = || Averaged { value: self.objective.mean[0], error: factor.around * self.objective.standard_error() };
+        Ok(Verdict {
+            stationarity: bounded(residuals.stationarity, error),
+            feasibility: bounded(residuals.feasibility, noise),
+            complementarity: bounded(residuals.complementarity, norm(&inequalities) * noise),
+            infeasible: Bounded::new(residuals.infeasible_stationarity, slope, slope),
+            // Of a point alone nobody knows what its rows are elsewhere.
+            relative_infeasible: 0.0,
+            objective: self.can_tell.then(objective),
+            iteration: 0,
+            ..Verdict::default()
+        })
+    }
 }
 
 impl Candidate<'_> {

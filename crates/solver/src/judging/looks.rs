@@ -133,6 +133,11 @@ impl<S: SampledProblem> Solver<S> {
             Ok(None) => return None,
             Err(trouble) => return Some(Sequel::Ends(self.fail(trouble))),
         };
+        self.hear(verdict, due, last)
+    }
+
+    /// Takes a verdict in: which point is kept, and whether the run goes on.
+    fn hear(&mut self, verdict: Verdict, due: bool, last: bool) -> Option<Sequel> {
         let tolerance = self.settings.tolerance.clone();
         let (score, noise) = verdict.score(&tolerance);
         let least = self.outcome.best.least.unwrap_or(f64::INFINITY);

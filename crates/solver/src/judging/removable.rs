@@ -89,7 +89,8 @@ fn alike(mut columns: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
 }
 
 /// An orthonormal basis of the columns, by Gram and Schmidt, the longest rest first and each made orthogonal twice: at most so many, as long as
-/// the rest is longer than this share of the longest column.
+/// the rest is longer than this share of the longest column. Not by reflections, as libraries have it: where rows are of very unlike size, the small
+/// entries of the basis are what is asked for, and a reflection knows them up to the rounding of 1 only.
 fn orthogonal(mut columns: Vec<Vec<f64>>, most: usize, share: f64) -> Vec<Vec<f64>> {
     let longest = columns.iter().map(|column| norm(column)).fold(0.0, f64::max);
     let mut basis: Vec<Vec<f64>> = Vec::new();

@@ -1,7 +1,7 @@
 //! The residuals of a point, unscaled, as a user would check them.
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::{Interval, gradient_of_lagrangian};
+use tangor_problem::{Interval, KktForm, KktMemory, Place};
 
 use crate::Tolerance;
 use crate::form::iterate::Iterate;
@@ -75,10 +75,7 @@ pub struct Kkt {
     pub y: Vec<f64>,
     /// Multipliers of the bounds on internal variables, in the user's scale.
     pub mu: Vec<f64>,
-    violation: Vec<f64>,
-    work: Vec<f64>,
-    scaled: Vec<f64>,
-    signed: Vec<f64>,
+    memory: KktMemory,
     sizes: Vec<f64>,
     free_sizes: Vec<f64>,
     held: Vec<bool>,
@@ -90,98 +87,59 @@ impl Kkt {
             residuals: Residuals::default(),
             y: vec![0.0; m],
             mu: vec![0.0; n],
-            violation: vec![0.0; m],
-            work: vec![0.0; n],
-            scaled: vec![0.0; m],
-            signed: vec![0.0; m],
+            memory: KktMemory::new(m, n),
             sizes: vec![0.0; m],
             free_sizes: vec![0.0; m],
             held: vec![false; n],
         }
     }
 
-    /// The residuals of a point with the multipliers of the tangent step: those of [`tangor_problem::KktResiduals`], of the same gradient of the Lagrangian
-    /// and the same functions of bounds, in the internal form. There a row that is an inequality has the bounds of its slack, whatever the slack itself is, and scales are
-    /// divided out of sums, not out of each term; a test below compares both.
+    /// The residuals of a point with the multipliers of the tangent step, in the user's scale. Iterates are inside of their bounds.
     pub fn measure(&mut self, at: &Iterate, tangent: &TangentStep, standard: &Standard) {
-        let n = at.n();
-        self.find_violation(at, standard);
-        let slack_complementarity = self.find_row_multipliers(at, tangent, standard);
-        let add_products = |out: &mut [f64]| at.jacobian.a.add_transposed(&self.signed, out);
-        gradient_of_lagrangian(&at.g[..n], add_products, &tangent.mu[..n], &mut self.work);
-        let mut complementarity = slack_complementarity;
-        for i in 0..n {
-            let mu = tangent.mu[i];
-            complementarity += standard.bounds(i).complementarity(at.z[i], mu);
-            self.work[i] /= standard.scales.units[i];
-            self.mu[i] = mu / standard.scales.units[i] / standard.objective_factor();
+        let form = InternalForm { at, lambda: &tangent.lambda, mu: &tangent.mu, standard };
+        self.memory.take_multipliers(&form);
+        self.residuals.feasibility = self.memory.find_violation(&form);
+        self.residuals.stationarity = self.memory.stationarity(&form);
+        self.residuals.complementarity = self.memory.complementarity(&form);
+        for (row, y) in self.y.iter_mut().enumerate() {
+            *y = self.memory.y()[row] * standard.scales.rows[row] / standard.objective_factor();
         }
-        self.residuals.stationarity = norm(&self.work) / standard.scales.objective;
-        self.residuals.complementarity = complementarity / standard.scales.objective;
-        self.residuals.feasibility = self.violation();
+        for (i, mu) in self.mu.iter_mut().enumerate() {
+            *mu = self.memory.mu()[i] / standard.scales.units[i] / standard.objective_factor();
+        }
     }
 
     /// The multipliers of the internal rows with the right signs, in the internal scale, after [`Kkt::measure`].
     pub fn signed(&self) -> &[f64] {
-        &self.signed
+        self.memory.y()
     }
 
     /// The violation of the constraints that was found last.
     pub fn violation(&self) -> f64 {
-        norm(&self.violation)
+        norm(self.violations())
     }
 
     /// By how much each row was violated when it was last found, with its sign, in the user's scale.
     pub fn violations(&self) -> &[f64] {
-        &self.violation
+        self.memory.violation()
     }
 
     /// Finds by how much each row is violated, with its sign, in the user's scale.
     pub fn find_violation(&mut self, at: &Iterate, standard: &Standard) {
-        self.violation.copy_from_slice(&at.h);
-        for (k, &row) in standard.slack_rows.iter().enumerate() {
-            self.violation[row] = standard.bounds(standard.n() + k).violation(at.c[row]);
-        }
-        for (violation, scale) in self.violation.iter_mut().zip(&standard.scales.rows) {
-            *violation /= scale;
-        }
+        self.memory.find_violation(&InternalForm::without_multipliers(at, standard));
     }
 
-    /// `y`, with multipliers of inequalities at infinite bounds set to zero; gives the complementarity of the inequalities.
-    fn find_row_multipliers(&mut self, at: &Iterate, tangent: &TangentStep, standard: &Standard) -> f64 {
-        self.signed.copy_from_slice(&tangent.lambda);
-        let mut complementarity = 0.0;
-        for (k, &row) in standard.slack_rows.iter().enumerate() {
-            let (bounds, lambda) = (standard.bounds(standard.n() + k), self.signed[row]);
-            if bounds.holds(-lambda) {
-                complementarity += bounds.complementarity(at.c[row], -lambda);
-            } else {
-                self.signed[row] = 0.0;
-            }
-        }
-        for (row, y) in self.y.iter_mut().enumerate() {
-            *y = self.signed[row] * standard.scales.rows[row] / standard.objective_factor();
-        }
-        complementarity
-    }
-
-    /// `|x - clip(x - J^T v)|` for the violation `v`: zero when, to first order, no small change reduces it.
+    /// Whether a small change reduces the violation that was found last, and how much of the answer is rounding.
     ///
     /// `row_sizes` are the norms that the rows of the Jacobian have had near by: a gradient that is small because its row always was says
     /// nothing, one that is small because the row's own gradient has vanished, or because rows pull against each other, does.
     pub fn measure_infeasibility(&mut self, at: &Iterate, standard: &Standard, row_sizes: &mut RowSizes) {
-        for (row, scaled) in self.scaled.iter_mut().enumerate() {
-            *scaled = self.violation[row] / standard.scales.rows[row];
-        }
-        self.work.fill(0.0);
-        at.jacobian.a.add_transposed(&self.scaled, &mut self.work);
+        self.residuals.infeasible = self.memory.infeasible_stationarity(&InternalForm::without_multipliers(at, standard));
         let (mut square, mut steep, invisible) = (0.0, 0.0, ROUNDING * self.violation() * self.violation());
-        for (i, work) in self.work.iter_mut().enumerate() {
-            let (x, gradient, unit) = (at.z[i], *work, standard.scales.units[i]);
-            let ways = standard.bounds(i).ways_down(x);
-            *work = Interval { lower: unit * ways.lower, upper: unit * ways.upper }.clip(gradient / unit);
+        for (i, &gradient) in self.memory.slope().iter().enumerate() {
+            let (z, unit) = (at.z[i], standard.scales.units[i]);
             // A bound holds the variable where all the way to it would gain no more than rounding, whatever the unit of the variable is.
-            let way = if gradient > 0.0 { x - standard.lower[i] } else { standard.upper[i] - x };
+            let way = if gradient > 0.0 { z - standard.lower[i] } else { standard.upper[i] - z };
             self.held[i] = gradient != 0.0 && way * gradient.abs() <= invisible;
             if !self.held[i] {
                 square += gradient * gradient;
@@ -189,9 +147,8 @@ impl Kkt {
             }
         }
         let (terms_here, values_here) = self.find_row_sizes(at, standard);
-        row_sizes.see(norm(&self.violation), &self.sizes, &self.free_sizes);
-        let terms: f64 = self.violation.iter().zip(&row_sizes.near).map(|(violation, size)| violation.abs() * size).sum();
-        self.residuals.infeasible = norm(&self.work);
+        row_sizes.see(self.violation(), &self.sizes, &self.free_sizes);
+        let terms: f64 = self.violations().iter().zip(&row_sizes.near).map(|(violation, size)| violation.abs() * size).sum();
         self.residuals.steepness = steep.sqrt();
         // A violation is the difference of two values that are rounded.
         self.residuals.infeasible_rounding = (LOST_IN_ROUNDING * terms_here).max(ROUNDING * values_here);
@@ -220,10 +177,60 @@ impl Kkt {
                 }
             }
             (self.sizes[row], self.free_sizes[row]) = (all.sqrt(), free.sqrt());
-            terms += self.violation[row].abs() * own.sqrt();
+            terms += self.violations()[row].abs() * own.sqrt();
             values += (at.c[row] / scale).abs() * own.sqrt();
         }
         (terms, values)
+    }
+}
+
+/// A point in the internal form. A row that is an inequality has the bounds of its slack there, whatever the slack itself is, and an equality
+/// is its own residual; scales are divided out of sums, not out of each term.
+struct InternalForm<'a> {
+    at: &'a Iterate,
+    lambda: &'a [f64],
+    mu: &'a [f64],
+    standard: &'a Standard,
+}
+
+impl<'a> InternalForm<'a> {
+    fn without_multipliers(at: &'a Iterate, standard: &'a Standard) -> Self {
+        InternalForm { at, lambda: &[], mu: &[], standard }
+    }
+}
+
+impl KktForm for InternalForm<'_> {
+    fn row(&self, i: usize) -> Place {
+        let (bounds, value) = match self.standard.slack_of(i) {
+            Some(slack) => (self.standard.bounds(slack), self.at.c[i]),
+            None => (Interval { lower: 0.0, upper: 0.0 }, self.at.h[i]),
+        };
+        Place { bounds, value, multiplier: self.lambda.get(i).copied().unwrap_or(0.0) }
+    }
+
+    fn variable(&self, i: usize) -> Place {
+        let multiplier = self.mu.get(i).copied().unwrap_or(0.0);
+        Place { bounds: self.standard.bounds(i), value: self.at.z[i], multiplier }
+    }
+
+    fn gradient(&self) -> &[f64] {
+        &self.at.g[..self.at.n()]
+    }
+
+    fn add_products(&self, y: &[f64], out: &mut [f64]) {
+        self.at.jacobian.a.add_transposed(y, out);
+    }
+
+    fn objective_scale(&self) -> f64 {
+        self.standard.scales.objective
+    }
+
+    fn row_scale(&self, row: usize) -> f64 {
+        self.standard.scales.rows[row]
+    }
+
+    fn unit(&self, variable: usize) -> f64 {
+        self.standard.scales.units[variable]
     }
 }
 

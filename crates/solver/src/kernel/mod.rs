@@ -13,6 +13,7 @@ pub(crate) mod interior;
 pub(crate) mod matrix;
 pub(crate) mod projection;
 pub(crate) mod renew;
+pub(crate) mod search;
 pub(crate) mod settle;
 pub(crate) mod sparse_factor;
 pub(crate) mod sparse_gram;

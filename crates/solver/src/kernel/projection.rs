@@ -2,7 +2,7 @@
 //!
 //! For a guess of the bounds that hold, the conditions of optimality are one linear system. Columns between their bounds that come out
 //! beyond them, and held columns whose multiplier has the wrong sign, show where the guess was wrong. All of them change over as long as
-//! their number falls. Where it does not, a dual method settles the rest one by one ([`settle`](super::settle)), or, where much is wrong, an
+//! their number falls ([`search`](super::search)). Where it does not, a dual method settles the rest one by one ([`settle`](super::settle)), or, where much is wrong, an
 //! interior-point method tells the bounds that hold ([`interior`](super::interior)). A proximal term on the multipliers, `J s - r - kappa y =
 //! kappa' (y - y')`, keeps every system regular, whatever rows depend on each other; then `y'` follows `y` until the rows hold. Near a
 //! solution the first guess is right, and one system is all.
@@ -12,6 +12,7 @@ use tangor_problem::TooLarge;
 use crate::kernel::cone;
 use crate::kernel::interior::{Interior, Near};
 use crate::kernel::matrix::Jacobian;
+use crate::kernel::search::Search;
 use crate::kernel::subproblem::{BoundStatus, Subproblem};
 use crate::kernel::system::{Beside, System};
 use crate::kernel::vector::{add, largest, norm};
@@ -19,34 +20,8 @@ use crate::run::clock::Clock;
 use crate::run::memory::Budget;
 use crate::{Event, Kernel, Unusual};
 
-/// The proximal term `kappa'`, relative to the size of a row: the first, the least and the most.
-const PROXIMAL: f64 = 1e-9;
-const LEAST_PROXIMAL: f64 = 1e-14;
-const MOST_PROXIMAL: f64 = 1e-5;
-
-/// So often all columns may change over although their number does not fall.
-const TRIES: u32 = 1;
-
-/// So often one system may serve, as long as it leaves at most this share of what rows miss; with more than the second share a smaller proximal
-/// term would do better than the same system.
-const REFINEMENTS: u32 = 5;
-const REFINES: f64 = 0.5;
-const REFINES_WELL: f64 = 0.1;
-
-/// So many wrong columns are settled one by one; more must become fewer by a quarter with every system.
-const FEW: usize = 25;
-
-/// So many systems are allowed for each column that is settled by itself, and so often columns are settled in one search: where rounding makes them
-/// wrong again, it always will.
-const SYSTEMS_PER_COLUMN: u32 = 6;
-const MOST_SETTLED: u32 = 2;
-
-/// By how much the proximal term falls where rows do not hold, and rises where a system is not regular.
-const SMALLER: f64 = 1e-2;
-const LARGER: f64 = 1e3;
-
 /// Rows that miss the tolerance by so much hold nevertheless, where nothing better can be had.
-const AS_GOOD_AS_IT_GETS: f64 = 1e3;
+pub(super) const AS_GOOD_AS_IT_GETS: f64 = 1e3;
 
 /// A column this near a bound is on it where the point came from the inside, relative to the largest column.
 const ON_A_BOUND: f64 = 1e-9;
@@ -95,7 +70,7 @@ pub struct Projection {
     pub(super) settings: Kernel,
     pub(super) statuses: Vec<BoundStatus>,
     /// The statuses with the fewest wrong columns.
-    best: Vec<BoundStatus>,
+    pub(super) best: Vec<BoundStatus>,
     /// What holds the columns that are not free: infinite there.
     pub(super) extra: Vec<f64>,
     /// Whether what was factorised last belongs to this subproblem and this proximal term.
@@ -119,16 +94,6 @@ pub struct Projection {
     interior: Option<Box<Interior>>,
     /// What Clarabel may allocate.
     budget: Budget,
-}
-
-/// What a search found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Search {
-    Done,
-    /// The active set did not settle.
-    Unsettled,
-    /// Nothing more can be done.
-    Stuck,
 }
 
 impl Projection {
@@ -324,7 +289,7 @@ impl Projection {
         }
     }
 
-    fn set_proximal(&mut self, problem: &Subproblem, relative: f64) {
+    pub(super) fn set_proximal(&mut self, problem: &Subproblem, relative: f64) {
         self.is_factorised = false;
         for i in 0..self.sizes.len() {
             // The multiplier of a row of zeros changes nothing: any positive number keeps the matrix definite.
@@ -333,94 +298,9 @@ impl Projection {
         }
     }
 
-    fn allowed(&self, problem: &Subproblem, y: &[f64], s: &[f64]) -> f64 {
+    pub(super) fn allowed(&self, problem: &Subproblem, y: &[f64], s: &[f64]) -> f64 {
         let size = norm(problem.target) + self.jacobian_norm * norm(s) + problem.softened(y);
         (self.settings.tolerance * size).max(self.settings.floor)
-    }
-
-    /// Searches for the active set from the guess in `statuses`.
-    fn search(
-        &mut self,
-        problem: &Subproblem,
-        y: &mut [f64],
-        s: &mut [f64],
-        patience: u32,
-        clock: &Clock,
-        done: &mut Projected,
-    ) -> Search {
-        let mut proximal = PROXIMAL;
-        self.set_proximal(problem, proximal);
-        self.centre.copy_from_slice(y);
-        let (mut fewest, mut tries, mut stale) = (usize::MAX, TRIES, true);
-        let (mut best, mut refined, mut settled, first) = (f64::INFINITY, 0, 0, done.systems);
-        loop {
-            if stale && !self.renew(problem, clock, done) {
-                if done.unsuited_metric || proximal > MOST_PROXIMAL || self.is_enough(done) || clock.is_over() {
-                    return Search::Unsettled;
-                }
-                proximal *= LARGER;
-                self.set_proximal(problem, proximal);
-                continue;
-            }
-            if !self.correct(problem, y, s, clock, done) {
-                return Search::Unsettled;
-            }
-            let wrong = self.count_wrong(problem, y, s);
-            done.residual = norm(&self.residual);
-            if !done.residual.is_finite() {
-                return Search::Unsettled;
-            }
-            if wrong == 0 {
-                let allowed = self.allowed(problem, y, s);
-                let refines = done.residual <= REFINES * best && refined < REFINEMENTS;
-                if done.residual <= allowed || !refines && best <= AS_GOOD_AS_IT_GETS * allowed {
-                    done.converged = true;
-                    return Search::Done;
-                }
-                // Far from holding after a step, the rows need a smaller proximal term; else the same system serves again.
-                refined += 1;
-                stale = !refines || done.residual > REFINES_WELL * best;
-                if stale && proximal <= LEAST_PROXIMAL {
-                    return Search::Stuck;
-                }
-                if stale {
-                    refined = 0;
-                    proximal *= SMALLER;
-                    self.set_proximal(problem, proximal);
-                }
-                best = done.residual;
-                (fewest, tries) = (usize::MAX, TRIES);
-                self.centre.copy_from_slice(y);
-                continue;
-            }
-            stale = true;
-            (best, refined) = (f64::INFINITY, 0);
-            let bar = if fewest == usize::MAX { s.len() / 2 } else { fewest - fewest / 4 };
-            let falls = wrong <= bar;
-            if wrong > FEW && !falls {
-                return Search::Unsettled;
-            }
-            let mut goes_on = done.systems - first < patience || wrong > FEW;
-            if wrong < fewest {
-                (fewest, tries) = (wrong, TRIES);
-                self.best.copy_from_slice(&self.statuses);
-            } else if tries > 0 {
-                tries -= 1;
-            } else {
-                goes_on = false;
-            }
-            if goes_on {
-                self.change_over(problem, s);
-                continue;
-            }
-            self.statuses.copy_from_slice(&self.best);
-            let most = done.systems + SYSTEMS_PER_COLUMN * fewest as u32 + 4;
-            if settled == MOST_SETTLED || !self.settle(problem, y, s, most, clock, done) {
-                return Search::Unsettled;
-            }
-            settled += 1;
-            (stale, fewest, tries) = (false, usize::MAX, TRIES);
-        }
     }
 
     /// How large the terms of `H s + g + J^T y` are.
@@ -442,29 +322,6 @@ impl Projection {
             BoundStatus::Free => s[i] < lower - allowed || s[i] > upper + allowed,
             BoundStatus::Lower => self.q[i] < -sign && lower < upper,
             BoundStatus::Upper => self.q[i] > sign && lower < upper,
-        }
-    }
-
-    /// In how many columns the guess was wrong; these are marked in `ds`.
-    fn count_wrong(&mut self, problem: &Subproblem, y: &[f64], s: &[f64]) -> usize {
-        let rounding = self.rounding(problem, y, s);
-        let mut wrong = 0;
-        for i in 0..s.len() {
-            let is_wrong = self.is_wrong(problem, s, rounding, i);
-            self.ds[i] = f64::from(u8::from(is_wrong));
-            wrong += usize::from(is_wrong);
-        }
-        wrong
-    }
-
-    /// Changes the columns that are wrong over.
-    fn change_over(&mut self, problem: &Subproblem, s: &[f64]) {
-        for i in (0..s.len()).filter(|&i| self.ds[i] != 0.0) {
-            self.statuses[i] = match self.statuses[i] {
-                BoundStatus::Free if s[i] < problem.lower[i] => BoundStatus::Lower,
-                BoundStatus::Free => BoundStatus::Upper,
-                _ => BoundStatus::Free,
-            };
         }
     }
 }

@@ -176,7 +176,7 @@ impl CurrentMetric {
             return Block::Sparse(&exact.matrix);
         }
         match (&self.quasi_newton, &self.limited) {
-            (Some(quasi_newton), _) => Block::Dense(&quasi_newton.damped),
+            (Some(quasi_newton), _) => Block::Dense(quasi_newton.matrix()),
             (None, Some(limited)) => Block::LowRank(limited.low_rank()),
             (None, None) => Block::Diagonal,
         }
@@ -327,13 +327,13 @@ impl CurrentMetric {
         }
     }
 
-    /// Follows how far the last step could be gone: it was accepted at this share of its length; given are its part along the constraints, and the
-    /// length of the other. What is learnt from steps has no damping where it is not to be held back. Gives the factor by which steps become shorter of
-    /// themselves.
-    pub fn follow(&mut self, eta: f64, (tangent, normal): (&[f64], f64), held_back: bool) -> f64 {
+    /// Follows how far the last step could be gone: it was accepted at this share of its length; `parts` gives its part along the constraints, and the
+    /// length of the other, to a metric that asks for them. What is learnt from steps has no damping where it is not to be held back. Gives the factor by
+    /// which steps become shorter of themselves.
+    pub fn follow<'a>(&mut self, eta: f64, held_back: bool, parts: impl FnOnce() -> (&'a [f64], f64)) -> f64 {
         let shorter = match (&mut self.exact, &mut self.quasi_newton) {
             (Some(exact), _) => exact.follow(eta),
-            (None, Some(quasi_newton)) if self.settings.damped && held_back => quasi_newton.follow(eta, tangent, normal),
+            (None, Some(quasi_newton)) if self.settings.damped && held_back => quasi_newton.follow(eta, parts),
             (None, Some(quasi_newton)) => quasi_newton.release(),
             _ => false,
         };

@@ -25,9 +25,9 @@ const STIFFEST: f64 = 1e3;
 #[serde(transparent)]
 pub struct QuasiNewton {
     pub learnt: Learnt,
-    /// `B + nu I`
+    /// `B + nu I` where there is a damping `nu`
     #[serde(skip)]
-    pub damped: Vec<f64>,
+    damped: Vec<f64>,
     #[serde(skip)]
     n: usize,
     #[serde(skip)]
@@ -73,10 +73,18 @@ impl QuasiNewton {
         self.n
     }
 
-    /// Forms `B + nu I`, which the products below are those of, after either has changed.
+    /// Forms `B + nu I` after either has changed; without damping `B` itself serves.
     fn damp(&mut self) {
+        if self.learnt.damping == 0.0 {
+            return;
+        }
         self.damped.copy_from_slice(&self.learnt.b);
         (0..self.n).for_each(|i| self.damped[i * self.n + i] += self.learnt.damping);
+    }
+
+    /// `B + nu I`, row after row.
+    pub fn matrix(&self) -> &[f64] {
+        if self.learnt.damping == 0.0 { &self.learnt.b } else { &self.damped }
     }
 
     /// Below the smallest eigenvalue of `B + nu I`.
@@ -85,12 +93,14 @@ impl QuasiNewton {
     }
 
     /// The last step was accepted at this share of its length. Where its part along the constraints is the longer one and it was much shortened, it was
-    /// too long for what is known: the damping becomes such that the next one is about as short of itself. Whether it does.
-    pub fn follow(&mut self, eta: f64, tangent: &[f64], normal: f64) -> bool {
-        let (before, tangent) = (self.learnt.damping, &tangent[..self.n]);
+    /// too long for what is known: the damping becomes such that the next one is about as short of itself. Whether it does. `parts` gives the part along
+    /// the constraints, and the length of the other.
+    pub fn follow<'a>(&mut self, eta: f64, parts: impl FnOnce() -> (&'a [f64], f64)) -> bool {
+        let before = self.learnt.damping;
         let largest = (0..self.n).fold(0.0f64, |most, i| most.max(self.learnt.b[i * self.n + i]));
         let mut damping = before;
         let shorter = damping::follow(&mut damping, eta, largest, || {
+            let (tangent, normal) = parts();
             let along = dot(tangent, tangent);
             let curvature = self.square(tangent) / along;
             let asked = (before + curvature * ((1.0 / eta).min(RISE) - 1.0)).min(STIFFEST * largest);
@@ -113,19 +123,19 @@ impl QuasiNewton {
     }
 
     pub fn write_diagonal(&self, out: &mut [f64]) {
-        out.iter_mut().enumerate().for_each(|(i, out)| *out = self.damped[i * self.n + i]);
+        out.iter_mut().enumerate().for_each(|(i, out)| *out = self.matrix()[i * self.n + i]);
     }
 
     /// `out = (B + nu I) s`, over the variables.
     pub fn apply(&self, s: &[f64], out: &mut [f64]) {
-        for (out, row) in out.iter_mut().zip(self.damped.chunks_exact(self.n.max(1))) {
+        for (out, row) in out.iter_mut().zip(self.matrix().chunks_exact(self.n.max(1))) {
             *out = dot(row, &s[..self.n]);
         }
     }
 
     /// `s^T (B + nu I) s`
     pub fn square(&self, s: &[f64]) -> f64 {
-        self.damped.chunks_exact(self.n.max(1)).zip(s).map(|(row, value)| value * dot(row, &s[..self.n])).sum()
+        self.matrix().chunks_exact(self.n.max(1)).zip(s).map(|(row, value)| value * dot(row, &s[..self.n])).sum()
     }
 
     /// Whether what another one has learnt is of this size.
@@ -245,18 +255,18 @@ mod tests {
         let mut quasi_newton = QuasiNewton::new(2);
         quasi_newton.start(2.0);
         // B = 2 I: with nu = 8 the curvature along any step is 10, and a step five times as short.
-        assert!(!quasi_newton.follow(0.2, &[0.3, 0.4], 0.6), "the repair was longer");
-        assert!(quasi_newton.follow(0.2, &[0.3, 0.4], 0.4));
+        assert!(!quasi_newton.follow(0.2, || (&[0.3, 0.4], 0.6)), "the repair was longer");
+        assert!(quasi_newton.follow(0.2, || (&[0.3, 0.4], 0.4)));
         assert_eq!((quasi_newton.square(&[0.0, 2.0]), quasi_newton.smallest()), (40.0, 9.0));
         // At most ten times as short at once, and never more than a thousand times as stiff as what was learnt.
-        assert!(quasi_newton.follow(1e-4, &[1.0, 0.0], 0.0));
+        assert!(quasi_newton.follow(1e-4, || (&[1.0, 0.0], 0.0)));
         assert_eq!(quasi_newton.square(&[1.0, 0.0]), 100.0);
         for _ in 0..5 {
-            quasi_newton.follow(1e-4, &[1.0, 0.0], 0.0);
+            quasi_newton.follow(1e-4, || (&[1.0, 0.0], 0.0));
         }
         assert_eq!(quasi_newton.square(&[1.0, 0.0]), 2002.0);
         // Full steps let it fall; what was learnt does not know of it.
-        assert!(!quasi_newton.follow(1.0, &[1.0, 0.0], 0.0));
+        assert!(!quasi_newton.follow(1.0, || (&[1.0, 0.0], 0.0)));
         assert_eq!((quasi_newton.learnt.damping, quasi_newton.learnt.b[0]), (200.0, 2.0));
         assert!(!quasi_newton.release());
         assert_eq!(quasi_newton.square(&[1.0, 0.0]), 2.0);

@@ -3,6 +3,7 @@
 use tangor_problem::SampledProblem;
 
 use crate::form::iterate::Iterate;
+use crate::form::standard::Standard;
 use crate::kernel::matrix::Matrix;
 use crate::kernel::vector::{dot, norm};
 use crate::metric::Curvature;
@@ -58,6 +59,22 @@ impl CommonSamples {
             residual: f64::NAN,
             linear,
         }
+    }
+
+    /// The Lipschitz constant that the constraints show over a step of this length: along it what the linearisation misses,
+    /// `2 |c(x') - c(x) - J (x' - x)| / |x' - x|^2`, or else the change of the Jacobian. That is left in `jacobian`.
+    fn curvature_of_constraints(&mut self, estimates: &Estimates, standard: &Standard, along: bool, length: f64) -> f64 {
+        let CommonSamples { jacobian, linear, dz, .. } = self;
+        let mut constant = 0.0;
+        if along {
+            standard.jacobian(&estimates.jacobian.there[0], jacobian);
+            jacobian.apply(&dz[..standard.n()], linear);
+            let missed = standard.rows.iter().zip(&standard.scales.rows).zip(&*linear);
+            let missed = missed.map(|((&i, scale), linear)| (scale * estimates.constraints.difference[i] - linear).powi(2));
+            constant = 2.0 * missed.sum::<f64>().sqrt() / (length * length);
+        }
+        standard.jacobian(&estimates.jacobian.difference, jacobian);
+        if along { constant } else { dot(&jacobian.values, &jacobian.values).sqrt() / length }
     }
 }
 
@@ -218,7 +235,8 @@ impl<S: SampledProblem> Solver<S> {
         let known = (!meta.has_objective || estimates.gradient.compared) && (meta.m() == 0 || estimates.jacobian.compared);
         let only_repairs = self.only_repairs();
         let (true, Some(noisy)) = (known, &mut self.noisy) else { return };
-        let CommonSamples { jacobian, hz, linear, residual, dz, dl, .. } = &mut noisy.common;
+        let common = &mut noisy.common;
+        let (dz, dl) = (&mut common.dz, &mut common.dl);
         let n = self.state.current.n();
         for i in 0..n {
             dz[i] = self.trial.z[i] - self.state.current.z[i];
@@ -235,25 +253,15 @@ impl<S: SampledProblem> Solver<S> {
         }
         self.state.progress.lipschitz.compare_over(length);
         let objective = norm(&dl[..n]) / length;
-        let mut constraints = 0.0;
         // The paper's stepsize asks for the constant itself, not for what the step shows of it.
         let along_the_step =
             linearised_on_common_samples(estimates) && self.settings.sampling.curvature == SampledCurvature::Lagrangian;
+        let mut constraints = 0.0;
         if meta.m() > 0 {
-            if along_the_step {
-                // What the linearisation of these samples misses along the step, |c(x') - c(x) - J (x' - x)|.
-                standard.jacobian(&estimates.jacobian.there[0], jacobian);
-                jacobian.apply(&dz[..n], linear);
-                let missed = standard.rows.iter().zip(&standard.scales.rows).zip(&*linear);
-                let missed = missed.map(|((&i, scale), linear)| (scale * estimates.constraints.difference[i] - linear).powi(2));
-                constraints = 2.0 * missed.sum::<f64>().sqrt() / (length * length);
-            }
-            standard.jacobian(&estimates.jacobian.difference, jacobian);
-            if !along_the_step {
-                constraints = dot(&jacobian.values, &jacobian.values).sqrt() / length;
-            }
-            jacobian.add_transposed(&self.steps.tangent.lambda_at_rest, &mut dl[..n]);
+            constraints = common.curvature_of_constraints(estimates, standard, along_the_step, length);
+            common.jacobian.add_transposed(&self.steps.tangent.lambda_at_rest, &mut common.dl[..n]);
         }
+        let CommonSamples { hz, residual, dz, dl, .. } = common;
         let weights =
             self.steps.tangent.lambda_at_rest.iter().zip(&standard.scales.rows).map(|(lambda, scale)| (lambda * scale).powi(2));
         let noise = standard.scales.objective.powi(2) * estimates.gradient.noise_of_difference(length)

@@ -155,19 +155,8 @@ impl<S: SampledProblem> Solver<S> {
     /// `z + eta s` with estimates there; shorter where a function has no value, or where the merit function of the draws does not
     /// descend. It moves by no more than `longest`.
     pub(crate) fn take_sampled_step(&mut self, longest: f64, unusual: &mut Unusual) -> Result<f64, Stop> {
-        let (tau, probe) = (self.settings.sampling.tau, self.settings.sampling.probe);
-        let mut eta = self.state.progress.lipschitz.sampled_stepsize(
-            self.state.progress.rho,
-            tau,
-            self.steps.normal.cap,
-            self.state.metric.scalar(),
-            self.settings.sampling.curvature,
-        );
         let tested = self.settings.sampling.merit_test && !self.state.progress.lipschitz.are_given();
-        if tested {
-            let length = norm(&self.steps.tangent.s[..self.state.current.n()]).max(f64::MIN_POSITIVE);
-            eta = eta.min(longest / length) * cooling(left(&self.settings.limits, self.oracle.samples()));
-        }
+        let mut eta = self.sampled_stepsize(tested.then_some(longest));
         let before = self.state.progress.lipschitz;
         let (mut attempt, mut undefined) = (0, 0);
         loop {
@@ -182,18 +171,8 @@ impl<S: SampledProblem> Solver<S> {
             if undefined > 0 && moved == 0.0 {
                 return Err(Stop::EvaluationFailed);
             }
-            let learning = Learning {
-                iteration: self.state.progress.iteration + 1,
-                objective: self.state.progress.lipschitz.objective,
-                constraints: self.state.progress.lipschitz.constraints,
-                slope: self.state.current.jacobian.norm(),
-                moved,
-                probe: probe > 0
-                    && (self.state.progress.iteration < probe || self.state.progress.iteration.is_multiple_of(probe)),
-                // Mini-batches see curvature only where they are compared: no step goes far beyond that unseen.
-                compare: probe > 0 && tested && moved > LONGEST_UNSEEN * self.state.progress.lipschitz.compared,
-                again: attempt > 0 || (1..REPEATED_SAMPLES).contains(&undefined),
-            };
+            let again = attempt > 0 || (1..REPEATED_SAMPLES).contains(&undefined);
+            let learning = self.learning(moved, tested, again);
             self.affords_batches(learning)?;
             let done = self.oracle.estimate(&mut self.trial, learning);
             if !self.is_defined(done, unusual)? {
@@ -215,8 +194,44 @@ impl<S: SampledProblem> Solver<S> {
             unusual.insert(Event::Shortened);
             attempt += 1;
             eta *= SHORTENED;
-            self.state.progress.lipschitz.shorten(tau, eta);
+            self.state.progress.lipschitz.shorten(self.settings.sampling.tau, eta);
         }
+        self.accept_sampled_trial(eta);
+        Ok(eta)
+    }
+
+    /// The stepsize that is tried first; it moves by no more than the `longest`, if that is given, and less with the last samples.
+    fn sampled_stepsize(&self, longest: Option<f64>) -> f64 {
+        let eta = self.state.progress.lipschitz.sampled_stepsize(
+            self.state.progress.rho,
+            self.settings.sampling.tau,
+            self.steps.normal.cap,
+            self.state.metric.scalar(),
+            self.settings.sampling.curvature,
+        );
+        let Some(longest) = longest else { return eta };
+        let length = norm(&self.steps.tangent.s[..self.state.current.n()]).max(f64::MIN_POSITIVE);
+        eta.min(longest / length) * cooling(left(&self.settings.limits, self.oracle.samples()))
+    }
+
+    /// How estimates are taken at the end of a step of this length; `again` with the draws of the attempt before.
+    fn learning(&self, moved: f64, tested: bool, again: bool) -> Learning {
+        let (progress, probe) = (&self.state.progress, self.settings.sampling.probe);
+        Learning {
+            iteration: progress.iteration + 1,
+            objective: progress.lipschitz.objective,
+            constraints: progress.lipschitz.constraints,
+            slope: self.state.current.jacobian.norm(),
+            moved,
+            probe: probe > 0 && (progress.iteration < probe || progress.iteration.is_multiple_of(probe)),
+            // Mini-batches see curvature only where they are compared: no step goes far beyond that unseen.
+            compare: probe > 0 && tested && moved > LONGEST_UNSEEN * progress.lipschitz.compared,
+            again,
+        }
+    }
+
+    /// What the step has shown is learnt, and its estimates become those of the next point.
+    fn accept_sampled_trial(&mut self, eta: f64) {
         self.learn_from_common_samples(eta);
         self.learn_noise_of_lagrangian(self.distance_to_trial());
         self.oracle.accept_estimates(&mut self.trial, self.settings.stepsize.slack_reset);
@@ -225,7 +240,6 @@ impl<S: SampledProblem> Solver<S> {
         {
             noisy.average.add(&self.trial.user.x, self.settings.sampling.average);
         }
-        Ok(eta)
     }
 }
 

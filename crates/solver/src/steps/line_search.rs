@@ -66,12 +66,7 @@ impl<S: SampledProblem> Solver<S> {
         if self.excursion_leads_on(line.phi, decrease, unusual)? {
             return Ok(1.0);
         }
-        let mut eta = self.state.progress.lipschitz.stepsize(
-            self.state.progress.rho,
-            tau,
-            self.steps.normal.cap,
-            self.state.metric.scalar(),
-        );
+        let mut eta = self.stepsize();
         let mut easy = true;
         let mut may_correct = self.settings.stepsize.correction && !given;
         let majorised = self.settings.normal.variant == NormalVariant::Majorised;
@@ -110,13 +105,14 @@ impl<S: SampledProblem> Solver<S> {
             easy = false;
             unusual.insert(Event::Shortened);
             self.state.progress.lipschitz.reject(&told, tau);
-            eta = self.state.progress.lipschitz.stepsize(
-                self.state.progress.rho,
-                tau,
-                self.steps.normal.cap,
-                self.state.metric.scalar(),
-            );
+            eta = self.stepsize();
         }
+    }
+
+    /// The stepsize by the constants that are known now.
+    fn stepsize(&self) -> f64 {
+        let (rho, scalar) = (self.state.progress.rho, self.state.metric.scalar());
+        self.state.progress.lipschitz.stepsize(rho, self.settings.stepsize.tau, self.steps.normal.cap, scalar)
     }
 
     /// Whether the merit function descends where the change of the objective is lost in its rounding error, by the trapezium rule with the

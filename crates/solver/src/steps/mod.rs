@@ -270,13 +270,15 @@ impl<S: SampledProblem> Solver<S> {
         let (dz, dl) = (&mut self.steps.search.dz, &mut self.steps.search.dl);
         let n = self.state.current.n();
         let (s, u) = (&self.steps.tangent.s[..n], &self.steps.normal.u[..n]);
-        dz.fill(0.0);
-        dz.iter_mut().zip(s).zip(u).for_each(|((t, s), u)| *t = s - u);
         // Where the constraints hold, a learnt metric is not held back: its curvature is that of the multipliers there, which need not exist. Nor is it on
         // every other new start after a stationary point of the violation, which is to go another way.
         let violated = self.judging.kkt.residuals.feasibility > self.settings.tolerance.feasibility;
         let is_held_back = violated && self.state.progress.escapes.starts.is_multiple_of(2);
-        let damped = self.state.metric.follow(eta, (dz, norm(u)), is_held_back);
+        let along = &mut dz[..n];
+        let damped = self.state.metric.follow(eta, is_held_back, move || {
+            along.iter_mut().zip(s).zip(u).for_each(|((t, s), u)| *t = s - u);
+            (&*along, norm(u))
+        });
         self.state.progress.lipschitz.rescale(damped);
         // Second derivatives have nothing to learn but how far they can be trusted.
         if self.state.metric.exact.is_some() {

@@ -1,6 +1,7 @@
 //! The normal step `u`: how much of the residual can the linearised constraints remove without leaving the bounds? Only the target
 //! `r = J u` is handed on.
 
+use crate::form::iterate::Iterate;
 use crate::kernel::cone;
 use crate::kernel::projection::{Projected, Projection};
 use crate::kernel::subproblem::{Block, Subproblem};
@@ -134,14 +135,8 @@ impl NormalStep {
             self.u.fill(0.0);
             return 0;
         }
-        if let Some(work) = &mut self.mapping {
-            let Some(spectrum) = work.compute(local, settings.mapping, lipschitz * size, own, &mut self.u) else {
-                self.theta = 0.0;
-                return 0;
-            };
-            at.jacobian.apply(&self.u, &mut self.target);
-            self.theta = spectrum.smallest;
-            self.cap = 1.0 / spectrum.largest.max(f64::MIN_POSITIVE);
+        if self.mapping.is_some() {
+            self.map(local, settings, lipschitz * size, own);
             return 0;
         }
         let mut iterations = 0;
@@ -171,7 +166,25 @@ impl NormalStep {
         if !majorised && (is_left || !self.is_allowed(local, settings, projection, unusual)) {
             self.repair_as_the_paper(local, settings, unusual);
         }
-        self.theta = 1.0 - self.work.left(&at.h, &self.target, 1.0) / size;
+        self.measure_theta(&at.h, size, unusual);
+        iterations + projected.iterations
+    }
+
+    /// The step of a mapping, `u = -J^T A h`, with the eigenvalues of `J J^T A` that stand for `theta` and bound the stepsize.
+    fn map(&mut self, local: LocalModel, settings: &Normal, delta: f64, own: Option<&mut (dyn OwnMapping + '_)>) {
+        let Some(work) = &mut self.mapping else { return };
+        let Some(spectrum) = work.compute(local, settings.mapping, delta, own, &mut self.u) else {
+            self.theta = 0.0;
+            return;
+        };
+        local.at.jacobian.apply(&self.u, &mut self.target);
+        self.theta = spectrum.smallest;
+        self.cap = 1.0 / spectrum.largest.max(f64::MIN_POSITIVE);
+    }
+
+    /// `theta`, the share of a residual of this size that the target removes.
+    fn measure_theta(&mut self, h: &[f64], size: f64, unusual: &mut Unusual) {
+        self.theta = 1.0 - self.work.left(h, &self.target, 1.0) / size;
         if self.theta < 0.0 {
             // Only a subproblem that was not solved can do harm: standing still is better.
             self.u.fill(0.0);
@@ -179,7 +192,6 @@ impl NormalStep {
             self.theta = 0.0;
             unusual.insert(Event::Inexact);
         }
-        iterations + projected.iterations
     }
 
     /// One of the paper's normal steps in full. Where it cannot be found, the shortest repair stays.

@@ -1,11 +1,11 @@
-//! Judges a report from scratch: nothing here comes from the solver but the point and its multipliers.
+//! Measures what a report claims from scratch: nothing here comes from the solver but the point and its multipliers.
 
 use tangor_problem::{INFINITE, Problem};
 use tangor_solver::{Point, Report};
 
 /// The residuals of a point, in the user's variables, rows and signs.
 #[derive(Debug)]
-pub struct Verdict {
+pub struct Recomputed {
     pub objective: f64,
     pub stationarity: f64,
     pub feasibility: f64,
@@ -19,7 +19,7 @@ pub struct Verdict {
 /// What sums of a few terms may differ by, relative to the sizes of these, when they are taken in another order.
 const ROUNDING: f64 = 1e-14;
 
-impl Verdict {
+impl Recomputed {
     /// Whether this is a KKT point within the tolerance.
     pub fn is_kkt(&self, tolerance: f64) -> bool {
         let residuals = [self.stationarity, self.feasibility, self.complementarity];
@@ -28,7 +28,7 @@ impl Verdict {
 }
 
 /// Recomputes the residuals from the functions. Panics where a multiplier has no bound that could hold it.
-pub fn judge(problem: &mut dyn Problem, report: &Report) -> Verdict {
+pub fn recompute(problem: &mut dyn Problem, report: &Report) -> Recomputed {
     let meta = problem.meta().clone();
     let (n, m) = (meta.n(), meta.m());
     let (x, y, mu) = (&report.x, &report.row_multipliers, &report.bound_multipliers);
@@ -65,7 +65,7 @@ pub fn judge(problem: &mut dyn Problem, report: &Report) -> Verdict {
         norms(y) * norms(&c) + norms(mu) * norms(x),
         norms(x) + in_jacobian * norms(&violation),
     ];
-    Verdict {
+    Recomputed {
         objective,
         stationarity: norm(lagrangian.iter().copied()),
         feasibility: norm(violation.iter().copied()),
@@ -75,9 +75,9 @@ pub fn judge(problem: &mut dyn Problem, report: &Report) -> Verdict {
     }
 }
 
-/// Judges the report, and fails when it flatters itself or leaves the bounds.
-pub fn assert_honest(problem: &mut dyn Problem, report: &Report) -> Verdict {
-    let verdict = judge(problem, report);
+/// Recomputes what the report says, and fails when it flatters itself or leaves the bounds.
+pub fn assert_honest(problem: &mut dyn Problem, report: &Report) -> Recomputed {
+    let found = recompute(problem, report);
     let meta = problem.meta();
     let name = &meta.name;
     for (i, x) in report.x.iter().enumerate() {
@@ -85,21 +85,21 @@ pub fn assert_honest(problem: &mut dyn Problem, report: &Report) -> Verdict {
     }
     let tolerance = &report.settings.tolerance;
     let loosest = tolerance.stationarity.max(tolerance.feasibility).max(tolerance.complementarity);
-    assert!(report.point != Point::EpsKkt || verdict.is_kkt(loosest), "{name}: no KKT point, {verdict:?}");
+    assert!(report.point != Point::EpsKkt || found.is_kkt(loosest), "{name}: no KKT point, {found:?}");
     let mut pairs = vec![
-        ("objective", report.objective, verdict.objective, 0.0),
-        ("stationarity", report.stationarity, verdict.stationarity, verdict.rounding[0]),
-        ("feasibility", report.feasibility, verdict.feasibility, verdict.rounding[1]),
-        ("complementarity", report.complementarity, verdict.complementarity, verdict.rounding[2]),
+        ("objective", report.objective, found.objective, 0.0),
+        ("stationarity", report.stationarity, found.stationarity, found.rounding[0]),
+        ("feasibility", report.feasibility, found.feasibility, found.rounding[1]),
+        ("complementarity", report.complementarity, found.complementarity, found.rounding[2]),
     ];
-    if verdict.feasibility > tolerance.feasibility + verdict.rounding[1] {
-        pairs.push(("infeasible stationarity", report.infeasible_stationarity, verdict.infeasible, verdict.rounding[3]));
+    if found.feasibility > tolerance.feasibility + found.rounding[1] {
+        pairs.push(("infeasible stationarity", report.infeasible_stationarity, found.infeasible, found.rounding[3]));
     }
     for (what, reported, recomputed, rounding) in pairs {
         let close = reported == recomputed || (reported - recomputed).abs() <= rounding + 1e-10 * recomputed.abs();
         assert!(close, "{name}: {what} is reported as {reported:e}, but is {recomputed:e}");
     }
-    verdict
+    found
 }
 
 /// `|multiplier|` times the distance to the bound that holds `value`: the lower one for a positive multiplier. An equality holds
