@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tangor_collection::find;
 use tangor_problem::{Accesses, Distribution, Draw, Evaluation, Meta, Noise, Noisy, Problem, SampledProblem};
-use tangor_solver::{Batch, Checkpoint, Estimator, Point, Report, Row, Settings, Solver, Stop, Theta, solve};
+use tangor_solver::{Batch, Checkpoint, Estimator, Limits, Point, Report, Row, Settings, Solver, Stop, Theta, solve};
 
 const PROBLEMS: [&str; 12] = ["HS6", "HS7", "HS10", "HS12", "HS21", "HS28", "HS35", "HS43", "HS48", "HS51", "HS71", "HS76"];
 
@@ -352,6 +352,20 @@ fn the_same_seed_gives_the_same_bits_and_a_resumed_run_equals_an_uninterrupted_o
     let other = Settings { sampling: tangor_solver::Sampling { seed: 8, ..settings.sampling.clone() }, ..settings };
     let other = Solver::sampled(noisy("HS71", 1e-2), other).expect("valid").run(&mut quiet);
     assert_ne!(whole.x, other.x);
+}
+
+#[test]
+fn a_run_that_goes_on_from_an_end_does_not_know_of_the_judgement_there() {
+    for name in ["HS71", "HS22", "HS44"] {
+        let until = |iterations: u64| Settings { limits: Limits { iterations, ..Limits::default() }, ..Settings::default() };
+        let whole = Solver::sampled(noisy(name, 1e-2), until(200)).expect("valid").run(&mut quiet);
+        let mut ended = Solver::sampled(noisy(name, 1e-2), until(57)).expect("valid");
+        assert_eq!(ended.run(&mut quiet).stop, Stop::Iterations);
+        let mut saved = ended.checkpoint();
+        saved.settings.limits.iterations = 200;
+        let resumed = Solver::resume_sampled(noisy(name, 1e-2), saved).expect("resumed").run(&mut quiet);
+        assert_eq!((&resumed.x, resumed.verdict, resumed.samples), (&whole.x, whole.verdict, whole.samples), "{name}");
+    }
 }
 
 #[test]

@@ -126,7 +126,7 @@ impl<S: SampledProblem> Solver<S> {
         }
         let iteration = self.state.progress.iteration;
         self.judgements_mut()?.begin(iteration, due);
-        self.beginning.keep(&self.outcome.best);
+        self.beginning.keep(&self.outcome.best, &self.state.row_sizes);
         let verdict = match self.judge_until_events_tell(sizes, last, unusual) {
             Ok(Some(verdict)) => verdict,
             // The step that comes next ends the run.

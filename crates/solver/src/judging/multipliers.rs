@@ -75,7 +75,7 @@ impl<S: SampledProblem> Solver<S> {
             return;
         }
         // A run that goes on from here knows nothing of this end.
-        self.beginning.keep(&self.outcome.best);
+        self.beginning.keep(&self.outcome.best, &self.state.row_sizes);
         let (tolerance, standard) = (&self.settings.tolerance, &self.oracle.standard);
         let mut least = self.outcome.best.values.map_or(f64::INFINITY, |values| values.residuals.score(tolerance));
         for sigma in SIGMAS {

@@ -29,6 +29,14 @@ impl RowSizes {
         [&self.largest, &self.near, &self.nearer].into_iter().all(|sizes| sizes.len() == m)
     }
 
+    /// Becomes another one of as many rows, in its own memory.
+    pub fn copy_from(&mut self, other: &RowSizes) {
+        self.largest.copy_from_slice(&other.largest);
+        self.near.copy_from_slice(&other.near);
+        self.nearer.copy_from_slice(&other.nearer);
+        self.within = other.within;
+    }
+
     /// Takes in a point with this violation: the norms of its rows, and those without the variables that a bound holds. The same point twice
     /// changes nothing.
     pub fn see(&mut self, violation: f64, all: &[f64], sizes: &[f64]) {

@@ -10,6 +10,7 @@ use tangor_problem::{Counts, Exact, Problem, SampledProblem, Samples};
 
 use crate::form::oracle::Trouble;
 use crate::form::standard::Scales;
+use crate::judging::row_sizes::RowSizes;
 use crate::noise::estimator::Estimates;
 use crate::noise::sampled_step::{Average, Noisy, NoisyProgress};
 use crate::run::best::Best;
@@ -66,20 +67,23 @@ pub struct Beginning {
     /// The best point before it was judged, or before its multipliers were fitted anew: both may be done because the run ends, and a
     /// resumed run must not know of it.
     best: Best,
+    /// The sizes of rows before fresh samples showed others.
+    row_sizes: RowSizes,
     /// Whether the best point was judged or fitted since.
     best_changed: bool,
 }
 
 impl Beginning {
-    pub fn new(best: Best) -> Self {
+    pub fn new(best: Best, row_sizes: RowSizes) -> Self {
         let (counts, samples) = (Counts::default(), Samples::default());
-        Beginning { progress: None, noisy: None, counts, samples, best, best_changed: false }
+        Beginning { progress: None, noisy: None, counts, samples, best, row_sizes, best_changed: false }
     }
 
-    /// Keeps the best point before it is judged or fitted anew in this iteration.
-    pub fn keep(&mut self, best: &Best) {
+    /// Keeps the best point, and the sizes of rows, before a point is judged or fitted anew in this iteration.
+    pub fn keep(&mut self, best: &Best, row_sizes: &RowSizes) {
         if !self.best_changed {
             self.best.copy_from(best);
+            self.row_sizes.copy_from(row_sizes);
             self.best_changed = true;
         }
     }
@@ -171,6 +175,7 @@ impl<S: SampledProblem> Solver<S> {
             checkpoint.samples = beginning.samples;
             if beginning.best_changed {
                 checkpoint.best = beginning.best.clone();
+                checkpoint.state.row_sizes = beginning.row_sizes.clone();
             }
         }
         checkpoint

@@ -32,7 +32,7 @@ impl<S: SampledProblem> Solver<S> {
             return;
         }
         // A run that goes on from here knows nothing of this end.
-        self.beginning.keep(&self.outcome.best);
+        self.beginning.keep(&self.outcome.best, &self.state.row_sizes);
         let (counts, samples) = (self.oracle.counts(), self.oracle.samples());
         self.outcome.confirmed = self.evaluate_best();
         let reached = self.outcome.best.values.is_some_and(|best| self.settings.tolerance.is_kkt(&best.residuals));

@@ -8,6 +8,7 @@ use crate::form::presolve::{AtPoint, Presolve};
 use crate::form::scaling;
 use crate::form::standard::Standard;
 use crate::judging::Judging;
+use crate::judging::row_sizes::RowSizes;
 use crate::kernel::vector::norm;
 use crate::metric::CurrentMetric;
 use crate::metric::exact::ExactHessian;
@@ -142,7 +143,7 @@ impl<S: SampledProblem> Solver<S> {
             clock,
             judging: Judging::new(&current.jacobian),
             noisy: is_noisy.then(|| Noisy::new(&current, (meta, problem.accesses()), &settings)),
-            beginning: Beginning::new(best.clone()),
+            beginning: Beginning::new(best.clone(), RowSizes::new(current.h.len())),
             outcome: Outcome { best, stop: None, judged: None, stuck: false, failure: None, confirmed: None },
             oracle: Oracle::new(problem, standard, presolve, &settings.sampling),
             state: State::new(current, metric, &settings),
