@@ -118,7 +118,7 @@ impl Scan {
         })
     }
 
-    /// What somebody should know who did not say what the column is to be: of its cells, or of all of it.
+    /// What somebody should know of the column: of its cells, or, who did not say what it is to be, of all of it.
     pub fn doubt(&self, name: &str) -> Option<(u64, String)> {
         self.identity_doubt(name).map(|message| (0, message)).or_else(|| self.cell_doubt(&argument(name)))
     }
@@ -162,28 +162,30 @@ impl Scan {
         Some((0, message))
     }
 
+    /// Of the first cell that is no number. Who asked for numbers hears which cells are none, too.
     fn cell_doubt(&self, name: &str) -> Option<(u64, String)> {
-        let (place, text) = self.first_text.as_ref().filter(|_| self.wish == Wish::None)?;
+        let (place, text) = self.first_text.as_ref()?;
         let known = self.numbers + self.texts;
-        let few_texts = self.texts * ODD_ONE_IN <= known;
+        let are_missing = self.wish == Wish::Numbers || self.texts * ODD_ONE_IN <= known;
         if self.decimal.other().number(text).is_some() {
-            let outcome = if few_texts { "such cells are taken as missing" } else { "every value is a category" };
+            let outcome = if are_missing { "such cells are taken as missing" } else { "every value is a category" };
             let message = match self.decimal {
                 Decimal::Point => format!("{text:?} is a number with a decimal comma: {outcome} without --decimal-comma"),
                 Decimal::Comma => format!("{text:?} is a number with a decimal point: {outcome} with --decimal-comma"),
             };
             return Some((*place, message));
         }
-        if few_texts {
+        if are_missing {
             let others = match self.texts - 1 {
                 0 => "this cell is".to_string(),
                 1 => "this and one more cell are".to_string(),
                 more => format!("this and {more} more cells are"),
             };
-            let message = format!(
-                "{text:?} is not a number: {others} taken as missing; --categorical {name} makes every value a category"
-            );
-            return Some((*place, message));
+            let choice = match self.wish {
+                Wish::None => format!("; --categorical {name} makes every value a category"),
+                _ => String::new(),
+            };
+            return Some((*place, format!("{text:?} is not a number: {others} taken as missing{choice}")));
         }
         (self.numbers * ODD_ONE_IN >= known).then(|| {
             let message = format!(

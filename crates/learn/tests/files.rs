@@ -340,7 +340,9 @@ fn numbers_and_texts_in_one_column_are_categories_unless_told() {
         ]
     );
     let numeric = Reading { numeric: vec!["code".into()], ..Reading::default() };
-    assert_eq!(columns(text, &numeric).unwrap(), (vec!["code".to_string(), "(intercept)".to_string()], vec![]));
+    let (names, remarks) = columns(text, &numeric).unwrap();
+    assert_eq!(names, ["code", "(intercept)"]);
+    assert_eq!(remarks, ["t.csv:3: column \"code\": \"A2\" is not a number: this and one more cell are taken as missing"]);
     let both = Reading { categorical: vec!["code".into()], ..numeric.clone() };
     assert_eq!(columns(text, &both).unwrap_err().to_string(), "1: code: it cannot hold numbers and categories at once");
     let none = columns("code,y\na,0\nb,1\n", &numeric).unwrap_err();

@@ -1,6 +1,7 @@
 //! Memory is computed before it is allocated: what does not fit is refused in a sentence, instead of ending the program.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 /// How much memory may be used, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,11 +14,8 @@ impl MemoryLimit {
     /// Three quarters of the memory of this machine, or of what this process may use, by its control group or its limits (`ulimit -v`), if that
     /// is less. Where nothing is known, 8 GiB.
     pub fn of_this_machine() -> Self {
-        let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| total(&text));
-        let groups = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
-        let group = groups.iter().filter_map(|path| std::fs::read_to_string(path).ok()?.trim().parse().ok()).min();
         let own = std::fs::read_to_string("/proc/self/limits").ok().and_then(|text| address_space(&text));
-        MemoryLimit(machine.into_iter().chain(group).chain(own).min().unwrap_or(USUAL) / 4 * 3)
+        MemoryLimit(of_machine_and_group().into_iter().chain(own).min().unwrap_or(USUAL) / 4 * 3)
     }
 
     /// So many bytes, or those of this machine if nothing is said.
@@ -32,6 +30,18 @@ impl MemoryLimit {
             false => Err(TooLarge { what: what(), needed, limit: self.0 }),
         }
     }
+}
+
+/// What the machine has, or the control group may use: read once, since reading takes longer than a small problem does. A process may change its own
+/// limits, which are read anew.
+fn of_machine_and_group() -> Option<u64> {
+    static BYTES: OnceLock<Option<u64>> = OnceLock::new();
+    *BYTES.get_or_init(|| {
+        let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| total(&text));
+        let groups = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
+        let group = groups.iter().filter_map(|path| std::fs::read_to_string(path).ok()?.trim().parse().ok());
+        machine.into_iter().chain(group).min()
+    })
 }
 
 /// `MemTotal:   16318480 kB`

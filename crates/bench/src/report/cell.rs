@@ -111,8 +111,8 @@ impl Cell {
         Cell { traces: traced.map(trace_key).collect(), ..self }
     }
 
-    fn html(&self, numeric: bool) -> String {
-        let class = [if numeric { "number" } else { "" }, self.class].join(" ");
+    fn html(&self, column: &str) -> String {
+        let class = [column, self.class].join(" ");
         let sort = self.sort.map(|sort| format!(" data-sort=\"{sort:e}\"")).unwrap_or_default();
         let text = escaped(&self.text);
         let inside = match self.traces.as_slice() {
@@ -124,6 +124,18 @@ impl Cell {
 }
 
 impl Table {
+    /// The look of a column: of numbers, and with a line before it where a group begins.
+    fn class_of(&self, k: usize) -> &'static str {
+        let column = &self.columns[k];
+        let first = !column.group.is_empty() && (k == 0 || self.columns[k - 1].group != column.group);
+        match (column.numeric, first) {
+            (true, true) => "number first",
+            (true, false) => "number",
+            (false, true) => "first",
+            (false, false) => "",
+        }
+    }
+
     pub(super) fn html(&self) -> String {
         let mut out = String::from("<div class=\"table\">");
         if self.filter {
@@ -148,15 +160,14 @@ impl Table {
             out.push_str("</tr>\n");
         }
         out.push_str("<tr>");
-        for column in &self.columns {
-            let class = if column.numeric { "number" } else { "" };
-            let _ = write!(out, "<th class=\"{class}\" tabindex=\"0\">{}</th>", escaped(&column.title));
+        for (k, column) in self.columns.iter().enumerate() {
+            let _ = write!(out, "<th class=\"{}\" tabindex=\"0\">{}</th>", self.class_of(k), escaped(&column.title));
         }
         out.push_str("</tr></thead>\n<tbody>\n");
         for row in &self.rows {
             out.push_str("<tr>");
-            for (column, cell) in self.columns.iter().zip(row) {
-                out.push_str(&cell.html(column.numeric));
+            for (k, cell) in row.iter().enumerate().take(self.columns.len()) {
+                out.push_str(&cell.html(self.class_of(k)));
             }
             out.push_str("</tr>\n");
         }
@@ -176,6 +187,14 @@ mod tests {
         let table = Table { columns, rows: vec![row], ..Table::default() };
         let html = table.html();
         assert!(html.contains("<th class=\"\" colspan=\"1\"></th><th class=\"group\" colspan=\"2\">both</th>"), "{html}");
+        assert!(
+            html.contains("<th class=\"number first\" tabindex=\"0\">a</th><th class=\"number\" tabindex=\"0\">b</th>"),
+            "{html}"
+        );
+        assert!(
+            html.contains("<td class=\"\">x</td><td class=\"number first\" data-sort=\"1e0\">1</td><td class=\"number\""),
+            "{html}"
+        );
         assert_eq!(table.text(None), "  name  both: a  both: b\n  x           1   0.5000\n");
         let plain = Table { columns: vec![Column::words("name")], ..Table::default() };
         assert!(!plain.html().contains("colspan"));

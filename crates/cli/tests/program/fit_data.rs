@@ -40,6 +40,11 @@ fn a_bad_cell_is_named_and_taken_as_missing() {
     assert!(stderr(&output).contains(expected), "{}", stderr(&output));
     let (all, _) = run_json(&arguments);
     assert_eq!(all["model"]["weights"].as_array().unwrap().len(), 1 + 5 + 2 + 1);
+    // Who asks for numbers is told as well, without the advice to ask for categories.
+    let told = stderr(&run(&[&arguments[..], &["--numeric", "age"]].concat()));
+    assert!(told.contains("\"about 29\" is not a number: this cell is taken as missing\n"), "{told}");
+    let told = stderr(&run(&[&arguments[..], &["--categorical", "age"]].concat()));
+    assert!(!told.contains("about 29"), "{told}");
 }
 
 #[test]
