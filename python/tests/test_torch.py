@@ -13,7 +13,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: the tests of tangor.torch are skipped")
 
-from tangor.torch import History, Tangor, certify, cooling  # noqa: E402
+from tangor.torch import History, Tangor, certify  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -246,22 +246,6 @@ def test_schedulers_lower_the_share_of_the_step():
         assert torch.equal(before, x.detach()) == (step != 1)
         if step == 1:
             schedule.step()
-
-
-def test_steps_cool_down_at_the_end():
-    x = parameter(0.2, 0.3)
-    optimizer = Tangor([x], constraints=1, upper=0.25, first_batches=1)
-    schedule, shares, generator = torch.optim.lr_scheduler.LambdaLR(optimizer, cooling(200)), [], torch.Generator().manual_seed(0)
-    for _ in range(200):
-        loss = noisy(x, generator)
-        shares.append(optimizer.param_groups[0]["lr"])
-        optimizer.step(lambda: (loss(), (x @ x).reshape(1)))
-        schedule.step()
-    # The last tenth begins with the step 180; of the last one a twentieth is left.
-    assert shares[:180] == 180 * [1.0] and shares[190] == pytest.approx(0.5) and shares[199] == pytest.approx(0.05)
-    assert torch.allclose(x.detach(), 0.5 / math.sqrt(1.25) * CENTRE, atol=0.02)
-    with pytest.raises(ValueError, match="in the whole run, not 0"):
-        cooling(0)
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,7 @@ except ImportError as error:
 
 from ._certify import Bounded, Certificate, certify
 from ._history import History
-from ._moves import cooling
 from ._optimizer import Tangor
 from ._report import Report
 
-__all__ = ["Bounded", "Certificate", "History", "Report", "Tangor", "certify", "cooling"]
+__all__ = ["Bounded", "Certificate", "History", "Report", "Tangor", "certify"]

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from ._effective_samples import EffectiveSamples
 
-__all__ = ["cooling", "longest"]
+__all__ = ["longest"]
 
 # A move may add this share of a residual's square, less that of its noise, to the noise of the estimates.
 NEW_NOISE = 1.0 / 64.0
 # However far residuals stand out from their noise, moves that keep the estimates as good as they are become no longer than this doubt allows: what
 # goes beyond is paid for in new noise.
 LEAST_DOUBT = 0.1
-# The share of all steps in which they become shorter, and how short they become.
-COOLING, COLDEST = 0.1, 0.05
 
 
 def longest(
@@ -43,15 +40,3 @@ def longest(
     kept = paid_by(1, max(NEW_NOISE * feasibility**2, errors[1]))
     for_stationarity = min(paid_by(0, signal(0)), kept) if errors[0] > 0.0 else 0.0
     return max(lasting, for_feasibility, for_stationarity)
-
-
-def cooling(steps: float) -> Callable[[float], float]:
-    """The share of the stepsize after some of so many steps, for `torch.optim.lr_scheduler.LambdaLR`: in the last tenth of them it falls in proportion to what is
-    left, to a twentieth. What is not there any more cannot average the noise of long steps out. Samples do as well as steps."""
-    if not steps > 0:
-        raise ValueError(f"steps must be their number in the whole run, not {steps!r}")
-
-    def share(done: float) -> float:
-        return min(1.0, max((1.0 - done / steps) / COOLING, COLDEST))
-
-    return share
