@@ -1,7 +1,6 @@
 //! The normal step `u`: how much of the residual can the linearised constraints remove without leaving the bounds? Only the target
 //! `r = J u` is handed on.
 
-use crate::form::iterate::Iterate;
 use crate::kernel::cone;
 use crate::kernel::projection::{Projected, Projection};
 use crate::kernel::subproblem::{Block, Subproblem};
