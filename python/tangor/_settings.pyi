@@ -341,7 +341,9 @@ class Judge(Section):
     """
 
     batches: int
-    """They are split into so many batches, whose spread gives the standard errors; in [10, 1e6]. Default: 20."""
+    """They are split into so many batches, whose spread gives the standard errors; in [20, 1e6]: one half of them fits the
+    multipliers, the other judges stationarity. Default: 20.
+    """
 
     confidence: float
     """The confidence of each upper bound; in (0.5, 1). All judgements of a run share the risk, so that it holds for the one

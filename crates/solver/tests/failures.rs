@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use tangor_problem::{ClosureProblem, Evaluation, Exact, Failure, Function, Meta, Noise, Noisy, Problem, Samples};
+use tangor_problem::{ClosureProblem, Counts, Evaluation, Exact, Failure, Function, Meta, Noise, Noisy, Problem, Samples};
 use tangor_solver::{EndedBy, Event, MetricKind, Point, Report, Row, Settings, Silent, Solver, Stop, solve, solve_sampled};
 
 /// What a function does at its call of this number, counted from 1, and ever after.
@@ -200,6 +200,9 @@ fn a_noisy_run_whose_functions_stay_undefined_ends_and_names_the_function() {
         let (found, _, message) = failure(&report);
         assert_eq!((found, message.contains("logarithm")), (function, true), "{message}");
         assert!(report.x.iter().all(|x| x.is_finite()));
+        // About 50 before the function fails, and then 60 attempts at one step.
+        let Counts { gradient, constraints, jacobian, .. } = report.evaluations;
+        assert!([gradient, constraints, jacobian].iter().all(|count| *count <= 120), "{:?}", report.evaluations);
     }
 }
 

@@ -73,6 +73,32 @@ fn limits_on_samples_hold_before_every_draw() {
 }
 
 #[test]
+fn a_step_that_descends_at_no_length_is_recorded_as_given_up() {
+    // c = 1 + x. With the wrong sign in its Jacobian the violation grows along every step, however short; with the right one it never does.
+    for (slope, expected) in [(-1.0, true), (1.0, false)] {
+        let meta = Meta::new("slope", vec![0.0]).bounds(&[-10.0], &[10.0]).equalities(&[0.0]);
+        let problem = ClosureProblem::builder(meta)
+            .objective(|_| 0.0)
+            .gradient(|_, g| g[0] = 0.0)
+            .constraints(|x, c| c[0] = 1.0 + x[0])
+            .jacobian(move |_, values| values[0] = slope)
+            .build()
+            .expect("all functions are there");
+        let problem = Noisy::new(problem, Noise::level(1e-3)).expect("a valid level");
+        let mut solver = Solver::sampled(problem, Settings::default()).expect("valid");
+        for iteration in 0..5 {
+            let mut seen = (false, false);
+            let mut observe = |row: &Row, _: &[f64]| {
+                seen = (row.unusual.contains(Event::GivenUp), row.unusual.contains(Event::Shortened));
+                ControlFlow::Continue(())
+            };
+            assert_eq!(solver.advance(&mut observe), None);
+            assert_eq!(seen, (expected, expected), "iteration {iteration}, a slope of {slope}");
+        }
+    }
+}
+
+#[test]
 fn a_rejected_step_is_tried_again_on_the_same_draws() {
     let mut seen = 0;
     for seed in 0..10 {

@@ -23,7 +23,7 @@ fn samples_beyond_all_memory_are_refused() {
     let message = set("sampling.judge.samples=1000000000000");
     assert!(message.contains("sampling.judge.samples=1000000000000 would need 8.0 TB, more than the limit of "), "{message}");
     assert!(set("sampling.judge.samples=9000000000000000000").contains("must be between 1 and 1e12"));
-    assert!(set("sampling.judge.batches=9000000000000000000").contains("must be between 10 and 1e6"));
+    assert!(set("sampling.judge.batches=9000000000000000000").contains("must be between 20 and 1e6"));
     let message = refusal(&[&noisy[..], &["--set", "sampling.judge.samples=1000000000", "--memory-limit", "100MB"]].concat());
     assert!(
         message.contains("would need 8.0 GB, more than the limit of 100 MB on memory (--memory-limit, limits.memory)"),
@@ -47,7 +47,7 @@ fn samples_beyond_all_memory_are_refused() {
     fs::write(&file, result.to_string()).expect("a file");
     let output = run(&["verify", path]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stdout(&output).contains("no run has its settings") && stdout(&output).contains("must be between 10 and 1e6"));
+    assert!(stdout(&output).contains("no run has its settings") && stdout(&output).contains("must be between 20 and 1e6"));
 }
 
 #[test]

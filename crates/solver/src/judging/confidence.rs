@@ -91,6 +91,12 @@ mod tests {
     }
 
     #[test]
+    fn noise_of_a_slope_has_the_product_of_both() {
+        // |J| = 4 with the noise 0.5, |v| = 2 with the noise 0.25, in one direction: at worst J v grows from 8 to 4.5 * 2.25.
+        assert_eq!(slope_noise(4.0, 2.0, 0.25, 0.5), 4.5 * 2.25 - 8.0);
+    }
+
+    #[test]
     fn bernstein_by_hand() {
         // log(4 / risk) = 2: sqrt(2 * 3 * 2 / 3) + 7 * 0.5 * 2 / 6 with the variance 6 / 2.
         let risk = 4.0 * (-2.0f64).exp();

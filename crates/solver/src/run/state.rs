@@ -111,6 +111,16 @@ impl Progress {
         self.largest_objective *= factor;
     }
 
+    /// The merit parameter is at least this from now on.
+    pub fn raise_rho(&mut self, least: f64) {
+        self.rho = self.rho.max(least);
+    }
+
+    /// The merit parameter is at most this from now on.
+    pub fn lower_rho(&mut self, most: f64) {
+        self.rho = self.rho.min(most);
+    }
+
     /// Forgets the Lipschitz constants.
     pub fn forget_constants(&mut self, settings: &Settings) {
         self.lipschitz = Estimates::new(settings.stepsize.lipschitz, self.rho);

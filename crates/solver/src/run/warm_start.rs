@@ -20,7 +20,7 @@ impl<S: SampledProblem> Solver<S> {
         let internal = |(&i, scale): (&usize, &f64)| row_multipliers[i] * standard.objective_factor() / scale;
         let State { multipliers, progress, .. } = &mut self.state;
         multipliers.begin_with(standard.rows.iter().zip(&standard.scales.rows).map(internal));
-        progress.rho = progress.rho.max(norm(multipliers.tangent()));
+        progress.raise_rho(norm(multipliers.tangent()));
         true
     }
 }

@@ -101,7 +101,7 @@ impl Sampling {
         let Judge { samples, batches, confidence, rarest, .. } = self.judge;
         let most = 1_000_000_000_000;
         in_range("sampling.judge.samples", samples as f64, (1..=most).contains(&samples), "between 1 and 1e12")?;
-        in_range("sampling.judge.batches", batches as f64, (10..=1_000_000).contains(&batches), "between 10 and 1e6")?;
+        in_range("sampling.judge.batches", batches as f64, (20..=1_000_000).contains(&batches), "between 20 and 1e6")?;
         if let Some(range) = self.judge.range {
             in_range("sampling.judge.range", range, range >= 0.0 && range.is_finite(), "finite and at least 0")?;
         }
@@ -275,7 +275,8 @@ pub struct Judge {
     /// Fresh samples of each function per judgement, or a tenth of those since the last one if that is more; where samples are limited,
     /// only that tenth. In [1, 1e12]. Default: 2000.
     pub samples: usize,
-    /// They are split into so many batches, whose spread gives the standard errors; in [10, 1e6]. Default: 20.
+    /// They are split into so many batches, whose spread gives the standard errors; in [20, 1e6]: one half of
+    /// them fits the multipliers, the other judges stationarity. Default: 20.
     pub batches: usize,
     /// The confidence of each upper bound; in (0.5, 1). All judgements of a run share the risk, so that it holds for the one that ends it.
     /// Default: 0.95.

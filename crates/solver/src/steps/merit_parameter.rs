@@ -88,13 +88,13 @@ impl<S: SampledProblem> Solver<S> {
             multipliers: norm(&self.steps.tangent.lambda),
         };
         let progress = &mut self.state.progress;
-        progress.rho = raised(progress.rho, settings.margin, &demand);
+        progress.raise_rho(raised(progress.rho, settings.margin, &demand));
         // With a mapping `theta` is an eigenvalue, not what was removed: it says nothing of what a smaller `rho` would do.
         if settings.falls
             && self.settings.normal.variant != NormalVariant::Mapping
-            && let Some(rho) = progress.falls.look(progress.rho, settings.rho0, settings.margin, &demand)
+            && let Some(enough) = progress.falls.look(progress.rho, settings.rho0, settings.margin, &demand)
         {
-            progress.rho = rho;
+            progress.lower_rho(enough);
             unusual.insert(Event::Lowered);
         }
     }
