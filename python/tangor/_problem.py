@@ -138,6 +138,8 @@ class Problem(Described):
         """
         point = self._point(x)
         weights = np.zeros(self.m) if y is None else broadcast(y, self.m, "y")
+        if y is not None and np.ndim(y) > 0 and np.size(y) != self.m:
+            raise ValueError(f"y has one number, but there are {self.m} constraints")
         sigma = real_number(sigma, "sigma")
         known = self._model.hessian(point, sigma, weights)
         if known is not None:

@@ -1,5 +1,7 @@
 """Functions of JAX and torch."""
 
+import doctest
+
 import numpy as np
 import pytest
 
@@ -33,6 +35,16 @@ def test_functions_of_torch():
         lambda x: x[0] * x[3] * (x[0] + x[1] + x[2]) + x[2], lambda x: torch.stack([x.prod(), x @ x]), x0=[1.0, 5.0, 5.0, 1.0], **limits
     )
     solved(problem)
+
+
+@pytest.mark.parametrize("package, function", [("jax", tangor.from_jax), ("torch", tangor.from_torch)])
+def test_the_examples_of_docstrings_run_where_their_package_is_there(package, function):
+    pytest.importorskip(package)
+    (examples,) = doctest.DocTestFinder().find(function, function.__name__)
+    for example in examples.examples:
+        example.options.pop(doctest.SKIP)
+    outcome = doctest.DocTestRunner().run(examples)
+    assert outcome.failed == 0 and outcome.attempted == 2
 
 
 def test_an_objective_of_several_numbers_is_refused():

@@ -274,3 +274,12 @@ def test_problems_of_the_collection_have_names():
         assert wrong not in tangor.collection and tangor.collection.get(wrong) is None
     with pytest.raises(KeyError, match="problems have names, such as 'HS71'; 3 is none"):
         tangor.collection[3]
+
+
+def test_a_hessian_needs_a_multiplier_for_each_constraint():
+    problem = tangor.collection["HS71"]
+    one_for_all = problem.hess(problem.x0, 2.0).toarray()
+    np.testing.assert_array_equal(one_for_all, problem.hess(problem.x0, [2.0, 2.0]).toarray())
+    for wrong in ([2.0], [1.0, 2.0, 3.0], []):
+        with pytest.raises(ValueError, match="y has "):
+            problem.hess(problem.x0, wrong)

@@ -147,7 +147,7 @@ impl Input {
             return self.parquet();
         }
         let bytes = unpacked(self.packed()?).map_err(|cause| self.unreadable(cause))?;
-        Ok(if self.latin1 { Box::new(Latin1(bytes)) } else { bytes })
+        Ok(if self.latin1 { Box::new(Latin1 { bytes, waiting: None }) } else { bytes })
     }
 
     /// Its first bytes, up to this many.
@@ -243,25 +243,32 @@ impl AsRef<[u8]> for Kept {
     }
 }
 
-/// Latin-1 as UTF-8.
-struct Latin1(Box<dyn Read>);
+/// Latin-1 as UTF-8. A letter becomes two bytes at most; the second one waits where there was no room for it.
+struct Latin1 {
+    bytes: Box<dyn Read>,
+    waiting: Option<u8>,
+}
 
 impl Read for Latin1 {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        // A letter becomes two bytes at most. A buffer of one byte is read as if it had room; nobody here gives one.
-        let mut bytes = vec![0; (out.len() / 2).clamp(1, CHUNK)];
-        let count = self.0.read(&mut bytes)?;
+        if let (Some(first), Some(byte)) = (out.first_mut(), self.waiting) {
+            (*first, self.waiting) = (byte, None);
+            return Ok(1);
+        }
+        let mut bytes = vec![0; out.len().div_ceil(2).min(CHUNK)];
+        let count = self.bytes.read(&mut bytes)?;
         let mut end = 0;
         for &byte in &bytes[..count] {
             let mut letter = [0; 2];
-            let letter = char::from(byte).encode_utf8(&mut letter).as_bytes();
-            let Some(room) = out.get_mut(end..end + letter.len()) else {
-                return Err(io::Error::other("the buffer is too small for a letter"));
-            };
-            room.copy_from_slice(letter);
-            end += letter.len();
+            for byte in char::from(byte).encode_utf8(&mut letter).bytes() {
+                match out.get_mut(end) {
+                    Some(room) => *room = byte,
+                    None => self.waiting = Some(byte),
+                }
+                end += 1;
+            }
         }
-        Ok(end)
+        Ok(end.min(out.len()))
     }
 }
 
@@ -328,5 +335,18 @@ mod tests {
         let mut text = String::new();
         input(b"caf\xe9;\xdf").latin1(true).reader().unwrap().read_to_string(&mut text).unwrap();
         assert_eq!(text, "café;ß");
+        // A buffer may end within a letter, as the first so many bytes of a file do.
+        for room in 1..5 {
+            let (mut reader, mut text) = (input(b"caf\xe9\xe9;\xdf").latin1(true).reader().unwrap(), Vec::new());
+            let mut buffer = vec![0; room];
+            while let count @ 1.. = reader.read(&mut buffer).unwrap() {
+                text.extend_from_slice(&buffer[..count]);
+            }
+            assert_eq!(String::from_utf8(text).unwrap(), "caféé;ß", "{room} at a time");
+        }
+        for most in 0..=8 {
+            let beginning = input(b"caf\xe9\xe9;\xdf").latin1(true).beginning(most).unwrap();
+            assert_eq!(beginning, "caféé;ß".as_bytes()[..most]);
+        }
     }
 }

@@ -167,8 +167,9 @@ function draw(keys) {
   text((left + right) / 2, end - 26, "middle", "iteration");
   const legend = [...curves.map((curve) => curve[0]), "1e-6"];
   const inRow = width < 700 ? 2 : 4;
+  const [first, apart] = width < 400 ? [16, 160] : [left, 170];
   legend.forEach((name, k) => {
-    const [px, py] = [left + 170 * (k % inRow) * (width < 400 ? 0.8 : 1), end + 20 * Math.floor(k / inRow)];
+    const [px, py] = [first + apart * (k % inRow), end + 20 * Math.floor(k / inRow)];
     if (curves[k]) line(curves[k], `M${px} ${py}h30`);
     else parts.push(`<path d="M${px} ${py}h30" stroke="var(--mark)" stroke-dasharray="2 3"/>`);
     text(px + 38, py + 4, "start", name);
