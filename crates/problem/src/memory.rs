@@ -11,10 +11,10 @@ pub struct MemoryLimit(pub u64);
 const USUAL: u64 = 8 << 30;
 
 impl MemoryLimit {
-    /// Three quarters of the memory of this machine, or of what this process may use, by its control group or its limits (`ulimit -v`), if that
-    /// is less. Where nothing is known, 8 GiB.
+    /// Three quarters of the memory of this machine, or of what this process may use, by its control group or by what its limits (`ulimit -v`)
+    /// leave, if that is less. Where nothing is known, 8 GiB.
     pub fn of_this_machine() -> Self {
-        let own = std::fs::read_to_string("/proc/self/limits").ok().and_then(|text| address_space(&text));
+        let own = std::fs::read_to_string("/proc/self/limits").ok().and_then(|text| address_space(&text)).map(not_taken);
         MemoryLimit(of_machine_and_group().into_iter().chain(own).min().unwrap_or(USUAL) / 4 * 3)
     }
 
@@ -37,16 +37,16 @@ impl MemoryLimit {
 fn of_machine_and_group() -> Option<u64> {
     static BYTES: OnceLock<Option<u64>> = OnceLock::new();
     *BYTES.get_or_init(|| {
-        let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| total(&text));
+        let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| kibibytes(&text, "MemTotal:"));
         let groups = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
         let group = groups.iter().filter_map(|path| std::fs::read_to_string(path).ok()?.trim().parse().ok());
         machine.into_iter().chain(group).min()
     })
 }
 
-/// `MemTotal:   16318480 kB`
-fn total(text: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+/// The bytes of a line like `MemTotal:   16318480 kB`.
+fn kibibytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kibibytes| kibibytes.saturating_mul(1024))
 }
 
@@ -54,6 +54,12 @@ fn total(text: &str) -> Option<u64> {
 fn address_space(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     line.split_whitespace().next()?.parse().ok()
+}
+
+/// What is left of so many addresses: the program itself, the stacks of its threads and what it has allocated take some already.
+fn not_taken(addresses: u64) -> u64 {
+    let taken = std::fs::read_to_string("/proc/self/status").ok().and_then(|text| kibibytes(&text, "VmSize:"));
+    addresses.saturating_sub(taken.unwrap_or(0))
 }
 
 /// Something that does not fit into memory.
@@ -109,8 +115,13 @@ mod tests {
 
     #[test]
     fn this_machine_has_some_memory() {
-        assert_eq!(total("MemFree: 1 kB\nMemTotal:       16318480 kB\n"), Some(16_318_480 * 1024));
-        assert_eq!(total("MemTotal: much"), None);
+        assert_eq!(kibibytes("MemFree: 1 kB\nMemTotal:       16318480 kB\n", "MemTotal:"), Some(16_318_480 * 1024));
+        assert_eq!(kibibytes("MemTotal: much", "MemTotal:"), None);
+        assert_eq!(not_taken(0), 0);
+        // A test takes more than nothing and less than all addresses.
+        if cfg!(target_os = "linux") {
+            assert!((1 << 46..1 << 47).contains(&not_taken(1 << 47)));
+        }
         let limits = |own: &str| {
             format!("Max processes 12 12 processes\nMax address space         {own}            unlimited   bytes\n")
         };

@@ -56,7 +56,11 @@ pub use problem::SifProblem;
 use fortran::{compile_elements, compile_groups};
 use group_table::Functions;
 use source::Line;
-use tangor_problem::MemoryLimit;
+use tangor_problem::{MemoryLimit, TooLarge};
+
+/// The tables from which functions are evaluated are made beside what is decoded: together they take so many times its memory, and somewhat
+/// more where elements are most of it.
+const WITH_TABLES: u128 = 4;
 
 /// Reads a file.
 pub fn read(path: impl AsRef<Path>, options: &Options) -> Result<SifProblem, SifError> {
@@ -91,6 +95,10 @@ pub fn parse(text: &str, file: &str, options: &Options) -> Result<SifProblem, Si
     if let Some(unknown) = unknown {
         return Err(unknown_parameter(file, &parameters, &unknown));
     }
+    let needed = WITH_TABLES * model.bytes() as u128;
+    let too_large =
+        |too_large: TooLarge| SifError { file: file.to_string(), line: 0, column: 0, message: too_large.to_string() };
+    options.reading.memory.check(needed, || "what the file describes".to_string()).map_err(too_large)?;
     let info = Info::new(&model, &lines, parameters);
     model.drop_unused_types();
     let compile = |part: &[Line], types: &model::Types, compile: Compile| match types.list.is_empty() {

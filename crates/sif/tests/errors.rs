@@ -193,3 +193,17 @@ fn reading_ends_when_it_takes_too_much_memory_or_nobody_waits() {
     assert!(ended.starts_with("ENDLESS.SIF:") && ended.ends_with("reading was broken off here"), "{ended}");
     assert_eq!(asked.load(Ordering::Relaxed), 3);
 }
+
+/// Forty thousand variables: what is decoded fits into memory, but not together with the tables that are made of it.
+#[test]
+fn tables_that_do_not_fit_are_not_made() {
+    let message = |bytes| {
+        let options = Options { reading: ReadingLimits { memory: MemoryLimit(bytes), end_wanted: None }, ..Options::default() };
+        let text = ENDLESS.replace("9999", "200");
+        parse(&text, "MANY.SIF", &options).err().map(|error| error.to_string())
+    };
+    let refusal = message(4 << 20).expect("it does not fit");
+    assert!(refusal.starts_with("MANY.SIF: what the file describes would need "), "{refusal}");
+    assert!(refusal.ends_with(" more than the limit of 4.2 MB on memory (--memory-limit, limits.memory)"), "{refusal}");
+    assert_eq!(message(64 << 20), None);
+}

@@ -228,3 +228,25 @@ fn a_short_file_without_end_keeps_to_the_limits() {
     let message = String::from_utf8_lossy(&late.stderr).into_owned();
     assert!(message.ends_with("reading was broken off here: the time limit of the run was reached\n"), "{message}");
 }
+
+/// The addresses that a process may use are not all left for a problem, and what is made of a file takes more than the file describes.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_dense_file_within_a_small_address_space_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("DENSE.SIF");
+    let range = "                        N\n";
+    let text = format!(
+        "NAME          DENSE\n IE 1                   1\n IE N                   1500\nVARIABLES\n DO I         1{range} X  X(I)\n ND\n\
+         GROUPS\n DO I         1{range} DO J         1{range} XE G(I)      X(J)      1.0\n ND\nENDATA\n"
+    );
+    fs::write(&file, text).expect("a file");
+    for kibibytes in [120_000, 200_000, 300_000, 400_000] {
+        let script = format!("ulimit -v {kibibytes}; exec \"$0\" solve \"$1\"");
+        let arguments = ["-c", &script, env!("CARGO_BIN_EXE_tangor"), file.to_str().expect("a path")];
+        let output = std::process::Command::new("sh").args(arguments).output().expect("it runs");
+        let message = stderr(&output);
+        assert_eq!(code(&output), 1, "{kibibytes} KiB: {message}");
+        assert!(message.contains(" on memory (--memory-limit, limits.memory)"), "{kibibytes} KiB: {message}");
+    }
+}
