@@ -10,6 +10,9 @@ pub struct MemoryLimit(pub u64);
 /// Where the size of the machine is unknown.
 const USUAL: u64 = 8 << 30;
 
+/// Addresses that the threads of a run reserve, for their stacks and for what they may allocate, and hardly use; where few are left, fewer.
+const RESERVED: u64 = 160 << 20;
+
 impl MemoryLimit {
     /// Three quarters of the memory of this machine, or of what this process may use, by its control group or by what its limits (`ulimit -v`)
     /// leave, if that is less. Where nothing is known, 8 GiB.
@@ -59,7 +62,8 @@ fn address_space(text: &str) -> Option<u64> {
 /// What is left of so many addresses: the program itself, the stacks of its threads and what it has allocated take some already.
 fn not_taken(addresses: u64) -> u64 {
     let taken = std::fs::read_to_string("/proc/self/status").ok().and_then(|text| kibibytes(&text, "VmSize:"));
-    addresses.saturating_sub(taken.unwrap_or(0))
+    let left = addresses.saturating_sub(taken.unwrap_or(0));
+    left.saturating_sub(RESERVED).max(left / 8)
 }
 
 /// Something that does not fit into memory.
