@@ -43,7 +43,7 @@ def attainable(problem: SampledProblem, tree: dict[str, Any], budget: int) -> tu
     if 2 * FEWEST * functions > budget:
         raise ValueError(f"{budget} samples are too few to choose a tolerance from: give tol, or at least {2 * FEWEST * functions} samples")
     size = int(min(MOST, max(FEWEST, SHARE * budget / functions)))
-    judge = {**tree["sampling"].get("judge", {}), "samples": size, "batches": 20 if size >= 100 else 10}
+    judge = {**tree["sampling"].get("judge", {}), "samples": size, "batches": 20}
     settings = _options.to_json({"sampling": {**tree["sampling"], "judge": judge}})
     text, taken = _tangor.pilot(problem._model, problem._projected_start(), settings)
     if text is None:
