@@ -11,8 +11,9 @@ from . import _options, _tangor
 from ._result import RESIDUALS
 from ._sampled_problem import SampledProblem
 
-#: The most samples of each function that tell how large the noise is, the fewest, and the share of the budget that they may take.
-MOST, FEWEST, SHARE = 400, 10, 0.05
+#: The most samples of each function that tell how large the noise is, the fewest, one in each of the fewest batches of a judgement,
+#: and the share of the budget that they may take.
+MOST, FEWEST, SHARE = 400, 20, 0.05
 #: The tolerance where whole populations are judged, and there is no noise; and where a function has no value at the start.
 WHOLE, UNKNOWN = 1e-4, 1e-3
 #: No tolerance is chosen smaller than this.
@@ -43,7 +44,7 @@ def attainable(problem: SampledProblem, tree: dict[str, Any], budget: int) -> tu
     if 2 * FEWEST * functions > budget:
         raise ValueError(f"{budget} samples are too few to choose a tolerance from: give tol, or at least {2 * FEWEST * functions} samples")
     size = int(min(MOST, max(FEWEST, SHARE * budget / functions)))
-    judge = {**tree["sampling"].get("judge", {}), "samples": size, "batches": 20}
+    judge = {**tree["sampling"].get("judge", {}), "samples": size, "batches": FEWEST}
     settings = _options.to_json({"sampling": {**tree["sampling"], "judge": judge}})
     text, taken = _tangor.pilot(problem._model, problem._projected_start(), settings)
     if text is None:

@@ -135,12 +135,12 @@ fn a_run_that_ends_in_its_first_batch_says_so() {
     assert!(!text.contains("active") && !text.contains("variables\n"), "nothing is known of the start: {text}");
 }
 
-/// One batch that would take minutes, at the start or in a judgement, ends with the time and with Ctrl-C.
+/// One batch that would take several seconds, at the start or in a judgement, ends with the time and with Ctrl-C.
 #[cfg(unix)]
 #[test]
 fn a_huge_batch_ends_with_the_time_and_with_an_interrupt() {
     let noisy = ["solve", "HS71", "--noise", "1e-2", "--json", "--memory-limit", "8GB"];
-    // Each takes several seconds, also where 100 million samples are drawn in one.
+    // Also where 100 million samples are drawn in one.
     let size = 300_000_000;
     for path in ["sampling.gradient.first_batch", "sampling.judge.samples"] {
         let setting = &["--set", &format!("{path}={size}")];
