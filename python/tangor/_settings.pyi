@@ -34,7 +34,8 @@ class Limits(Section):
 
     escapes: int
     """Starts from random points before a stationary point of the violation is called infeasible: three around it, each farther
-    away than the one before, then around the start of the run; 0 (the paper) calls it so at once. Default: 8.
+    away than the one before, then around the start of the run; an exact run has four more, farther away, where a violated
+    row is flat as far as these lie; 0 (the paper) calls it so at once. Default: 8.
     """
 
     idle: int

@@ -228,6 +228,13 @@ impl<S: SampledProblem> Oracle<S> {
         self.put_derivatives(iterate);
     }
 
+    /// Scales rows up as well as down, likewise.
+    pub fn level_rows(&mut self, iterate: &mut Iterate) {
+        self.standard.level_rows(&iterate.jacobian.a);
+        self.residual(iterate, true);
+        self.put_derivatives(iterate);
+    }
+
     /// Scales rows and objective anew, likewise; the factor by which values of the objective change.
     pub fn scale_anew(&mut self, iterate: &mut Iterate) -> f64 {
         let factor = self.standard.scale_objective(&iterate.g);

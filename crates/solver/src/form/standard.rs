@@ -125,6 +125,19 @@ impl Standard {
         Interval { lower: self.lower[i], upper: self.upper[i] }
     }
 
+    /// A place of an internal variable that would leave its bounds, reflected at them.
+    pub fn reflected(&self, i: usize, place: f64) -> f64 {
+        let Interval { lower, upper } = self.bounds(i);
+        let inside = if place < lower {
+            2.0 * lower - place
+        } else if place > upper {
+            2.0 * upper - place
+        } else {
+            place
+        };
+        inside.max(lower).min(upper)
+    }
+
     /// The slack of a row, as an internal variable; none where it is an equality.
     pub fn slack_of(&self, row: usize) -> Option<usize> {
         self.slacks[row]
@@ -155,6 +168,15 @@ impl Standard {
     pub fn scale_rows(&mut self, jacobian: &Matrix) {
         let largest = |row: usize| jacobian.row_values(row).iter().fold(0.0f64, |most, a| most.max(a.abs()));
         self.set_row_scale(|row, scale| factor(largest(row) / scale));
+    }
+
+    /// The same, and rows with small derivatives are scaled up: the largest is about 1 then.
+    pub fn level_rows(&mut self, jacobian: &Matrix) {
+        let largest = |row: usize| jacobian.row_values(row).iter().fold(0.0f64, |most, a| most.max(a.abs()));
+        self.set_row_scale(|row, scale| match largest(row) / scale {
+            small if small > 0.0 && small < 1.0 => small.max(1.0 / LARGEST_SCALE).recip().log2().floor().exp2(),
+            large => factor(large),
+        });
     }
 
     /// Scales the objective anew, given its gradient in the present scale; the factor by which its values change.
@@ -260,6 +282,8 @@ impl Standard {
 const LARGEST_DERIVATIVE: f64 = 100.0;
 /// No row is scaled down by more: what is left of it would drown in the rounding of the others.
 const SMALLEST_SCALE: f64 = 1e-8;
+/// Nor up by more than this, where it is flat.
+const LARGEST_SCALE: f64 = 1e16;
 
 /// The scale of a row or of the objective whose largest derivative this is.
 fn factor(most: f64) -> f64 {

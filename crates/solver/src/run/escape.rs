@@ -29,6 +29,9 @@ const OTHER: u64 = 1 << 32;
 /// Starts that are tried in all, as a multiple of those that must fail in a row.
 const ALL_STARTS: u32 = 5;
 
+/// How far from the point the last starts lie, where a row is flat as far as all others do: as multiples of how far away it could hold.
+const FAR: [f64; 4] = [1.0, 0.3, 3.0, 1.0];
+
 /// Points that are tried for one start where functions have no values.
 const MOST_TRIALS: u32 = 20;
 
@@ -43,12 +46,16 @@ pub struct Escapes {
     violation: Option<f64>,
     /// Whether rows have the user's units, or weights of their own, until the next start.
     unscaled: bool,
+    /// Whether rows are flat as far as the starts nearby lie: then there are some more.
+    #[serde(default)]
+    is_flat: bool,
 }
 
 impl Escapes {
     /// Whether another start may be tried.
     pub fn may_go_on(&self, most: u32) -> bool {
-        self.in_vain < most && self.starts < ALL_STARTS * most
+        let far = if self.is_flat { FAR.len() as u32 } else { 0 };
+        self.in_vain < most + far && self.starts < ALL_STARTS * most + far
     }
 
     /// Whether a point with this violation is no better than the one that the run was stuck at.
@@ -75,7 +82,7 @@ impl Escapes {
     pub fn pass(&mut self, violation: f64) -> bool {
         let got_out = self.is_looking() && !self.is_behind(violation);
         if got_out {
-            (self.violation, self.in_vain) = (None, 0);
+            (self.violation, self.in_vain, self.is_flat) = (None, 0, false);
         }
         got_out
     }
@@ -171,21 +178,55 @@ impl<S: SampledProblem> Solver<S> {
     /// Starts again from a random point around the current one, or the start, inside the bounds: it becomes the trial. What was learnt on the
     /// way here is forgotten, `rho` too: a new start is a new run.
     pub(crate) fn start_elsewhere(&mut self, unusual: &mut Unusual) -> Result<f64, Stop> {
-        let attempt = self.state.progress.escapes.in_vain as usize;
-        // Around a point that is lost far away there is nothing to be found.
-        let from_start = attempt >= RADII.len() || self.is_lost();
-        let escapes = &mut self.state.progress.escapes;
-        let round = if attempt < RADII.len() { attempt } else { attempt - RADII.len() };
-        let mut radius = RADII[round.min(RADII.len() - 1)];
-        let seed = self.settings.sampling.seed.wrapping_add(u64::from(escapes.starts));
-        escapes.in_vain += 1;
-        escapes.starts += 1;
+        let most = self.settings.limits.escapes;
+        let Escapes { in_vain, starts, .. } = self.state.progress.escapes;
         self.outcome.stuck = false;
         unusual.insert(Event::Elsewhere);
+        let reach = if self.noisy.is_none() && in_vain + 1 >= most { self.find_reach()? } else { None };
+        let escapes = &mut self.state.progress.escapes;
+        (escapes.in_vain, escapes.starts) = (in_vain + 1, starts + 1);
+        escapes.is_flat = reach.is_some();
+        let seed = self.settings.sampling.seed.wrapping_add(u64::from(starts));
+        match reach.filter(|_| in_vain >= most) {
+            Some(reach) => self.start_far(&reach, (in_vain - most) as usize, seed, unusual)?,
+            None => self.start_nearby(in_vain as usize, seed, unusual)?,
+        }
+        Ok(0.0)
+    }
+
+    /// A start around the current point, or around the place where the run began.
+    fn start_nearby(&mut self, attempt: usize, seed: u64, unusual: &mut Unusual) -> Result<(), Stop> {
+        // Around a point that is lost far away there is nothing to be found.
+        let from_start = attempt >= RADII.len() || self.is_lost();
+        let round = if attempt < RADII.len() { attempt } else { attempt - RADII.len() };
+        let radius = RADII[round.min(RADII.len() - 1)];
+        self.place_start(radius, unusual, |solver, radius| solver.scatter(from_start, radius, seed))?;
+        // A noisy run would end at a point that is stationary by the weights alone: it does not notice that it moves no more.
+        if from_start && attempt % 2 == WEIGHED && self.noisy.is_none() {
+            self.oracle.weigh_rows(&mut self.trial, |row| (SPREAD * uniform(seed.wrapping_add(OTHER), row as u64)).exp2());
+            self.state.progress.escapes.unscaled = true;
+        }
+        self.begin_anew();
+        Ok(())
+    }
+
+    /// A start as far away as flat rows reach. They are scaled up to what they show there, as large ones are scaled down at the start.
+    fn start_far(&mut self, reach: &[f64], attempt: usize, seed: u64, unusual: &mut Unusual) -> Result<(), Stop> {
+        let multiple = FAR[attempt.min(FAR.len() - 1)];
+        self.place_start(multiple, unusual, |solver, multiple| solver.scatter_far(reach, multiple, seed))?;
+        self.oracle.level_rows(&mut self.trial);
+        self.state.progress.escapes.unscaled = true;
+        self.begin_anew();
+        self.take_the_measure_of_a_start(true);
+        Ok(())
+    }
+
+    /// Leaves in the trial a point where all functions have values, nearer and nearer where they have none.
+    fn place_start(&mut self, mut radius: f64, unusual: &mut Unusual, place: impl Fn(&mut Self, f64)) -> Result<(), Stop> {
         let mut defined = false;
         for _ in 0..MOST_TRIALS {
             self.check_clock()?;
-            self.scatter(from_start, radius, seed);
+            place(self, radius);
             defined = match self.noisy.is_some() {
                 true => self.estimate_elsewhere(unusual)?,
                 false => self.evaluate_trial(unusual)? && self.evaluate_derivatives(unusual)?,
@@ -201,13 +242,7 @@ impl<S: SampledProblem> Solver<S> {
         if std::mem::take(&mut self.state.progress.escapes.unscaled) {
             self.oracle.scale_rows(&mut self.trial);
         }
-        // A noisy run would end at a point that is stationary by the weights alone: it does not notice that it moves no more.
-        if from_start && attempt % 2 == WEIGHED && self.noisy.is_none() {
-            self.oracle.weigh_rows(&mut self.trial, |row| (SPREAD * uniform(seed.wrapping_add(OTHER), row as u64)).exp2());
-            self.state.progress.escapes.unscaled = true;
-        }
-        self.begin_anew();
-        Ok(0.0)
+        Ok(())
     }
 
     /// Forgets what was learnt, `rho` too.
@@ -234,15 +269,7 @@ impl<S: SampledProblem> Solver<S> {
                 false => z[i],
             };
             let moved = centre + radius * (1.0 + centre.abs()) * uniform(seed, i as u64);
-            let (lower, upper) = (standard.lower[i], standard.upper[i]);
-            let inside = if moved < lower {
-                2.0 * lower - moved
-            } else if moved > upper {
-                2.0 * upper - moved
-            } else {
-                moved
-            };
-            inside.max(lower).min(upper)
+            standard.reflected(i, moved)
         };
         self.trial.put(place);
     }

@@ -74,7 +74,7 @@ pub fn check(meta: &Meta, settings: &Settings, noisy: bool) -> Result<Budget, To
 
 /// The problem itself: vectors and Jacobians.
 fn check_vectors(meta: &Meta, settings: &Settings) -> Result<Budget, TooLarge> {
-    let budget = Budget::new(MemoryLimit::or_of_this_machine(settings.limits.memory));
+    let budget = Budget::new(MemoryLimit::or_of_this_machine(settings.limits.memory)).after(meta.held.into());
     let (n, m, entries) = (meta.n() as u128, meta.m() as u128, meta.jacobian_len() as u128);
     let per_entry = if matches!(meta.jacobian, Pattern::Dense) { NUMBER } else { 3 * NUMBER };
     let bytes = JACOBIANS * per_entry * entries + VECTORS * NUMBER * (n + m);

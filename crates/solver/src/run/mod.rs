@@ -17,6 +17,7 @@ pub(crate) mod names;
 pub(crate) mod number;
 pub(crate) mod observer;
 mod probing;
+mod reach;
 pub(crate) mod report;
 mod rescaling;
 pub(crate) mod result;

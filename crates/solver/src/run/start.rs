@@ -164,15 +164,20 @@ impl<S: SampledProblem> Solver<S> {
             let units = self.find_units()?;
             self.oracle.scale(&mut self.state.current, &units);
         }
-        let current = &self.state.current;
-        if !self.only_repairs() && !self.state.progress.lipschitz.are_given() {
-            // Before curvature is known, the gradient alone must not ask for a step that is longer than the point itself.
-            self.state.metric.start((norm(&current.g) / (1.0 + norm(&current.z))).max(1.0));
-        }
-        let current = &self.state.current;
-        self.state.progress.lipschitz.limit_unknown(current.jacobian.norm(), norm(&current.h));
+        self.take_the_measure_of_a_start(false);
         self.state.progress.begun = true;
         Ok(())
+    }
+
+    /// What is sensible to begin with where nothing was learnt yet: at the current point, or at the trial, which is then the start.
+    pub(crate) fn take_the_measure_of_a_start(&mut self, is_trial: bool) {
+        let start = if is_trial { &self.trial } else { &self.state.current };
+        let (lipschitz, metric) = (&mut self.state.progress.lipschitz, &mut self.state.metric);
+        if !only_repairs(self.oracle.meta(), &self.settings) && !lipschitz.are_given() {
+            // Before curvature is known, the gradient alone must not ask for a step that is longer than the point itself.
+            metric.start((norm(&start.g) / (1.0 + norm(&start.z))).max(1.0));
+        }
+        lipschitz.limit_unknown(start.jacobian.norm(), norm(&start.h));
     }
 
     /// The units of the variables, where they are wanted. An entry of the Jacobian may be small at the start by accident, as that of

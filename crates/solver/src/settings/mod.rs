@@ -68,7 +68,8 @@ impl Default for Tolerance {
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// Starts from random points before a stationary point of the violation is called infeasible: three around it, each farther away than
-    /// the one before, then around the start of the run; 0 (the paper) calls it so at once. Default: 8.
+    /// the one before, then around the start of the run; an exact run has four more, farther away, where a violated row is flat as far as
+    /// these lie; 0 (the paper) calls it so at once. Default: 8.
     pub escapes: u32,
     /// So many iterations in a row that repair nothing of a violation, a share of 1e-8 being nothing, are the end of an exact run, or of its
     /// present start; 0 (the paper) for never. Default: 50.
