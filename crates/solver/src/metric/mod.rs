@@ -334,7 +334,10 @@ impl CurrentMetric {
         let shorter = match (&mut self.exact, &mut self.quasi_newton) {
             (Some(exact), _) => exact.follow(eta),
             (None, Some(quasi_newton)) if self.settings.damped && held_back => quasi_newton.follow(eta, parts),
-            (None, Some(quasi_newton)) => quasi_newton.release(),
+            (None, Some(quasi_newton)) => {
+                quasi_newton.release();
+                false
+            }
             _ => false,
         };
         if shorter { f64::INFINITY } else { 1.0 }
