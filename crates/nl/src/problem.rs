@@ -110,6 +110,7 @@ fn meta(model: &Model, file: &str, names: Names, objective: Option<usize>, jacob
         c_lower: model.c_lower.clone(),
         c_upper: model.c_upper.clone(),
         jacobian,
+        held: 0,
         has_objective: objective.is_some(),
         maximise: objective.is_some_and(|k| model.objectives[k].maximise),
         variable_names: names.variables,

@@ -48,6 +48,8 @@ pub struct Meta {
     pub row_names: Vec<String>,
     /// For each constraint whether it is linear, or empty when nobody knows.
     pub linear_rows: Vec<bool>,
+    /// Bytes that the problem itself holds in memory, as far as it says so: data, for instance. What a run may allocate is what they leave.
+    pub held: u64,
 }
 
 impl Meta {
@@ -67,6 +69,7 @@ impl Meta {
             variable_names: Vec::new(),
             row_names: Vec::new(),
             linear_rows: Vec::new(),
+            held: 0,
         }
     }
 

@@ -50,6 +50,7 @@ impl SifProblem {
             jacobian: pattern(&constraints.table),
             has_objective: objective.table.rows() > 0 || !quadratic.is_empty(),
             maximise: false,
+            held: 0,
             linear_rows: (0..constraints.table.rows()).map(|row| constraints.table.is_linear(row)).collect(),
             row_names: (0..constraints.table.rows()).map(|row| constraints.table.row_name(row).to_string()).collect(),
             variable_names: model.variable_names.iter().map(String::from).collect(),
