@@ -10,6 +10,7 @@ use crate::exit;
 use crate::number::{scientific, short};
 use crate::screen::Screen;
 use crate::style::{BAD, GOOD, UNUSUAL};
+use crate::width;
 
 /// How many times more samples may contain enough of what happens rarely.
 const FOR_EVENTS: f64 = 10.0;
@@ -73,13 +74,14 @@ impl Answer {
         let told_nothing = could_not_tell(report);
         let claims_less = report.point != Point::EpsKkt && !told_nothing;
         let own_words = format!("the result itself says that its point is {}", report.point);
-        let list = |out: &mut Screen, findings: &[String]| findings.iter().try_for_each(|one| writeln!(out, "  - {one}."));
+        let list = |out: &mut Screen, findings: &[String]| {
+            findings.iter().try_for_each(|one| writeln!(out, "  - {}.", width::wrapped(one, 4)))
+        };
         if claims_less && self.wrong.is_empty() {
-            writeln!(
-                out,
-                "\n{UNUSUAL}No KKT point{UNUSUAL:#}, as the result says itself; its numbers agree with those computed again:"
-            )?;
+            let rest = ", as the result says itself; its numbers agree with those computed again:";
+            writeln!(out, "\n{UNUSUAL}No KKT point{UNUSUAL:#}{}", width::wrapped_after("No KKT point", rest, 0))?;
             list(out, &[vec![own_words], self.above].concat())?;
+            writeln!(out, "{}", not_checked(report))?;
             return Ok(exit::INFEASIBLE);
         }
         if claims_less {
@@ -93,14 +95,25 @@ impl Answer {
         }
         if self.hidden.is_empty() {
             let more = if told_nothing { " The run could not tell: noise hid it." } else { "" };
-            writeln!(out, "\n{GOOD}Holds{GOOD:#}: the point is a KKT point within the tolerances.{more}")?;
+            let rest = format!(": the point is a KKT point within the tolerances.{more}");
+            writeln!(out, "\n{GOOD}Holds{GOOD:#}{}", width::wrapped_after("Holds", &rest, 0))?;
+            writeln!(out, "{}", not_checked(report))?;
             return Ok(exit::SOLVED);
         }
         let samples = count_of(self.samples, "sample");
-        writeln!(out, "\n{UNUSUAL}Cannot tell{UNUSUAL:#} with {samples} of each function ({}):", enough(self.needed))?;
+        let rest = format!(" with {samples} of each function ({}):", enough(self.needed));
+        writeln!(out, "\n{UNUSUAL}Cannot tell{UNUSUAL:#}{}", width::wrapped_after("Cannot tell", &rest, 0))?;
         list(out, &self.hidden)?;
         Ok(exit::LIMIT)
     }
+}
+
+/// What nobody can compute again, and was only looked at for being possible.
+fn not_checked(report: &Report) -> String {
+    let of_noise = if report.verdict.is_some() { ", the error bar of the objective beyond a factor of ten" } else { "" };
+    let all =
+        format!("Not checked: what the run counted, timed and met on its way, its last rho{of_noise}, the program's version.");
+    width::wrapped(&all, 0)
 }
 
 /// Whether the run claimed nothing of its point since noise hid on which side of the tolerances it is, so that fresh samples may tell.

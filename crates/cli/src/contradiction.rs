@@ -1,7 +1,7 @@
 //! Where the numbers of a result contradict each other, or what was found again.
 
 use tangor_problem::{Meta, count_of};
-use tangor_solver::{Averaged, Names, Point, REPORT_VERSION, Report, Stop, Verdict, rarest_told};
+use tangor_solver::{Averaged, Event, Names, Point, REPORT_VERSION, Report, Stop, Verdict, rarest_told};
 
 use crate::number::scientific;
 use crate::{plain, verdict};
@@ -57,6 +57,7 @@ pub fn inconsistencies(report: &Report, meta: &Meta, is_noisy: bool) -> Vec<Stri
     if report.confirmed == Some(false) && report.point == Point::EpsKkt {
         found.push("it says that its values could not be repeated, and calls its point a KKT point".to_string());
     }
+    found.extend(impossible_counts(report, meta, is_noisy));
     if !(report.rho > 0.0 && report.rho.is_finite()) {
         found.push("its merit parameter rho is no positive number".to_string());
     }
@@ -75,6 +76,30 @@ pub fn inconsistencies(report: &Report, meta: &Meta, is_noisy: bool) -> Vec<Stri
     let verdict = report.verdict.filter(|_| is_noisy);
     found.extend(verdict.into_iter().flat_map(|verdict| contradictions_of_verdict(report, &verdict)));
     found
+}
+
+/// Where counts contradict each other: what was evaluated was evaluated at the start at least, and no iteration but one that forgets or judges what it
+/// knows goes without an evaluation.
+fn impossible_counts(report: &Report, meta: &Meta, is_noisy: bool) -> Option<String> {
+    let (counts, samples) = (&report.evaluations, &report.samples);
+    let exact = [
+        ("objective", meta.has_objective, counts.objective),
+        ("gradient", meta.has_objective, counts.gradient),
+        ("constraints", meta.m() > 0, counts.constraints),
+        ("Jacobian", meta.m() > 0, counts.jacobian),
+    ];
+    let missing = exact.iter().find(|(_, is_there, count)| !is_noisy && report.evaluated && *is_there && *count == 0);
+    if let Some((name, ..)) = missing {
+        return Some(format!("it says that its {name} was never evaluated, and what it was"));
+    }
+    let forgotten: u64 = report.unusual.iter().filter(|(event, _)| *event == Event::Forgotten).map(|(_, count)| *count).sum();
+    let all = [counts.objective, counts.gradient, counts.constraints, counts.jacobian, counts.hessian, forgotten]
+        .into_iter()
+        .chain([samples.gradient, samples.constraints, samples.jacobian])
+        .fold(0u64, u64::saturating_add);
+    (report.iterations > all).then(|| {
+        format!("it has {}, but fewer evaluations, samples and the like: {all}", count_of(report.iterations, "iteration"))
+    })
 }
 
 /// Where a verdict contradicts itself, or the run that it is of.
@@ -221,6 +246,21 @@ mod tests {
         assert!(wrong(&verdict(2.0, f64::NAN), &verdict(2.0, 0.1)));
         assert!(wrong(&verdict(2.0, 0.1), &verdict(2.0, 0.0)) && !wrong(&verdict(2.0, 0.0), &verdict(2.0, 0.0)));
         assert_eq!(wrong_objective(&report(), &verdict(2.0, 0.1), &verdict(2.0, 0.0), None), None);
+    }
+
+    #[test]
+    fn counts_are_possible() {
+        let meta = Meta::new("line", vec![0.0]).at_most(&[4.0]);
+        let wrong = |change: &dyn Fn(&mut Report)| {
+            let mut forged = report();
+            change(&mut forged);
+            impossible_counts(&forged, &meta, false)
+        };
+        assert_eq!(wrong(&|_| {}), None);
+        assert!(wrong(&|report| report.evaluations.objective = 0).is_some_and(|text| text.contains("its objective was never")));
+        assert!(wrong(&|report| report.evaluations.jacobian = 0).is_some_and(|text| text.contains("its Jacobian was never")));
+        assert!(wrong(&|report| report.iterations = 1_000_000_000).is_some_and(|text| text.contains("1000000000 iterations")));
+        assert_eq!(wrong(&|report| report.evaluations.objective = u64::MAX), None, "how many there were nobody knows");
     }
 
     #[test]

@@ -22,6 +22,12 @@ fn what_commands_print_fits_a_narrow_screen() {
     let folder = folder.path();
     let result = tangor(&["solve", "HS71", "--json"]).output().expect("it can be started");
     std::fs::write(folder.join("result.json"), &result.stdout).expect("a file");
+    let noisy = "solve HS71 --noise 1e-2 --tolerance 1e-2 --json --max-iterations 300";
+    let result = tangor(&noisy.split(' ').collect::<Vec<_>>()).output().expect("it can be started");
+    std::fs::write(folder.join("noisy.json"), &result.stdout).expect("a file");
+    let mut forged: serde_json::Value = serde_json::from_slice(&result.stdout).expect("a result");
+    forged["iterations"] = 1_000_000_000.into();
+    std::fs::write(folder.join("false.json"), forged.to_string()).expect("a file");
     std::fs::write(folder.join("people.csv"), people()).expect("a file");
     for line in [
         "list",
@@ -42,6 +48,9 @@ fn what_commands_print_fits_a_narrow_screen() {
         "solve HS71 --tolerance 1e-16",
         "solve HS71 --noise 1e-2 --tolerance 1e-2",
         "verify result.json",
+        "verify noisy.json",
+        "verify noisy.json --samples 100",
+        "verify false.json",
         "fit --rows 500 --max-rate-gap group=0.02",
         "fit --rows 500 --max-rate-gap group=0.05 --trade-off trade-off.svg",
         "fit people.csv --equalized-odds country_of_birth_or_citizenship=0.1 --test people.csv --trade-off price.svg",

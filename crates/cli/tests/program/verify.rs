@@ -110,6 +110,8 @@ fn forged_exact_results_are_caught() {
             (|result| result["samples"]["gradient"] = json!(7), "it has samples, but its functions are exact"),
             (|result| result["confirmed"] = json!(false), "it says that its values could not be repeated"),
             (|result| result["rho"] = json!(-1.0), "its merit parameter rho is no positive number"),
+            (|result| result["evaluations"]["objective"] = json!(0), "it says that its objective was never evaluated"),
+            (|result| result["iterations"] = json!(1_000_000_000), "it has 1000000000 iterations, but fewer evaluations"),
             (|result| result["evaluated"] = json!(false), "it says that its functions were never evaluated"),
             (|result| result["settings"]["stepsize"]["tau"] = json!(7.0), "no run has its settings: "),
             (|result| result["version"] = json!(0), "its form has the version 0, but this program writes and reads 1"),
