@@ -157,7 +157,7 @@ def test_the_recursion_of_the_lagrangian_holds_with_and_without_a_jacobian(monke
         optimizer.step(lambda batch=batch: fitting(x, batch), samples=12)
         if not begun:
             continue
-        y, end = torch.tensor(optimizer._warm.tangent), x.detach().clone()
+        y, end = torch.tensor(estimates.y), x.detach().clone()
         with torch.no_grad():
             x.copy_(start)
         before = lagrangian(batch, y)

@@ -207,8 +207,8 @@ def test_noise_is_not_learnt_and_negative_curvature_is_damped():
     # y = (2, 1): of r = (0, 1) noise of 1/4 leaves 3/4; then y is scaled by 1 / sqrt(s^T y).
     assert np.allclose(kept([2.0, 1.0], 0.25), np.array([2.0, 0.75]) / math.sqrt(2.0), atol=1e-15)
     assert kept([2.0, 1.0], 0.6) is None, "noise explains more than half"
-    # y = (0.4, 4): of r = (0, 4) noise of 4 leaves 3/4, but a quarter of |r|^2 is doubtful, and that may be 0.4 at most.
-    assert np.allclose(kept([0.4, 4.0], 4.0), np.array([0.4, 4.0 * math.sqrt(0.4 / 4.0)]) / math.sqrt(0.4), atol=1e-15)
+    # y = (0.2, 4): of r = (0, 4) noise of 4 leaves 3/4, but a quarter of |r|^2 is doubtful, and that may be 10 * 0.2 at most.
+    assert np.allclose(kept([0.2, 4.0], 4.0), np.array([0.2, 4.0 * math.sqrt(2.0 / 4.0)]) / math.sqrt(0.2), atol=1e-15)
     # Negative curvature: the share 0.8 / (1 + 1) of y = -s, and the rest of D s, so that s^T y = 0.2.
     assert np.allclose(kept([-1.0, 0.0], 0.0), [0.2 / math.sqrt(0.2), 0.0], atol=1e-15)
     # After y = s/2 the metric has 1/2 along s, and the damping is beside that: s^T y = 0.2 / 2.

@@ -24,8 +24,8 @@ from ._products import wide
 
 __all__ = ["Comparisons", "Seen"]
 
-# Once in so many steps, later in twice as many, and in each of the first ones, a batch is taken at both ends of the step before.
-EVERY, EARLY = 10, 100
+# Once in so many steps, and in each of the first ones, a batch is taken at both ends of the step before.
+EVERY = 10
 
 
 @dataclass
@@ -41,6 +41,16 @@ class Seen:
     size: float
 
 
+@dataclass
+class Saved:
+    """What is known before a step."""
+
+    seen: Seen | None
+    patterns: int
+    numbers: list[dict[str, float]]
+    last: torch.Tensor | None
+
+
 class Comparisons:
     """What is compared, and what the last batch showed for it."""
 
@@ -53,7 +63,18 @@ class Comparisons:
 
     def is_due(self, iteration: int) -> bool:
         """Whether the batch of this iteration is compared with the one before."""
-        return iteration < EVERY or iteration % (EVERY if iteration <= EARLY else 2 * EVERY) == 0
+        return iteration < EVERY or iteration % EVERY == 0
+
+    def save(self, last: torch.Tensor) -> Saved:
+        """All that a step may change here, with the last point while it is needed."""
+        return Saved(self.seen, self.patterns, self.estimates.numbers(), last.clone() if self.seen is not None else None)
+
+    def restore(self, saved: Saved, last: torch.Tensor) -> None:
+        """The step was broken off: the comparison that it began is made when it is repeated."""
+        self.seen, self.patterns = saved.seen, saved.patterns
+        self.estimates.restore(saved.numbers)
+        if saved.last is not None:
+            last.copy_(saved.last)
 
     def next_weights(self, y: np.ndarray) -> np.ndarray:
         """Which sums of loss and constraints are compared next, in one row each, from that of the Lagrangian with these multipliers on."""

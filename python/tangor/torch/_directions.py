@@ -32,6 +32,8 @@ class Direction:
 
     s: torch.Tensor
     multipliers: np.ndarray
+    # Those that weigh the curvature of the constraints.
+    at_rest: np.ndarray
     h: np.ndarray
     theta: float
     # `g^T s`, `s^T H s` with the slacks and without, `|s|` of the parameters.
@@ -66,6 +68,7 @@ def find(columns: Columns, c: np.ndarray, lipschitz: float, limits: Limits, scal
     return Direction(
         s,
         tangent.y,
+        _at_rest(columns, weighted, tangent, rows),
         h,
         theta,
         steps.slope,
@@ -80,6 +83,20 @@ def find(columns: Columns, c: np.ndarray, lipschitz: float, limits: Limits, scal
         reaction,
         first and tangent.converged,
     )
+
+
+def _at_rest(columns: Columns, weighted: np.ndarray, tangent: _kernel.Solution, rows: _kernel.Rows) -> np.ndarray:
+    """The multipliers of the same step without a repair, `J s = 0` with the slacks that are held now, where these are smaller. Those of a step that repairs much
+    are `H u` and more, and a metric from the last steps is made of them: each would make the other grow. As in the solver (`steps/tangent_step.rs`)."""
+    y = tangent.y
+    if not len(y) or columns.memory is None or columns.memory.most == 0 or columns.bounded:
+        return y
+    matrix, k = weighted[1:, 1:].copy(), rows.inequalities
+    free = (tangent.slacks > rows.low) & (tangent.slacks < rows.high)
+    matrix[k[free], k[free]] += 1.0 / rows.weights[free]
+    found = np.linalg.lstsq(matrix, -weighted[1:, 0], rcond=columns.rounding * len(y))[0]
+    smaller = np.all(np.isfinite(found)) and np.linalg.norm(found) < np.linalg.norm(y)
+    return found if smaller else y
 
 
 def solve(

@@ -27,6 +27,8 @@ __all__ = ["LimitedMemory", "Part"]
 FEW, STEPS = 16_384, 20
 # A step of which noise explains more than the rest of this share of what it shows beyond its own curvature is not kept.
 CLEAREST = 0.5
+# What may be noise of a pair makes `H^-1` along its step at most so many times what its curvature makes it.
+MOST_NOISE = 10.0
 # Powell's damping: the least curvature along a step, relative to that of the metric.
 DAMPED = 0.2
 # Of products of long vectors, relative to their norms.
@@ -125,12 +127,12 @@ class LimitedMemory:
     def _bounded(self, clear: float, change: torch.Tensor, inverse: torch.Tensor, along: float, unclear: float, curvature: float) -> float:
         """The share of the rest `r` that is learnt. The update adds `(1 / s^T y + r^T H^-1 r / (s^T y)^2) s s^T` to `H^-1`: where `r` is long beside the
         curvature, the metric becomes flat along the step. Noise is now and then much larger than in the mean, and then it is all that is clear: what
-        may be noise of the second term, the share `unclear`, is to be no more than the first. `along` is the part of `y^T H^-1 y` that `r` has not."""
+        may be noise of the second term, the share `unclear`, is to be no more than ten times the first. `along` is the part of `y^T H^-1 y` that `r` has not."""
         part = self.part(inverse)
         square = float(self.flat.engine.host(dots([([change * inverse], [change])]))[0])
         square += 0.0 if part is None else float(part.products(change[None])[0, 0])
-        doubtful = clear * clear * unclear * (square - along)
-        return clear * math.sqrt(curvature / doubtful) if doubtful > curvature else clear
+        doubtful, most = clear * clear * unclear * (square - along), MOST_NOISE * curvature
+        return clear * math.sqrt(most / doubtful) if doubtful > most else clear
 
     def _push(self, s: torch.Tensor, y: torch.Tensor) -> None:
         if self.count == self.most:

@@ -166,8 +166,9 @@ class Tangor(torch.optim.Optimizer):
             there = evaluate()
             self._gather(there) if self._evaluator.is_finite(there) else self._skip()
             return there.told
-        self._flat.read(self._base)
         begun = self._progress, self._warm, self._multipliers
+        compared = self._comparisons.save(self._base)
+        self._flat.read(self._base)
         self._progress, self._warm = replace(self._progress), replace(self._warm)
         try:
             return self._iterate(evaluate, random, past, share, exact_constraints)
@@ -175,8 +176,7 @@ class Tangor(torch.optim.Optimizer):
             # Ctrl-C, or whatever the closure raises: who catches it goes on from where the step began. What it cost stays counted.
             spent = {name: getattr(self._progress, name) for name in ("batches", "evaluations", "samples")}
             self._progress, self._warm, self._multipliers = replace(begun[0], **spent), *begun[1:]
-            # The last point is forgotten: a comparison that was not made cannot be made any more, and one that was made stays so.
-            self._comparisons.seen = None
+            self._comparisons.restore(compared, self._base)
             raise
 
     def _iterate(
@@ -191,7 +191,7 @@ class Tangor(torch.optim.Optimizer):
         direction, comparisons = self._find_direction(), self._comparisons
         # Sums that are taken at both ends of the step; here also those that were seen of the last batch.
         compared = comparisons.is_due(self._progress.iteration + 1)
-        weights = comparisons.next_weights(direction.multipliers)[: None if compared else 1]
+        weights = comparisons.next_weights(direction.at_rest)[: None if compared else 1]
         seen = comparisons.seen.weights if past is not None and comparisons.seen is not None else weights[:0]
         there = evaluate(np.vstack([weights, seen]), self._lagrangian, not self._estimates.one_row)
         along = self._evaluator.along(there, direction.s)
@@ -305,6 +305,9 @@ class Tangor(torch.optim.Optimizer):
         lipschitz, scalar = progress.cautious(), self._metric.scalar
         direction = find(columns, estimates.c, lipschitz, self._scaled, scalar, self._warm, self._s)
         estimates.gram = columns.gram
+        if self._combined is not None and direction.at_rest is not direction.multipliers:
+            # `w` of the multipliers that the recursion has.
+            self._combined.addmv_(estimates.derivatives[1:].T, self._flat.tensor(direction.at_rest - direction.multipliers))
         self._multipliers = direction.signed
         progress.theta = direction.theta
         progress.inexact += not direction.converged
@@ -365,7 +368,7 @@ class Tangor(torch.optim.Optimizer):
     def _accept(self, end: Arrival, left: Left, direction: Direction) -> None:
         progress, estimates, here = self._progress, self._estimates, end.here
         moved = progress.eta * direction.length
-        bend = estimates.arrive(left, here, moved, direction.multipliers, direction.s, self._combined)
+        bend = estimates.arrive(left, here, moved, direction.at_rest, direction.s, self._combined)
         if moved > 0.0:
             self._learn(left, bend, end.bends, direction, moved)
             self._trust(direction, end.residual)
@@ -378,13 +381,13 @@ class Tangor(torch.optim.Optimizer):
     def _learn(self, left: Left, bend: float, bends: Bends, direction: Direction, moved: float) -> None:
         """Lipschitz constants and metric, from the change of the batch along the step."""
         gradient, jacobian = self._estimates.gradient, self._estimates.jacobian
-        weights = float(direction.multipliers @ direction.multipliers)
+        weights = float(direction.at_rest @ direction.at_rest)
         noise = gradient.noise_of_difference(moved) + weights * jacobian.noise_of_difference(moved)
         # The merit test judges what the step does, and for that the curvature along it counts.
         before = self._progress.eta * direction.own_square
         # Derivatives in short numbers differ by their rounding however near two points are: that is no curvature.
         sizes = np.sqrt(np.maximum(np.diag(direction.plain), 0.0))
-        rounding = self._evaluator.eps * float(sizes[0] + np.abs(direction.multipliers) @ sizes[1:]) * direction.length
+        rounding = self._evaluator.eps * float(sizes[0] + np.abs(direction.at_rest) @ sizes[1:]) * direction.length
         ratio = max(bend - rounding, 0.0) / before if before > 0.0 else math.inf
         # How the constraints of the batch curve along the step, `|dJ s|`: twice what their linearisation misses.
         curved = float(np.linalg.norm(np.maximum(np.abs(bends.rows) - self._evaluator.eps * sizes[1:] * direction.length, 0.0)))

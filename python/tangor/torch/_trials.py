@@ -103,7 +103,7 @@ def _attempt(
     optimizer: Any, evaluate: Callable[..., Batch], random: RandomState, left: Left, direction: Direction, trial: Trial
 ) -> Arrival | None:
     """The parameters go to the end of a trial. None where the batch has no value there."""
-    y = direction.multipliers
+    y = direction.at_rest
     optimizer._flat.move(optimizer._base, direction.s, trial.eta)
     if trial.correction is not None:
         optimizer._flat.shift(trial.correction)
@@ -139,7 +139,7 @@ def _descends(optimizer: Any, left: Left, direction: Direction, end: Arrival) ->
     moved = eta * direction.length
     noise = 0.5 * moved * math.sqrt(estimates.gradient.noise_of_difference(moved))
     # Guessed bends of the constraints have their noise, and with the multipliers they are taken out of the loss.
-    weight = rho + (float(np.linalg.norm(direction.multipliers)) if bends.guessed else 0.0)
+    weight = rho + (float(np.linalg.norm(direction.at_rest)) if bends.guessed else 0.0)
     noise += weight * math.sqrt(estimates.constraints.noise_of_difference(moved))
     # Products are rounded beside the norms, which short numbers of the closure show.
     sizes, values = eta * direction.gradient * direction.length, rho * (float(np.linalg.norm(left.estimate)) + h)
