@@ -3,6 +3,7 @@
 //! Mehrotra's predictor and corrector, and further correctors of Gondzio's where the step is short, on `H s + g + J^T y - zl + zu = 0`,
 //! `J s - kappa y = r`, `zl (s - lower) = zu (upper - s) = t`, with `t` going to 0 and `s` strictly between the bounds.
 
+use crate::kernel::interior_start::is_narrow;
 use crate::kernel::subproblem::{BoundStatus, Subproblem};
 use crate::kernel::system::System;
 use crate::kernel::vector::{add, largest, norm};
@@ -13,11 +14,8 @@ const STEPS: u32 = 40;
 /// How far towards the nearest bound a step goes.
 const FRACTION: f64 = 0.995;
 /// The proximal term on the multipliers, relative to the size of a row: the first and the least.
-const PROXIMAL: f64 = 1e-10;
+pub(super) const PROXIMAL: f64 = 1e-10;
 const LEAST_PROXIMAL: f64 = 1e-15;
-/// Room between a column and its bounds at the start, relative to the largest column, and multipliers of bounds, relative to their mean.
-const ROOM: f64 = 0.5;
-const MULTIPLIERS: f64 = 3.0;
 /// A step shorter than this is corrected again, for one that is longer by so much, and so often at most.
 const SHORT: f64 = 0.9;
 const LONGER: f64 = 0.15;
@@ -26,10 +24,6 @@ const CORRECTORS: u32 = 2;
 const SMALLEST: f64 = 0.1;
 const LARGEST: f64 = 10.0;
 
-/// Columns whose bounds agree to so many digits are held: a gap between them would be rounding.
-const NARROW: f64 = 1e-14;
-/// Room and multipliers where all is zero and no size is known.
-const UNKNOWN: f64 = 1e-8;
 /// Nothing is left to gain: the duality measure relative to the first, where it ends whatever is near, and where it counts as near.
 const NOTHING: f64 = 1e-18;
 const NEXT_TO_NOTHING: f64 = 1e-16;
@@ -37,6 +31,8 @@ const NEXT_TO_NOTHING: f64 = 1e-16;
 const ROUNDED: f64 = 1e-12;
 /// By how much the proximal term falls where it hides rows.
 const SMALLER: f64 = 1e-2;
+/// Steps shorter than this, while rows do not hold, show that multipliers of bounds are too small for what is to be repaired.
+const TOO_SHORT: f64 = 0.1;
 /// Steps shorter than this lead nowhere.
 const NOWHERE: f64 = 1e-10;
 /// What rows and gradients may miss at the solution, relative to their terms.
@@ -47,8 +43,6 @@ const FURTHEST_AIM: f64 = 1e-6;
 /// The duality measure at which most bounds that hold show, and all of them, relative to what [`Near`] says.
 const MOST_BOUNDS_SHOW: f64 = 1e-3;
 const ALL_BOUNDS_SHOW: f64 = 1e-9;
-/// Two bounds leave no more room to each side than this share of what is between them, so that a column begins in the middle half.
-const OF_THE_ROOM: f64 = 0.25;
 /// Of what rows miss, a step of length `t` must remove this share of `t`; a whole one with exact systems removes all of it.
 const EXPECTED: f64 = 0.5;
 /// What becomes zero beyond so many times the step does not matter to it.
@@ -74,11 +68,11 @@ impl Near {
 
 /// Changes of the point and of all multipliers.
 #[derive(Clone, Debug, Default)]
-struct Direction {
-    s: Vec<f64>,
-    y: Vec<f64>,
-    lower: Vec<f64>,
-    upper: Vec<f64>,
+pub(super) struct Direction {
+    pub s: Vec<f64>,
+    pub y: Vec<f64>,
+    pub lower: Vec<f64>,
+    pub upper: Vec<f64>,
 }
 
 /// What becomes zero along a direction, and its change along the whole of it.
@@ -97,33 +91,28 @@ impl Zero {
 
 /// The memory of the method.
 pub struct Interior {
-    lower: Vec<f64>,
-    upper: Vec<f64>,
+    pub(super) lower: Vec<f64>,
+    pub(super) upper: Vec<f64>,
     /// One over the gaps, where there is a multiplier, and `z` over the gaps for each column.
-    inverse: (Vec<f64>, Vec<f64>),
-    extra: Vec<f64>,
-    softness: Vec<f64>,
-    q: Vec<f64>,
-    residual: Vec<f64>,
+    pub(super) inverse: (Vec<f64>, Vec<f64>),
+    pub(super) extra: Vec<f64>,
+    pub(super) softness: Vec<f64>,
+    pub(super) q: Vec<f64>,
+    pub(super) residual: Vec<f64>,
     /// What the products of multiplier and gap are to become, with the terms of second order.
-    aims: (Vec<f64>, Vec<f64>),
-    direction: Direction,
-    other: Direction,
-    kept: (Vec<f64>, Vec<f64>),
+    pub(super) aims: (Vec<f64>, Vec<f64>),
+    pub(super) direction: Direction,
+    pub(super) other: Direction,
+    pub(super) kept: (Vec<f64>, Vec<f64>),
     /// The duality measure, and the size of the rows' terms, at the start.
-    first: f64,
-    scale: f64,
-    steps: u32,
+    pub(super) first: f64,
+    pub(super) scale: f64,
+    pub(super) steps: u32,
     /// How much of the last direction was gone.
-    last: f64,
+    pub(super) last: f64,
     /// The proximal term, relative to the size of a row.
-    proximal: f64,
-    solved: bool,
-}
-
-/// Columns with hardly any room are held.
-fn is_narrow(lower: f64, upper: f64) -> bool {
-    (upper - lower).is_finite() && upper - lower <= NARROW * (1.0 + lower.abs().min(upper.abs()))
+    pub(super) proximal: f64,
+    pub(super) solved: bool,
 }
 
 impl Interior {
@@ -148,63 +137,6 @@ impl Interior {
             last: 0.0,
             proximal: PROXIMAL,
             solved: false,
-        }
-    }
-
-    /// A point well between the bounds, from the solution without any; this takes one factorisation. False: it failed.
-    pub fn start(&mut self, problem: &Subproblem, sizes: &[f64], system: &mut System, y: &mut [f64], s: &mut [f64]) -> bool {
-        (self.solved, self.steps, self.last) = (false, 0, 0.0);
-        self.set_proximal(problem, sizes, PROXIMAL);
-        for i in 0..s.len() {
-            let narrow = is_narrow(problem.lower[i], problem.upper[i]);
-            self.extra[i] = if narrow { f64::INFINITY } else { 0.0 };
-            let start = if s[i].is_finite() { s[i] } else { 0.0 };
-            s[i] = if narrow { problem.lower[i] } else { start.max(problem.lower[i]).min(problem.upper[i]) };
-        }
-        if system.factorise(problem, &self.extra, &self.softness).is_err() {
-            return false;
-        }
-        problem.find_reduced_gradient(s, y, &mut self.q);
-        problem.find_residual(s, y, &mut self.residual);
-        let direction = &mut self.direction;
-        direction.y.copy_from_slice(&self.residual);
-        for i in 0..s.len() {
-            direction.s[i] = if self.extra[i] == 0.0 { -self.q[i] } else { 0.0 };
-        }
-        system.solve(problem, &mut direction.s, &mut direction.y);
-        add(1.0, &direction.s, s);
-        add(1.0, &direction.y, y);
-        self.make_room(problem, s);
-        problem.find_reduced_gradient(s, y, &mut self.q);
-        let size = MULTIPLIERS * self.q.iter().map(|q| q.abs()).sum::<f64>() / self.q.len().max(1) as f64;
-        let size = if size > 0.0 { size } else { UNKNOWN };
-        for i in 0..s.len() {
-            let at = |bound: f64| if self.extra[i] == 0.0 && bound.is_finite() { size } else { 0.0 };
-            (self.lower[i], self.upper[i]) = (at(problem.lower[i]), at(problem.upper[i]));
-        }
-        self.first = self.measure(problem, s);
-        self.scale = norm(problem.target) + problem.jacobian.norm() * norm(s);
-        true
-    }
-
-    fn set_proximal(&mut self, problem: &Subproblem, sizes: &[f64], relative: f64) {
-        self.proximal = relative;
-        for (i, softness) in self.softness.iter_mut().enumerate() {
-            *softness = problem.softness[i].max(if sizes[i] > 0.0 { relative * sizes[i] } else { 1.0 });
-        }
-    }
-
-    /// Moves columns away from their bounds, as far as the largest of them is, or the room allows.
-    fn make_room(&self, problem: &Subproblem, s: &mut [f64]) {
-        let inside = |i: usize, s: &[f64]| s[i].max(problem.lower[i]).min(problem.upper[i]);
-        let size = (0..s.len()).map(|i| inside(i, s).abs()).fold(0.0, f64::max);
-        let room = if size > 0.0 { ROOM * size } else { UNKNOWN };
-        for i in 0..s.len() {
-            let (lower, upper) = (problem.lower[i], problem.upper[i]);
-            if self.extra[i] == 0.0 {
-                let room = room.min(OF_THE_ROOM * (upper - lower));
-                s[i] = s[i].max(lower + room).min(upper - room);
-            }
         }
     }
 
@@ -248,6 +180,9 @@ impl Interior {
             add(t, &self.direction.lower, &mut self.lower);
             add(t, &self.direction.upper, &mut self.upper);
             self.last = t;
+            if t < TOO_SHORT && left > ROUNDED * self.scale {
+                self.lift(problem, s);
+            }
             expected = (1.0 - EXPECTED * t) * left;
         }
         self.steps - before
@@ -341,7 +276,7 @@ impl Interior {
     }
 
     /// The mean of `z` times gap.
-    fn measure(&self, problem: &Subproblem, s: &[f64]) -> f64 {
+    pub(super) fn measure(&self, problem: &Subproblem, s: &[f64]) -> f64 {
         self.mean(|i| (self.lower[i], s[i] - problem.lower[i], self.upper[i], problem.upper[i] - s[i]))
     }
 

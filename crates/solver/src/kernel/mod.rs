@@ -10,6 +10,7 @@ pub(crate) mod eigen;
 pub(crate) mod elimination;
 pub(crate) mod gram;
 pub(crate) mod interior;
+pub(crate) mod interior_start;
 pub(crate) mod matrix;
 pub(crate) mod projection;
 pub(crate) mod renew;

@@ -12,7 +12,7 @@ use tangor_problem::TooLarge;
 use crate::kernel::cone;
 use crate::kernel::interior::{Interior, Near};
 use crate::kernel::matrix::Jacobian;
-use crate::kernel::search::Search;
+use crate::kernel::search::{Patience, Search};
 use crate::kernel::subproblem::{BoundStatus, Subproblem};
 use crate::kernel::system::{Beside, System};
 use crate::kernel::vector::{add, largest, norm};
@@ -36,6 +36,11 @@ const SAME: f64 = 1e-6;
 /// So many systems a search may take before the rest is settled column by column: while the interior-point method can still do better, and when it cannot.
 const SHORT: u32 = 4;
 const LONG: u32 = 12;
+
+/// So many factorisations a search may take where columns that change over hardly ever get by without one: at the start, early inside and at the end.
+const FIRST: u32 = 5;
+const EARLY: u32 = 4;
+const LAST: u32 = 12;
 
 /// How well a subproblem was solved.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,6 +76,8 @@ pub struct Projection {
     pub(super) statuses: Vec<BoundStatus>,
     /// The statuses with the fewest wrong columns.
     pub(super) best: Vec<BoundStatus>,
+    /// Factorisations that are allowed in all, for the time being.
+    pub(super) most: u32,
     /// What holds the columns that are not free: infinite there.
     pub(super) extra: Vec<f64>,
     /// Whether what was factorised last belongs to this subproblem and this proximal term.
@@ -121,6 +128,7 @@ impl Projection {
         Projection {
             system,
             settings: settings.clone(),
+            most: settings.iterations,
             statuses: vec![BoundStatus::Free; columns],
             best: vec![BoundStatus::Free; columns],
             extra: vec![0.0; columns],
@@ -153,7 +161,8 @@ impl Projection {
         }
         self.guess(problem, y, s);
         self.start.copy_from_slice(y);
-        if self.search(problem, y, s, SHORT, clock, &mut done) != Search::Done && !done.unsuited_metric {
+        let patience = self.patience(SHORT, FIRST);
+        if self.search(problem, y, s, patience, clock, &mut done) != Search::Done && !done.unsuited_metric {
             y.copy_from_slice(&self.start);
             self.go_inside(problem, y, s, clock, &mut done);
         }
@@ -245,7 +254,8 @@ impl Projection {
                 self.is_factorised = false;
                 interior.tell_statuses(problem, s, &mut self.statuses);
                 interior.keep(s, y);
-                let patience = if near == Near::Enough || interior.is_solved() { SHORT } else { LONG };
+                let systems = if near == Near::Enough || interior.is_solved() { SHORT } else { LONG };
+                let patience = self.patience(systems, if near == Near::Enough { EARLY } else { LAST });
                 found = self.search(problem, y, s, patience, clock, done);
                 if found == Search::Done {
                     break;
@@ -268,6 +278,12 @@ impl Projection {
             done.converged = interior.is_solved() && done.residual <= AS_GOOD_AS_IT_GETS * self.allowed(problem, y, s);
         }
         self.interior = Some(interior);
+    }
+
+    /// How long to search. In a sparse system a border of a few columns takes as long as a factorisation, and settling column by column far longer than the
+    /// interior-point method.
+    fn patience(&self, systems: u32, factorisations: u32) -> Patience {
+        Patience { systems, factorisations: if self.system.is_sparse() { factorisations } else { u32::MAX } }
     }
 
     /// The bounds that hold, were `H` diagonal and `y` right; the others start there, too.

@@ -22,9 +22,9 @@ impl Projection {
         self.is_factorised && self.change_few(problem) || self.factorise(problem, done)
     }
 
-    /// Whether the settings allow no more of it.
+    /// Whether the settings allow no more of it, or the search that goes on.
     pub(super) fn is_enough(&self, done: &Projected) -> bool {
-        done.iterations >= self.settings.iterations || done.systems >= SYSTEMS_PER_FACTORISATION * self.settings.iterations
+        done.iterations >= self.most || done.systems >= SYSTEMS_PER_FACTORISATION * self.settings.iterations
     }
 
     fn factorise(&mut self, problem: &Subproblem, done: &mut Projected) -> bool {

@@ -32,6 +32,15 @@ const MOST_SETTLED: u32 = 2;
 const SMALLER: f64 = 1e-2;
 const LARGER: f64 = 1e3;
 
+/// How long a search goes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// So many systems before the rest is settled column by column.
+    pub systems: u32,
+    /// So many factorisations in all.
+    pub factorisations: u32,
+}
+
 /// What a search found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Search {
@@ -81,6 +90,21 @@ impl Progress {
 impl Projection {
     /// Searches for the active set from the guess in `statuses`.
     pub(super) fn search(
+        &mut self,
+        problem: &Subproblem,
+        y: &mut [f64],
+        s: &mut [f64],
+        patience: Patience,
+        clock: &Clock,
+        done: &mut Projected,
+    ) -> Search {
+        self.most = done.iterations.saturating_add(patience.factorisations).min(self.settings.iterations);
+        let found = self.search_patiently(problem, y, s, patience.systems, clock, done);
+        self.most = self.settings.iterations;
+        found
+    }
+
+    fn search_patiently(
         &mut self,
         problem: &Subproblem,
         y: &mut [f64],

@@ -185,12 +185,16 @@ impl System {
     /// How many solutions take about as long as a factorisation.
     pub fn solutions_in_a_factorisation(&self) -> usize {
         let size = self.rows.len() + self.weights.len();
-        let sparse = match &self.way {
+        if self.is_sparse() { SPARSE_SOLUTIONS } else { size / SOLUTIONS_BY_SIZE }
+    }
+
+    /// Whether a sparse matrix is factorised.
+    pub fn is_sparse(&self) -> bool {
+        match &self.way {
             Way::Gram(gram) => matches!(**gram, Gram::Sparse(_)),
             Way::Whole(_) => true,
             Way::Dense(_) | Way::Ended => false,
-        };
-        if sparse { SPARSE_SOLUTIONS } else { size / SOLUTIONS_BY_SIZE }
+        }
     }
 
     /// Whether columns changed over since the system was factorised.
