@@ -121,7 +121,7 @@ pub enum Error {
     },
     /// Data or a model cannot be used.
     #[error("{0}")]
-    Learn(#[from] tangor_learn::Error),
+    Learn(tangor_learn::Error),
     /// A setting is wrong.
     #[error("{0}")]
     Setting(String),
@@ -146,6 +146,15 @@ pub enum Error {
     /// The screen, or where the output was sent instead, takes no more.
     #[error("the output cannot be written: {0}")]
     Screen(#[from] io::Error),
+}
+
+impl From<tangor_learn::Error> for Error {
+    fn from(error: tangor_learn::Error) -> Self {
+        match error {
+            tangor_learn::Error::Elsewhere => Error::Elsewhere,
+            error => Error::Learn(error),
+        }
+    }
 }
 
 impl From<tangor_open::Error> for Error {
