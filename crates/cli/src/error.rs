@@ -12,6 +12,9 @@ pub enum Error {
     /// Another process of the same fit could not go on, and says why.
     #[error("another process could not go on")]
     Elsewhere,
+    /// Processes of the same fit could not go on, and one of them has said why; all end with this exit code.
+    #[error("this was told already")]
+    Told(u8),
     /// No problem has this name.
     #[error("{unknown}; `tangor list` shows all of them, and {elsewhere}")]
     UnknownProblem {
@@ -170,6 +173,7 @@ impl Error {
     /// The exit code of a command that ends so.
     pub fn exit_code(&self) -> u8 {
         let oracle = match self {
+            Error::Told(code) => return *code,
             Error::BrokenOff { reason, .. } => return reason_code(*reason),
             Error::Oracle(tangor_process::Error::Oracle(oracle)) => Some(oracle),
             Error::Evaluation { cause: Failure::Broken(cause), .. } => cause.downcast_ref::<OracleError>(),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tangor_learn::{Processes, first_failed, of_each};
+use tangor_learn::{Processes, of_each};
 use tangor_problem::{Collective, MemoryLimit};
 use tangor_solver::{Agreement, Ending};
 
@@ -60,22 +60,29 @@ impl Ranks {
     /// Ends the others as well, when this process cannot go on in the middle of a run, and they would wait for it.
     pub fn leave(&self, error: &Error) {
         // Who only heard of a failure leaves it to the one that had it.
-        let own = !matches!(error, Error::Elsewhere);
+        let own = !matches!(error, Error::Elsewhere | Error::Told(_));
         if let (Some(world), true) = (&self.world, own && self.count() > 1) {
             crate::tell(error);
             world.abort(error.exit_code());
         }
     }
 
-    /// Goes on if all processes can: the first one that cannot says why, and the others end in silence.
+    /// Goes on if all processes can: the first one that cannot says why, and then all end.
     pub fn together<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
         let Some(place) = self.world.as_ref().map(mpi_world::World::place) else { return outcome };
-        // Who only heard of a failure has nothing to say.
-        let well = matches!(outcome, Ok(_) | Err(Error::Elsewhere));
-        match first_failed(&place, well) {
-            Some(first) if first != place.rank => Err(Error::Elsewhere),
-            _ => outcome,
+        let own = match &outcome {
+            // Who only heard of a failure has nothing to say.
+            Ok(_) | Err(Error::Elsewhere | Error::Told(_)) => 0,
+            Err(error) => error.exit_code(),
+        };
+        let codes = of_each(&place, own.into());
+        let Some(first) = codes.iter().position(|code| *code != 0) else { return outcome };
+        if let (true, Err(error)) = (first == place.rank, &outcome) {
+            crate::tell(error);
         }
+        // Nobody ends before that was told: launchers end the others when one does.
+        of_each(&place, 0);
+        Err(Error::Told(codes[first] as u8))
     }
 }
 

@@ -59,5 +59,5 @@ pub use model::{FileForm, MODEL_VERSION, Model, Prediction};
 pub use quality::{Criterion, Quality};
 pub use reading::Reading;
 pub use regression::{Regression, SampledRegression};
-pub use sharing::{Processes, Share, first_failed, of_each};
+pub use sharing::{Processes, Share, of_each};
 pub use table::Format;

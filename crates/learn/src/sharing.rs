@@ -36,7 +36,7 @@ pub struct Share {
     pub collective: Arc<dyn Collective>,
 }
 
-/// A number of each process, for all of them.
+/// A number of each process, for all of them; all must ask.
 pub fn of_each(processes: &dyn Processes, own: usize) -> Vec<usize> {
     let mut all = vec![0.0; processes.count()];
     processes.fill(1, &mut all, &|_, number| number[0] = own as f64);
@@ -44,7 +44,7 @@ pub fn of_each(processes: &dyn Processes, own: usize) -> Vec<usize> {
 }
 
 /// The first process with which something is not well, if there is one.
-pub fn first_failed(processes: &dyn Processes, well: bool) -> Option<usize> {
+pub(crate) fn first_failed(processes: &dyn Processes, well: bool) -> Option<usize> {
     of_each(processes, usize::from(!well)).iter().position(|failed| *failed != 0)
 }
 
