@@ -30,6 +30,9 @@ pub struct DataSet {
     pub shared: Option<Share>,
 }
 
+/// Bytes of a row beside its features, at most: its label, its weight, its groups.
+pub(crate) const OF_A_ROW: usize = 16;
+
 impl DataSet {
     /// The number of rows, on all processes together.
     pub fn rows(&self) -> usize {
@@ -49,6 +52,12 @@ impl DataSet {
     /// Numbers that one pass over all rows reads, on all processes together.
     pub fn entries(&self) -> usize {
         self.shared.as_ref().map_or(self.features.entries(), |share| share.numbers)
+    }
+
+    /// Bytes of memory that the rows of a process take at most. It is the same for all processes, which decide by it.
+    pub(crate) fn held(&self) -> usize {
+        let here = || self.features.bytes() + self.positive.len() * OF_A_ROW;
+        self.shared.as_ref().map_or_else(here, |share| share.held)
     }
 
     /// Who computes sums over all rows; all processes must ask for the same ones.

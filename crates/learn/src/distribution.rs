@@ -9,15 +9,13 @@ use serde::{Deserialize, Serialize};
 use tangor_problem::MemoryLimit;
 
 use crate::cache::Room;
+use crate::data::OF_A_ROW;
 use crate::features::{Collector, Entry};
 use crate::sharing::{ends, first_failed, of_each};
 use crate::{DataSet, Encoding, Error, Grouping, Labels, Processes, Share};
 
 /// Rows are sent when they are so many bytes or a few more.
 const PARCEL: usize = 1 << 20;
-
-/// Bytes of a row besides its features: label, groups, weight.
-const OTHER_BYTES: u128 = 16;
 
 /// A row that is in no group.
 const NONE: u16 = u16::MAX;
@@ -80,8 +78,8 @@ impl Kept {
     /// No rows yet; there will be so many if that is known.
     fn new(shape: Shape, rows: Option<usize>, place: &Place) -> Result<Self, Error> {
         let rows = rows.unwrap_or(0);
-        let what = || format!("labels, groups and weights of {rows} rows of {}", place.file.display());
-        place.memory.check(OTHER_BYTES * rows as u128, what)?;
+        let what = || format!("labels, groups and weights of the {rows} rows of {}", place.file.display());
+        place.memory.check((OF_A_ROW * rows) as u128, what)?;
         Ok(Kept {
             shape,
             features: Collector::new(shape.dense, Some(place.room.clone())),
@@ -298,7 +296,9 @@ pub(crate) fn together(outcome: Result<DataSet, Error>, processes: Arc<dyn Proce
     let rows = of_each(&*processes, data.positive.len());
     let numbers = of_each(&*processes, data.features.entries()).iter().sum();
     let first = rows[..processes.rank()].iter().sum();
-    Ok(DataSet { shared: Some(Share { rows: rows.iter().sum(), first, numbers, collective: processes }), ..data })
+    let held = of_each(&*processes, data.held()).into_iter().fold(0, usize::max);
+    let share = Share { rows: rows.iter().sum(), first, numbers, held, collective: processes };
+    Ok(DataSet { shared: Some(share), ..data })
 }
 
 /// What the first process sends; none if it has nothing to send. Rows that cannot be kept are taken all the same: it would wait.

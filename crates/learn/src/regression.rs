@@ -42,9 +42,6 @@ struct Rates {
     count: usize,
 }
 
-/// Bytes of a row beside its features, at most: its label, its weight, its groups.
-const OF_A_ROW: u64 = 16;
-
 impl Regression {
     /// The problem of fitting the data as the goal asks for.
     pub fn new(data: impl Into<Arc<DataSet>>, goal: &Goal) -> Result<Self, Error> {
@@ -52,7 +49,7 @@ impl Regression {
         let classes = Classes::new(&data)?;
         let (requirements, _) = goal.requirements(&data, &classes)?;
         let mut meta = Meta::new(data.name.clone(), vec![0.0; data.features.weights()]).name_variables(data.encoding.names());
-        meta.held = data.features.bytes() as u64 + data.positive.len() as u64 * OF_A_ROW;
+        meta.held = data.held() as u64;
         let (mut rows, mut names) = (Vec::new(), Vec::new());
         for requirement in &requirements {
             match (requirement, classes.contrast(&data, requirement)) {

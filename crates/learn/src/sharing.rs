@@ -32,6 +32,8 @@ pub struct Share {
     pub first: usize,
     /// Numbers that one pass over all rows reads, on all processes together.
     pub numbers: usize,
+    /// Bytes of memory that the rows of the process take which has most.
+    pub held: usize,
     /// The processes.
     pub collective: Arc<dyn Collective>,
 }
