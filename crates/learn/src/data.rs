@@ -6,8 +6,8 @@ use tangor_problem::{INCREMENT, Reduction, mixed};
 
 use crate::{Encoding, Error, Features, Share};
 
-/// Rows with their labels and groups, encoded and in memory once. Where several processes share them out, each has all that is known of its own
-/// rows, one after the other, and nothing of the others'.
+/// Rows with their labels and groups, encoded and in memory once. Where several processes share them out, each has all that is
+/// known of its own rows, one after the other, and nothing of the others'.
 #[derive(Clone, Debug)]
 pub struct DataSet {
     /// What to call it.
@@ -128,7 +128,8 @@ impl DataSet {
         }
     }
 
-    /// Numbers that put each row into one of so many parts of the same size, each with its share of every label and group; all must be here.
+    /// Numbers that put each row into one of so many parts of the same size, each with its share of every label and group; all
+    /// must be here.
     pub fn folds(&self, parts: usize, seed: u64) -> Vec<usize> {
         let class = |i: usize| {
             let groups = self.groupings.iter().map(|grouping| grouping.members[i].map_or(u64::MAX, u64::from));
@@ -141,7 +142,8 @@ impl DataSet {
         folds
     }
 
-    /// A number that other features, labels, groups or weights of the rows here change, almost surely; it is the same on every machine.
+    /// A number that other features, labels, groups or weights of the rows here change, almost surely; it is the same on every
+    /// machine.
     pub fn fingerprint(&self) -> u64 {
         let members = self.groupings.iter().flat_map(|grouping| &grouping.members);
         let members = members.map(|member| member.map_or(u64::MAX, u64::from));

@@ -1,6 +1,7 @@
 //! Rows on their way from a file to where they stay: in this process, or in the one that is to have them.
 //!
-//! The first process reads, sends each of the others its rows in parcels, and in the end what is known of all rows, or that they cannot be had.
+//! The first process reads, sends each of the others its rows in parcels, and in the end what is known of all rows, or that
+//! they cannot be had.
 
 use std::path::PathBuf;
 use std::sync::Arc;

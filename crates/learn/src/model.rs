@@ -181,8 +181,8 @@ impl Model {
 }
 
 impl DataSet {
-    /// Reads other data the way these were read, labels and groups included; a separator is found if none is given. They may take so much
-    /// memory before features go to a file, and processes share them out.
+    /// Reads other data the way these were read, labels and groups included; a separator is found if none is given. They may
+    /// take so much memory before features go to a file, and processes share them out.
     pub fn read_alike(
         &self,
         form: &FileForm,

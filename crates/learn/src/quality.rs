@@ -41,8 +41,9 @@ pub struct Quality {
     pub calibration_error: f64,
 }
 
-/// Sums over rows that the quality is made of: in this order the number of rows, their weight, that of those that are positive, are decided to be,
-/// are both, and are decided rightly, the predicted probabilities, and in each bin what these are beyond the labels.
+/// Sums over rows that the quality is made of: in this order the number of rows, their weight, that of those that are positive,
+/// are decided to be, are both, and are decided rightly, the predicted probabilities, and in each bin what these are beyond the
+/// labels.
 pub(crate) const TALLY: usize = 7 + BINS;
 
 impl Scored {

@@ -40,7 +40,8 @@ pub struct Reading {
     pub format: Format,
     /// How numbers are written.
     pub decimal: Decimal,
-    /// The processes that share the rows out: the first one reads the file, and each keeps its own rows. All of them must ask for them.
+    /// The processes that share the rows out: the first one reads the file, and each keeps its own rows. All of them must ask
+    /// for them.
     pub shared: Option<Arc<dyn Processes>>,
     /// Most memory that the data may take; three quarters of the machine's if nothing is said.
     pub memory: Option<MemoryLimit>,
