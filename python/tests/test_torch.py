@@ -248,6 +248,18 @@ def test_schedulers_lower_the_share_of_the_step():
             schedule.step()
 
 
+def test_a_warm_up_may_round_its_end():
+    x = parameter(0.2, 0.3)
+    optimizer = Tangor([x], constraints=1, upper=0.25, first_batches=1)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 0.1, 1.0, 10)
+    most = 0.0
+    for _ in range(12):
+        optimizer.step(lambda: (x.sum(), (x @ x).reshape(1)))
+        schedule.step()
+        most = max(most, optimizer.param_groups[0]["lr"])
+    assert 1.0 < most < 1.0 + 1e-12 and optimizer.report().iterations == 11
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -1,6 +1,10 @@
 """Several processes with gloo: batches in parts, and shards of parameters. Skipped where torch is not installed."""
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -75,6 +79,8 @@ def work(rank, world, folder):
         (folder / f"{world}-{rank}.json").write_text(json.dumps(results))
     finally:
         dist.destroy_process_group()
+    # `fully_shard` keeps its group, whose threads may abort a process while Python exits ("terminate called without an active exception").
+    os._exit(0)
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +90,30 @@ def results(tmp_path_factory):
     for world in (1, 2, 4):
         torch.multiprocessing.spawn(work, (world, folder), nprocs=world)
     return {world: [json.loads((folder / f"{world}-{rank}.json").read_text()) for rank in range(world)] for world in (1, 2, 4)}
+
+
+ENDING = """
+import os, sys
+import torch
+import torch.distributed as dist
+from tangor.torch import Tangor
+dist.init_process_group("gloo", init_method=f"file://{sys.argv[1]}", rank=0, world_size=1)
+x = torch.nn.Parameter(torch.ones(2))
+optimizer = Tangor([x], constraints=1, upper=0.25, first_batches=1)
+for _ in range(3):
+    optimizer.step(lambda: (x.sum(), (x @ x).reshape(1)))
+dist.all_reduce(torch.ones(3))
+names = lambda: [open(f"/proc/self/task/{task}/comm").read().strip() for task in os.listdir("/proc/self/task")]
+assert any("gloo" in name for name in names()), names()
+dist.destroy_process_group()
+print([name for name in names() if "gloo" in name])
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads have names on Linux")
+def test_no_thread_of_gloo_outlives_its_group(tmp_path):
+    ended = subprocess.run([sys.executable, "-P", "-c", ENDING, tmp_path / "meet"], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout.strip()) == (0, "[]"), ended.stderr
 
 
 @pytest.mark.parametrize("kind", KINDS)

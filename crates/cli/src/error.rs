@@ -12,6 +12,9 @@ pub enum Error {
     /// Another process of the same fit could not go on, and says why.
     #[error("another process could not go on")]
     Elsewhere,
+    /// Processes of the same fit could not go on, and one of them has said why; all end with this exit code.
+    #[error("this was told already")]
+    Told(u8),
     /// No problem has this name.
     #[error("{unknown}; `tangor list` shows all of them, and {elsewhere}")]
     UnknownProblem {
@@ -121,7 +124,7 @@ pub enum Error {
     },
     /// Data or a model cannot be used.
     #[error("{0}")]
-    Learn(#[from] tangor_learn::Error),
+    Learn(tangor_learn::Error),
     /// A setting is wrong.
     #[error("{0}")]
     Setting(String),
@@ -148,6 +151,15 @@ pub enum Error {
     Screen(#[from] io::Error),
 }
 
+impl From<tangor_learn::Error> for Error {
+    fn from(error: tangor_learn::Error) -> Self {
+        match error {
+            tangor_learn::Error::Elsewhere => Error::Elsewhere,
+            error => Error::Learn(error),
+        }
+    }
+}
+
 impl From<tangor_open::Error> for Error {
     fn from(error: tangor_open::Error) -> Self {
         match error {
@@ -161,6 +173,7 @@ impl Error {
     /// The exit code of a command that ends so.
     pub fn exit_code(&self) -> u8 {
         let oracle = match self {
+            Error::Told(code) => return *code,
             Error::BrokenOff { reason, .. } => return reason_code(*reason),
             Error::Oracle(tangor_process::Error::Oracle(oracle)) => Some(oracle),
             Error::Evaluation { cause: Failure::Broken(cause), .. } => cause.downcast_ref::<OracleError>(),

@@ -96,8 +96,8 @@ fn conclude(outcome: Result<u8, Error>) -> ExitCode {
         // `tangor list | head`: the reader has seen enough.
         Err(Error::Screen(cause)) if cause.kind() == std::io::ErrorKind::BrokenPipe => exit::SOLVED.into(),
         Err(error) => {
-            // Another process tells why.
-            if !matches!(error, Error::Elsewhere) {
+            // Another process tells why, or this one has.
+            if !matches!(error, Error::Elsewhere | Error::Told(_)) {
                 tell(&error);
             }
             error.exit_code().into()

@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tangor_problem::Collective;
+use tangor_learn::{Processes, of_each};
+use tangor_problem::{Collective, MemoryLimit};
 use tangor_solver::{Agreement, Ending};
 
 use crate::error::Error;
@@ -34,9 +35,21 @@ impl Ranks {
         self.world.as_ref().map_or(1, |world| world.place().size)
     }
 
-    /// Who computes sums over rows; none without a launcher.
-    pub fn collective(&self) -> Option<Arc<dyn Collective>> {
-        self.world.as_ref().map(|world| Arc::new(world.place()) as Arc<dyn Collective>)
+    /// Who shares the rows out and computes sums over them; none without a launcher.
+    pub fn processes(&self) -> Option<Arc<dyn Processes>> {
+        self.world.as_ref().map(|world| Arc::new(world.place()) as Arc<dyn Processes>)
+    }
+
+    /// A number of each process, if there are several.
+    pub fn of_each(&self, own: usize) -> Option<Vec<usize>> {
+        self.world.as_ref().filter(|_| self.count() > 1).map(|world| of_each(&world.place(), own))
+    }
+
+    /// What is given, or an equal part of what this machine has for each of its processes.
+    pub fn memory(&self, given: Option<u64>) -> MemoryLimit {
+        let MemoryLimit(limit) = MemoryLimit::or_of_this_machine(given);
+        let neighbours = self.world.as_ref().filter(|_| given.is_none()).map_or(1, mpi_world::World::neighbours);
+        MemoryLimit(limit / neighbours.max(1))
     }
 
     /// Who decides when to end; none without a launcher.
@@ -46,22 +59,30 @@ impl Ranks {
 
     /// Ends the others as well, when this process cannot go on in the middle of a run, and they would wait for it.
     pub fn leave(&self, error: &Error) {
-        if let (Some(world), true) = (&self.world, self.count() > 1) {
+        // Who only heard of a failure leaves it to the one that had it.
+        let own = !matches!(error, Error::Elsewhere | Error::Told(_));
+        if let (Some(world), true) = (&self.world, own && self.count() > 1) {
             crate::tell(error);
             world.abort(error.exit_code());
         }
     }
 
-    /// Goes on if all processes can: the first one that cannot says why, and the others end in silence.
+    /// Goes on if all processes can: the first one that cannot says why, and then all end.
     pub fn together<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
         let Some(place) = self.world.as_ref().map(mpi_world::World::place) else { return outcome };
-        let mut failed = vec![0.0; place.size];
-        let own = f64::from(u8::from(outcome.is_err()));
-        place.fill(1, &mut failed, &|_, part| part[0] = own);
-        match failed.iter().position(|failed| *failed != 0.0) {
-            Some(first) if first != place.rank => Err(Error::Elsewhere),
-            _ => outcome,
+        let own = match &outcome {
+            // Who only heard of a failure has nothing to say.
+            Ok(_) | Err(Error::Elsewhere | Error::Told(_)) => 0,
+            Err(error) => error.exit_code(),
+        };
+        let codes = of_each(&place, own.into());
+        let Some(first) = codes.iter().position(|code| *code != 0) else { return outcome };
+        if let (true, Err(error)) = (first == place.rank, &outcome) {
+            crate::tell(error);
         }
+        // Nobody ends before that was told: launchers end the others when one does.
+        of_each(&place, 0);
+        Err(Error::Told(codes[first] as u8))
     }
 }
 
@@ -72,10 +93,25 @@ struct Place {
     size: usize,
 }
 
-impl Place {
-    /// The parts of a sum that a process computes: as many as the others, and one after the other.
+impl Processes for Place {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn count(&self) -> usize {
+        self.size
+    }
+
     fn parts_of(&self, rank: usize, parts: usize) -> Range<usize> {
         rank * parts / self.size..(rank + 1) * parts / self.size
+    }
+
+    fn send(&self, to: usize, message: &[u8]) {
+        mpi_world::send(to, message);
+    }
+
+    fn receive(&self) -> Vec<u8> {
+        mpi_world::receive()
     }
 }
 
@@ -109,7 +145,7 @@ mod mpi_world {
     use mpi::datatype::PartitionMut;
     use mpi::environment::Universe;
     use mpi::topology::SimpleCommunicator;
-    use mpi::traits::{Communicator, CommunicatorCollectives, Root};
+    use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Root, Source};
 
     use super::{Error, Place};
 
@@ -138,9 +174,24 @@ mod mpi_world {
             Place { rank: world.rank() as usize, size: world.size() as usize }
         }
 
+        /// How many processes are on this machine; all must ask.
+        pub fn neighbours(&self) -> u64 {
+            self.universe.world().split_shared(0).size() as u64
+        }
+
         pub fn abort(&self, code: u8) {
             self.universe.world().abort(code.into());
         }
+    }
+
+    /// Returns when the message is on its way: who sends more than is received waits.
+    pub fn send(to: usize, message: &[u8]) {
+        SimpleCommunicator::world().process_at_rank(to as i32).send(message);
+    }
+
+    /// The next message from the first process.
+    pub fn receive() -> Vec<u8> {
+        SimpleCommunicator::world().process_at_rank(0).receive_vec().0
     }
 
     /// All processes have all of the memory, of which each computed a part; `ends` says where those of the processes end.
@@ -186,7 +237,17 @@ mod mpi_world {
             match *self {}
         }
 
+        pub fn neighbours(&self) -> u64 {
+            match *self {}
+        }
+
         pub fn abort(&self, _code: u8) {}
+    }
+
+    pub fn send(_to: usize, _message: &[u8]) {}
+
+    pub fn receive() -> Vec<u8> {
+        Vec::new()
     }
 
     pub fn exchange(_memory: &mut [f64], _own: Range<usize>, _ends: &[usize]) {}

@@ -8,9 +8,9 @@ const CLASSES: usize = 4096;
 /// that constraints need, however many there are.
 #[derive(Clone, Debug)]
 pub struct Classes {
-    /// The class of each row.
+    /// The class of each row that is here.
     pub of_row: Vec<u16>,
-    /// How many rows each class has.
+    /// How many rows each class has, on all processes together.
     pub sizes: Vec<u64>,
     /// How much they count together.
     pub weights: Vec<f64>,
@@ -26,7 +26,7 @@ pub struct Contrast {
 }
 
 impl Classes {
-    /// By the label and by the columns of groups.
+    /// By the label and by the columns of groups. Where several processes share the rows, all of them count together.
     pub fn new(data: &DataSet) -> Result<Self, Error> {
         let count = data.groupings.iter().fold(2usize, |count, grouping| count.saturating_mul(grouping.values.len() + 1));
         if count > CLASSES {
@@ -39,13 +39,14 @@ impl Classes {
                 data.groupings.iter().fold(label, |class, grouping| class * (grouping.values.len() + 1) + group(grouping, i));
             class as u16
         };
-        let of_row: Vec<u16> = (0..data.rows()).map(class).collect();
-        let (mut sizes, mut weights) = (vec![0; count], vec![0.0; count]);
-        for (i, class) in of_row.iter().enumerate() {
-            sizes[usize::from(*class)] += 1;
-            weights[usize::from(*class)] += data.weight(i);
-        }
-        Ok(Classes { of_row, sizes, weights })
+        let of_row: Vec<u16> = (0..data.positive.len()).map(class).collect();
+        let mut sums = vec![0.0; 2 * count];
+        data.sum(&mut sums, |i, sums| {
+            sums[usize::from(of_row[i])] += 1.0;
+            sums[count + usize::from(of_row[i])] += data.weight(i);
+        });
+        let weights = sums.split_off(count);
+        Ok(Classes { of_row, sizes: sums.into_iter().map(|size| size as u64).collect(), weights })
     }
 
     /// The contrast that a requirement means; a norm means none.
@@ -103,7 +104,7 @@ impl Contrast {
     /// The factors that make the contrast from *sums* over classes divided by the number of all rows: one over the share of the rows in
     /// the first mean, less one over that in the second. An average over random rows is then unbiased, whoever is drawn.
     pub fn factors(&self, classes: &Classes) -> Vec<f64> {
-        let rows = classes.of_row.len() as f64;
+        let rows = classes.sizes.iter().sum::<u64>() as f64;
         let factor = |chosen: &[bool]| {
             let weight = classes.weight(chosen);
             if weight > 0.0 { rows / weight } else { 0.0 }

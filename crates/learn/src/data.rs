@@ -2,11 +2,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::{Collective, INCREMENT, gather, mixed};
+use tangor_problem::{INCREMENT, Reduction, mixed};
 
-use crate::{Encoding, Error, Features};
+use crate::{Encoding, Error, Features, Share};
 
-/// Rows with their labels and groups, encoded and in memory once.
+/// Rows with their labels and groups, encoded and in memory once. Where several processes share them out, each has all that is
+/// known of its own rows, one after the other, and nothing of the others'.
 #[derive(Clone, Debug)]
 pub struct DataSet {
     /// What to call it.
@@ -17,49 +18,92 @@ pub struct DataSet {
     pub labels: Labels,
     /// The features.
     pub features: Features,
-    /// For each row whether its label is the positive one.
+    /// For each row that is here whether its label is the positive one.
     pub positive: Vec<bool>,
     /// The columns by which rows are grouped, whether they are features or not.
     pub groupings: Vec<Grouping>,
-    /// How much each row counts, 1 on average; none: all the same.
+    /// How much each row that is here counts, 1 on average over all rows; none: all the same.
     pub weights: Option<Vec<f64>>,
     /// What somebody should know who reads these data for the first time.
     pub remarks: Vec<String>,
-    /// The processes that have a part of the features each; none: all are here. Labels, groups and weights of rows are here in any case.
-    pub shared: Option<Arc<dyn Collective>>,
+    /// Which rows are here, if several processes have a part of them each; none: all are here.
+    pub shared: Option<Share>,
 }
 
+/// Bytes of a row beside its features, at most: its label, its weight, its groups.
+pub(crate) const OF_A_ROW: usize = 16;
+
 impl DataSet {
-    /// The number of rows.
+    /// The number of rows, on all processes together.
     pub fn rows(&self) -> usize {
-        self.positive.len()
+        self.shared.as_ref().map_or(self.positive.len(), |share| share.rows)
     }
 
-    /// How much a row counts.
+    /// The rows that are here. All that is known of row `i` stands at `i - here().start`.
+    pub fn here(&self) -> Range<usize> {
+        let first = self.first();
+        first..first + self.positive.len()
+    }
+
+    pub(crate) fn first(&self) -> usize {
+        self.shared.as_ref().map_or(0, |share| share.first)
+    }
+
+    /// Numbers that one pass over all rows reads, on all processes together.
+    pub fn entries(&self) -> usize {
+        self.shared.as_ref().map_or(self.features.entries(), |share| share.numbers)
+    }
+
+    /// Bytes of memory that the rows of a process take at most. It is the same for all processes, which decide by it.
+    pub(crate) fn held(&self) -> usize {
+        let here = || self.features.bytes() + self.positive.len() * OF_A_ROW;
+        self.shared.as_ref().map_or_else(here, |share| share.held)
+    }
+
+    /// Who computes sums over all rows; all processes must ask for the same ones.
+    pub(crate) fn reduction(&self) -> Reduction {
+        self.shared.as_ref().map_or_else(Reduction::default, |share| Reduction::new(Arc::clone(&share.collective)))
+    }
+
+    /// The sum over all rows, with the same bits on any number of processes; `add` adds the one that stands at a place here.
+    pub(crate) fn sum(&self, out: &mut [f64], add: impl Fn(usize, &mut [f64]) + Sync) {
+        let first = self.first();
+        self.reduction().sum(self.rows(), out, |rows, sums| rows.for_each(|i| add(i - first, sums)));
+    }
+
+    /// How much the row at a place here counts.
     #[inline]
     pub fn weight(&self, i: usize) -> f64 {
         self.weights.as_ref().map_or(1.0, |weights| weights[i])
     }
 
-    /// `a_i'x` of every row, those included that other processes have.
+    /// `a_i'x` of every row that is here.
     pub fn margins(&self, x: &[f64]) -> Vec<f64> {
-        let margins = |rows: Range<usize>| rows.map(|i| self.features.dot(i, x));
-        let Some(shared) = &self.shared else { return margins(0..self.rows()).collect() };
-        gather(&**shared, self.rows(), |rows, out| out.iter_mut().zip(margins(rows)).for_each(|(out, margin)| *out = margin))
+        (0..self.features.rows()).map(|i| self.features.dot(i, x)).collect()
     }
 
-    /// The same rows, which count in these proportions.
-    pub fn weighted(mut self, mut weights: Vec<f64>) -> Result<Self, Error> {
-        let mean = weights.iter().sum::<f64>() / weights.len().max(1) as f64;
-        if weights.len() != self.rows() || !(mean > 0.0 && mean.is_finite()) || weights.iter().any(|weight| *weight < 0.0) {
+    /// The same rows, which count in these proportions; one number for each row that is here.
+    pub fn weighted(self, weights: Vec<f64>) -> Result<Self, Error> {
+        DataSet { weights: Some(weights), ..self }.with_mean_weight_one()
+    }
+
+    /// The same proportions, and 1 on average.
+    pub(crate) fn with_mean_weight_one(mut self) -> Result<Self, Error> {
+        let Some(weights) = &self.weights else { return Ok(self) };
+        let mut sums = [0.0; 2];
+        self.sum(&mut sums, |i, sums| match weights.get(i) {
+            Some(weight) if *weight >= 0.0 => sums[0] += weight,
+            _ => sums[1] += 1.0,
+        });
+        let mean = sums[0] / self.rows().max(1) as f64;
+        if weights.len() > self.positive.len() || sums[1] > 0.0 || !(mean > 0.0 && mean.is_finite()) {
             return Err(Error::Senseless("the weights of rows must be numbers from 0 on, and not all of them 0".to_string()));
         }
-        weights.iter_mut().for_each(|weight| *weight /= mean);
-        self.weights = Some(weights);
+        self.weights.iter_mut().flatten().for_each(|weight| *weight /= mean);
         Ok(self)
     }
 
-    /// Some of the rows, in this order.
+    /// Some of the rows, in this order; all must be here.
     pub fn subset(&self, rows: &[usize]) -> DataSet {
         let members =
             |grouping: &Grouping| Grouping { members: rows.iter().map(|&i| grouping.members[i]).collect(), ..grouping.clone() };
@@ -84,7 +128,8 @@ impl DataSet {
         }
     }
 
-    /// Numbers that put each row into one of so many parts of the same size, each with its share of every label and group.
+    /// Numbers that put each row into one of so many parts of the same size, each with its share of every label and group; all
+    /// must be here.
     pub fn folds(&self, parts: usize, seed: u64) -> Vec<usize> {
         let class = |i: usize| {
             let groups = self.groupings.iter().map(|grouping| grouping.members[i].map_or(u64::MAX, u64::from));
@@ -97,7 +142,8 @@ impl DataSet {
         folds
     }
 
-    /// A number that other features, labels, groups or weights change, almost surely; it is the same on every machine.
+    /// A number that other features, labels, groups or weights of the rows here change, almost surely; it is the same on every
+    /// machine.
     pub fn fingerprint(&self) -> u64 {
         let members = self.groupings.iter().flat_map(|grouping| &grouping.members);
         let members = members.map(|member| member.map_or(u64::MAX, u64::from));
@@ -109,8 +155,9 @@ impl DataSet {
 
     /// The share of positive rows.
     pub fn positive_share(&self) -> f64 {
-        let positive = (0..self.rows()).filter(|&i| self.positive[i]);
-        positive.map(|i| self.weight(i)).sum::<f64>() / self.rows() as f64
+        let mut sum = [0.0];
+        self.sum(&mut sum, |i, sum| sum[0] += if self.positive[i] { self.weight(i) } else { 0.0 });
+        sum[0] / self.rows() as f64
     }
 }
 
@@ -133,7 +180,7 @@ pub struct Grouping {
     pub column: String,
     /// The groups, in order.
     pub values: Vec<String>,
-    /// The group of each row; `None` where the value is missing.
+    /// The group of each row that is here; `None` where the value is missing.
     pub members: Vec<Option<u16>>,
 }
 

@@ -60,6 +60,9 @@ pub enum Error {
         /// Why not.
         cause: std::io::Error,
     },
+    /// Another process could not have its part of the data, and says why.
+    #[error("another process could not go on")]
+    Elsewhere,
     /// Something asked for makes no sense.
     #[error("{0}")]
     Senseless(String),

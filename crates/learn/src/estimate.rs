@@ -106,14 +106,24 @@ impl Mean {
 }
 
 impl Sums {
-    pub(crate) fn add(&mut self, weight: f64, p: f64, decision: f64) {
+    /// How many they are.
+    pub(crate) const COUNT: usize = 8;
+
+    /// From numbers to which rows were added.
+    pub(crate) fn new(sums: &[f64]) -> Sums {
+        let three = |from: usize| [sums[from], sums[from + 1], sums[from + 2]];
+        Sums { w: sums[0], ww: sums[1], p: three(2), d: three(5) }
+    }
+
+    /// Adds a row to such numbers.
+    pub(crate) fn add(sums: &mut [f64], weight: f64, p: f64, decision: f64) {
         let square = weight * weight;
-        self.w += weight;
-        self.ww += square;
-        for (sums, value) in [(&mut self.p, p), (&mut self.d, decision)] {
-            sums[0] += weight * value;
-            sums[1] += square * value;
-            sums[2] += square * value * value;
+        sums[0] += weight;
+        sums[1] += square;
+        for (from, value) in [(2, p), (5, decision)] {
+            sums[from] += weight * value;
+            sums[from + 1] += square * value;
+            sums[from + 2] += square * value * value;
         }
     }
 
@@ -151,10 +161,9 @@ mod tests {
     use super::*;
 
     fn rows(values: impl Iterator<Item = (f64, bool)>) -> Sums {
-        values.fold(Sums::default(), |mut sums, (p, decision)| {
-            sums.add(1.0, p, f64::from(u8::from(decision)));
-            sums
-        })
+        let mut sums = [0.0; Sums::COUNT];
+        values.for_each(|(p, decision)| Sums::add(&mut sums, 1.0, p, f64::from(u8::from(decision))));
+        Sums::new(&sums)
     }
 
     #[test]

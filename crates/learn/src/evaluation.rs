@@ -1,7 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::estimate::{Sums, estimates};
-use crate::quality::{Criterion, Scored, best_threshold};
+use crate::quality::{Criterion, Scored, TALLY, best_threshold};
+use crate::ranking::Ranking;
 use crate::regression::{loss_at, probability};
 use crate::{Classes, DataSet, Error, Estimate, Quality, Requirement};
 
@@ -77,57 +78,87 @@ impl Evaluation {
         confidence: f64,
     ) -> Result<Self, Error> {
         let classes = Classes::new(data)?;
-        let mut by_class = vec![Sums::default(); classes.sizes.len()];
-        let (mut loss, mut scored) = (0.0, Vec::with_capacity(data.rows()));
-        for (i, margin) in data.margins(weights).into_iter().enumerate() {
-            let weight = data.weight(i);
-            let p = probability(margin);
-            loss += weight * loss_at(margin, data.positive[i]);
-            by_class[usize::from(classes.of_row[i])].add(weight, p, f64::from(u8::from(p > threshold)));
-            scored.push(Scored { p, positive: data.positive[i], weight });
-        }
+        let margins = data.margins(weights);
+        let tally = Tally::new(data, &classes, &margins, threshold);
         let attained = requirements.iter().map(|requirement| match requirement {
             Requirement::Norm { radius } => norm(weights, *radius),
             Requirement::Rate { name, lower, upper, .. } => {
                 let contrast = classes.contrast(data, requirement).filter(|contrast| classes.can_tell(contrast));
-                let [probabilities, decisions] = estimates(contrast.as_ref(), &by_class, confidence);
+                let [probabilities, decisions] = estimates(contrast.as_ref(), &tally.by_class, confidence);
                 Attained { name: name.clone(), lower: *lower, upper: *upper, probabilities, decisions }
             }
         });
+        let whole = Ranking::by_group(data, 1, |i| Some((0, score(data, &margins, i)))).remove(0);
         Ok(Evaluation {
             rows: data.rows() as u64,
-            loss: loss / data.rows() as f64,
+            loss: tally.loss / data.rows() as f64,
             threshold,
             confidence,
             constraints: attained.collect(),
-            overall: Quality::of(&scored, threshold),
-            groups: groups(data, &scored, threshold),
+            overall: Quality::of(&tally.qualities[0], &whole),
+            groups: groups(data, &margins, &tally.qualities[1..]),
         })
     }
 }
 
-/// The threshold that is best for a criterion with these weights on these data.
-pub fn chosen_threshold(data: &DataSet, weights: &[f64], criterion: Criterion) -> f64 {
-    let score =
-        |(i, margin): (usize, f64)| Scored { p: probability(margin), positive: data.positive[i], weight: data.weight(i) };
-    best_threshold(&data.margins(weights).into_iter().enumerate().map(score).collect::<Vec<_>>(), criterion)
+/// Sums over all rows, whoever has them.
+struct Tally {
+    loss: f64,
+    by_class: Vec<Sums>,
+    /// Of all rows, then of each group of each grouping.
+    qualities: Vec<[f64; TALLY]>,
 }
 
-fn groups(data: &DataSet, scored: &[Scored], threshold: f64) -> Vec<GroupQuality> {
-    let mut all = Vec::new();
+impl Tally {
+    fn new(data: &DataSet, classes: &Classes, margins: &[f64], threshold: f64) -> Self {
+        let groups: usize = data.groupings.iter().map(|grouping| grouping.values.len()).sum();
+        let (of_classes, of_groups) = (classes.sizes.len() * Sums::COUNT, (1 + groups) * TALLY);
+        let mut sums = vec![0.0; 1 + of_classes + of_groups];
+        data.sum(&mut sums, |i, sums| {
+            let row = score(data, margins, i);
+            sums[0] += row.weight * loss_at(margins[i], row.positive);
+            let (by_class, qualities) = sums[1..].split_at_mut(of_classes);
+            let class = usize::from(classes.of_row[i]) * Sums::COUNT;
+            Sums::add(&mut by_class[class..][..Sums::COUNT], row.weight, row.p, f64::from(u8::from(row.p > threshold)));
+            let (qualities, _) = qualities.as_chunks_mut();
+            row.count(threshold, &mut qualities[0]);
+            let mut first = 1;
+            for grouping in &data.groupings {
+                if let Some(group) = grouping.members[i] {
+                    row.count(threshold, &mut qualities[first + usize::from(group)]);
+                }
+                first += grouping.values.len();
+            }
+        });
+        let (by_class, qualities) = sums[1..].split_at(of_classes);
+        let by_class = by_class.chunks(Sums::COUNT).map(Sums::new).collect();
+        Tally { loss: sums[0], by_class, qualities: qualities.as_chunks().0.to_vec() }
+    }
+}
+
+/// The row at a place here.
+fn score(data: &DataSet, margins: &[f64], i: usize) -> Scored {
+    Scored { p: probability(margins[i]), positive: data.positive[i], weight: data.weight(i) }
+}
+
+/// The threshold that is best for a criterion with these weights on these data.
+pub fn chosen_threshold(data: &DataSet, weights: &[f64], criterion: Criterion) -> f64 {
+    let margins = data.margins(weights);
+    best_threshold(&Ranking::by_group(data, 1, |i| Some((0, score(data, &margins, i)))).remove(0), criterion)
+}
+
+/// The quality of each group that has rows, from the sums of all groups one after the other.
+fn groups(data: &DataSet, margins: &[f64], tallies: &[[f64; TALLY]]) -> Vec<GroupQuality> {
+    let (mut all, mut tallies) = (Vec::new(), tallies.iter());
     for grouping in &data.groupings {
-        let mut rows = vec![Vec::new(); grouping.values.len()];
-        for (member, row) in grouping.members.iter().zip(scored) {
-            if let Some(group) = member {
-                rows[usize::from(*group)].push(*row);
+        let member = |i: usize| grouping.members[i].map(|group| (usize::from(group), score(data, margins, i)));
+        let rankings = Ranking::by_group(data, grouping.values.len(), member);
+        for ((value, ranking), tally) in grouping.values.iter().zip(&rankings).zip(tallies.by_ref()) {
+            if tally[0] > 0.0 {
+                let (column, value) = (grouping.column.clone(), value.clone());
+                all.push(GroupQuality { column, value, quality: Quality::of(tally, ranking) });
             }
         }
-        let known = grouping.values.iter().zip(rows).filter(|(_, rows)| !rows.is_empty());
-        all.extend(known.map(|(value, rows)| GroupQuality {
-            column: grouping.column.clone(),
-            value: value.clone(),
-            quality: Quality::of(&rows, threshold),
-        }));
     }
     all
 }

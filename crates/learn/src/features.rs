@@ -1,5 +1,4 @@
 use std::borrow::Cow;
-use std::ops::Range;
 use std::sync::Arc;
 
 use crate::Error;
@@ -16,9 +15,6 @@ use crate::store::Store;
 pub struct Features {
     columns: usize,
     store: Store,
-    /// The row that is the first one here, and the numbers in rows that another process has.
-    first: usize,
-    elsewhere: usize,
 }
 
 /// Features that are still being read. Rows that do not fit into memory go to a file from there on.
@@ -26,29 +22,16 @@ pub(crate) struct Collector {
     rows: Matrix,
     writer: Option<Writer>,
     room: Option<Room>,
-    first: usize,
-    elsewhere: usize,
 }
 
 impl Collector {
     /// No rows yet; all of them stay in memory if no room is given.
     pub fn new(dense: usize, room: Option<Room>) -> Self {
-        Collector { rows: Matrix::new(dense), writer: None, room, first: 0, elsewhere: 0 }
+        Collector { rows: Matrix::new(dense), writer: None, room }
     }
 
-    /// Takes in row `i` if it is one of those that are kept, which follow each other; of the others only the size.
-    pub fn push_own(
-        &mut self,
-        i: usize,
-        own: &Range<usize>,
-        dense: &[f32],
-        sparse: impl IntoIterator<Item = Entry>,
-    ) -> Result<(), Error> {
-        if !own.contains(&i) {
-            self.elsewhere += dense.len() + sparse.into_iter().count() + 1;
-            return Ok(());
-        }
-        self.first = own.start;
+    /// Takes in the next row.
+    pub fn push(&mut self, dense: &[f32], sparse: impl IntoIterator<Item = Entry>) -> Result<(), Error> {
         if let Some(writer) = &mut self.writer {
             return writer.push(dense, sparse);
         }
@@ -69,14 +52,14 @@ impl Collector {
             }
             Some(writer) => (Store::File(Arc::new(writer.finish()?), None), self.room.map(|room| room.remark())),
         };
-        Ok((Features { columns, store, first: self.first, elsewhere: self.elsewhere }, remark))
+        Ok((Features { columns, store }, remark))
     }
 }
 
 impl Features {
     /// No rows yet; `columns` counts dense and sparse ones, without the intercept.
     pub(crate) fn new(columns: usize, dense: usize) -> Self {
-        Features { columns, store: Store::Memory(Matrix::new(dense)), first: 0, elsewhere: 0 }
+        Features { columns, store: Store::Memory(Matrix::new(dense)) }
     }
 
     /// One row alone: all dense values, and the sparse entries that are not zero.
@@ -89,16 +72,15 @@ impl Features {
 
     /// Some of the rows, in this order.
     pub(crate) fn subset(&self, rows: &[usize]) -> Features {
-        let store = self.store.subset(rows.iter().map(|&i| i - self.first));
-        Features { columns: self.columns, store, first: 0, elsewhere: 0 }
+        Features { columns: self.columns, store: self.store.subset(rows.iter().copied()) }
     }
 
-    /// Numbers that one pass over all rows reads, on all processes together; of some rows of a file, as many as if all were alike.
+    /// Numbers that one pass over all rows reads; of some rows of a file, as many as if all were alike.
     pub fn entries(&self) -> usize {
-        self.store.numbers() + self.elsewhere
+        self.store.numbers()
     }
 
-    /// The number of rows that are here.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.store.rows()
     }
@@ -130,7 +112,7 @@ impl Features {
 
     /// Everything that is in the matrix, as whole numbers: the same in memory and in a file.
     pub(crate) fn words(&self) -> impl Iterator<Item = u64> {
-        let rows = self.first..self.first + self.rows();
+        let rows = 0..self.rows();
         let dense = rows.clone().flat_map(|i| self.dense_row(i).into_owned()).map(|value| u64::from(value.to_bits()));
         let sparse = rows.flat_map(|i| self.with_row(i, |_, sparse| sparse.to_vec()).unwrap_or_default());
         let sparse = sparse.map(|entry| u64::from(entry.column) << 32 | u64::from(entry.value.to_bits()));
@@ -139,8 +121,7 @@ impl Features {
 
     /// Where the sparse entries of each row end.
     fn ends(&self) -> impl Iterator<Item = u64> {
-        let rows = self.first..self.first + self.rows();
-        let counts = rows.map(|i| self.with_row(i, |_, sparse| sparse.len() as u64).unwrap_or(0));
+        let counts = (0..self.rows()).map(|i| self.with_row(i, |_, sparse| sparse.len() as u64).unwrap_or(0));
         counts.scan(0, |end, count| {
             *end += count;
             Some(*end)
@@ -149,12 +130,12 @@ impl Features {
 
     /// The dense values of a row.
     pub fn dense_row(&self, i: usize) -> Cow<'_, [f32]> {
-        self.store.dense_row(i - self.first)
+        self.store.dense_row(i)
     }
 
     #[inline]
     fn with_row<T>(&self, i: usize, use_row: impl FnOnce(&[f32], &[Entry]) -> T) -> Option<T> {
-        self.store.with_row(i - self.first, use_row)
+        self.store.with_row(i, use_row)
     }
 
     /// `a_i'x`, the intercept included.
@@ -226,8 +207,8 @@ mod tests {
         let room = Room::new(MemoryLimit(0), Some(folder.path()));
         [None, Some(room)].map(|room| {
             let mut collector = Collector::new(rows[0].0.len(), room);
-            for (i, (dense, sparse)) in rows.iter().enumerate() {
-                collector.push_own(i, &(0..rows.len()), dense, sparse.iter().copied()).unwrap();
+            for (dense, sparse) in rows {
+                collector.push(dense, sparse.iter().copied()).unwrap();
             }
             collector.finish(columns).unwrap().0
         })
@@ -279,7 +260,7 @@ mod tests {
     #[test]
     fn a_folder_that_is_not_there_is_named() {
         let room = Room::new(MemoryLimit(0), Some(std::path::Path::new("nowhere/at/all")));
-        let error = Collector::new(1, Some(room)).push_own(0, &(0..1), &[1.0], []).unwrap_err().to_string();
+        let error = Collector::new(1, Some(room)).push(&[1.0], []).unwrap_err().to_string();
         assert!(
             error.starts_with("the data do not fit into memory, and no file can be made for them in nowhere/at/all: "),
             "{error}"

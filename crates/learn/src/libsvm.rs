@@ -2,11 +2,11 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use crate::cache::Room;
 use crate::cell::Decimal;
-use crate::features::{Collector, Entry};
+use crate::distribution::{Distribution, Facts, Place, Row, Shape, distributed};
+use crate::features::Entry;
 use crate::ration::Ration;
-use crate::{DataSet, Encoding, Error, Features, Input, Labels, Reading};
+use crate::{DataSet, Encoding, Error, Input, Labels, Processes, Reading};
 
 impl Reading {
     /// Reads a LIBSVM file. Its columns have no names, so there is nothing to drop and nothing to group by.
@@ -17,82 +17,98 @@ impl Reading {
             let message = format!("a LIBSVM file has no column {name:?}: its features have numbers instead of names");
             return Err(input.unusable(&message));
         }
-        let own = self.own(if self.shared.is_some() { Rows::open(input)?.count()? } else { usize::MAX });
-        let mut rows = Rows::open(input)?;
-        let mut features = Collector::new(0, Some(self.room()));
-        let (mut values, mut largest) = (Vec::new(), 0);
-        while let Some(label) = rows.advance()? {
-            largest = largest.max(rows.entries.last().map_or(0, |entry| entry.column + 1));
-            features.push_own(values.len(), &own, &[], rows.entries.iter().copied())?;
-            values.push(label);
-        }
-        // A fit keeps some sixteen vectors of the length of its weights, whatever the number of features that occur.
-        let what =
-            || format!("a model with a weight for each of {largest} features, the largest index in {}", input.path().display());
-        self.memory().check(16 * 8 * u128::from(largest), what)?;
-        let labels = labels(input, &values, self.positive.as_deref())?;
-        let features = features.finish(largest as usize)?;
-        Ok(DataSet { shared: self.shared.clone(), ..data_set(input, largest as usize, labels, features, values) })
+        distributed(self.shared.as_ref(), &self.place(input), |processes| {
+            let rows = processes.map(|_| Rows::open(input)?.count()).transpose()?;
+            let mut all = Distribution::new(SHAPE, rows, &self.place(input), processes)?;
+            let (mut rows, mut seen, mut largest) = (Rows::open(input)?, Seen::default(), 0);
+            while let Some(label) = rows.advance()? {
+                largest = largest.max(rows.entries.last().map_or(0, |entry| entry.column + 1));
+                // Which label is the positive one is known at the end.
+                let positive = seen.add(label);
+                all.push(Row { dense: &[], sparse: &rows.entries, positive, groups: &[], weight: None })?;
+            }
+            // A fit keeps some sixteen vectors of the length of its weights, whatever the number of features that occur.
+            let what = || {
+                format!("a model with a weight for each of {largest} features, the largest index in {}", input.path().display())
+            };
+            self.memory().check(16 * 8 * u128::from(largest), what)?;
+            let labels = seen.labels(input, self.positive.as_deref())?;
+            let turned = number(&labels.positive) == seen.first;
+            all.finish(facts(input, largest as usize, labels, turned))
+        })
     }
 }
+
+/// Rows have neither dense features nor groups nor weights.
+const SHAPE: Shape = Shape { dense: 0, groups: 0, weighted: false };
 
 /// Reads a LIBSVM file with features that are known; others are left out, as they have no weight.
-pub(crate) fn read_encoded(input: &Input, columns: usize, labels: &Labels, room: Room) -> Result<DataSet, Error> {
-    let mut rows = Rows::open(input)?;
-    let mut features = Collector::new(0, Some(room));
-    let mut values = Vec::new();
-    while let Some(label) = rows.advance()? {
-        if ![&labels.negative, &labels.positive].iter().any(|known| number(known) == Some(label)) {
-            let message = format!("the label is {label}, but must be {} or {}", labels.negative, labels.positive);
-            return Err(rows.wrong(1, &message));
-        }
-        features.push_own(values.len(), &(0..usize::MAX), &[], rows.entries(columns))?;
-        values.push(label);
-    }
-    if values.is_empty() {
-        return Err(input.unusable("it has no rows"));
-    }
-    Ok(data_set(input, columns, labels.clone(), features.finish(columns)?, values))
-}
-
-fn data_set(
+pub(crate) fn read_encoded(
     input: &Input,
     columns: usize,
-    labels: Labels,
-    (features, remark): (Features, Option<String>),
-    values: Vec<f64>,
-) -> DataSet {
-    let positive = number(&labels.positive);
-    DataSet {
-        name: input.name(),
-        encoding: Encoding::Indexed { features: columns },
-        labels,
-        features,
-        positive: values.into_iter().map(|value| Some(value) == positive).collect(),
-        groupings: Vec::new(),
-        weights: None,
-        remarks: remark.into_iter().collect(),
-        shared: None,
+    labels: &Labels,
+    place: &Place,
+    processes: Option<&dyn Processes>,
+) -> Result<DataSet, Error> {
+    let rows = processes.map(|_| Rows::open(input)?.count()).transpose()?;
+    let mut all = Distribution::new(SHAPE, rows, place, processes)?;
+    let mut rows = Rows::open(input)?;
+    let known = [&labels.negative, &labels.positive].map(|label| number(label));
+    while let Some(label) = rows.advance()? {
+        let Some(k) = known.iter().position(|known| *known == Some(label)) else {
+            let message = format!("the label is {label}, but must be {} or {}", labels.negative, labels.positive);
+            return Err(rows.wrong(1, &message));
+        };
+        let sparse: Vec<Entry> = rows.entries(columns).collect();
+        all.push(Row { dense: &[], sparse: &sparse, positive: k == 1, groups: &[], weight: None })?;
     }
+    if all.rows == 0 {
+        return Err(input.unusable("it has no rows"));
+    }
+    all.finish(facts(input, columns, labels.clone(), false))
 }
 
-fn labels(input: &Input, values: &[f64], wanted: Option<&str>) -> Result<Labels, Error> {
-    let refuse = |message: &str| Err(input.unusable(message));
-    let Some(&first) = values.first() else { return refuse("it has no rows") };
-    let Some(&second) = values.iter().find(|value| **value != first) else {
-        return refuse("all of its labels are the same, but logistic regression needs two");
-    };
-    if values.iter().any(|value| *value != first && *value != second) {
-        return refuse("it has more than two different labels, but logistic regression needs exactly two");
+fn facts(input: &Input, features: usize, labels: Labels, turned: bool) -> Facts {
+    let (name, encoding) = (input.name(), Encoding::Indexed { features });
+    Facts { name, encoding, labels, turned, groups: Vec::new(), remarks: Vec::new() }
+}
+
+/// The different labels so far.
+#[derive(Default)]
+struct Seen {
+    first: Option<f64>,
+    second: Option<f64>,
+    more: bool,
+}
+
+impl Seen {
+    /// Whether a label is another one than the first.
+    fn add(&mut self, label: f64) -> bool {
+        let first = *self.first.get_or_insert(label);
+        if label != first {
+            self.more |= *self.second.get_or_insert(label) != label;
+        }
+        label != first
     }
-    let (lesser, greater) = (first.min(second), first.max(second));
-    let (negative, positive) = match wanted {
-        None => (lesser, greater),
-        Some(wanted) if number(wanted) == Some(greater) => (lesser, greater),
-        Some(wanted) if number(wanted) == Some(lesser) => (greater, lesser),
-        Some(wanted) => return refuse(&format!("its labels are {lesser} and {greater}, but never {wanted:?}")),
-    };
-    Ok(Labels { column: String::new(), negative: negative.to_string(), positive: positive.to_string() })
+
+    fn labels(&self, input: &Input, wanted: Option<&str>) -> Result<Labels, Error> {
+        let refuse = |message: &str| Err(input.unusable(message));
+        let Some(first) = self.first else { return refuse("it has no rows") };
+        let Some(second) = self.second else {
+            return refuse("all of its labels are the same, but logistic regression needs two");
+        };
+        if self.more {
+            return refuse("it has more than two different labels, but logistic regression needs exactly two");
+        }
+        let (lesser, greater) = (first.min(second), first.max(second));
+        let (negative, positive) = match wanted {
+            None => (lesser, greater),
+            Some(wanted) if number(wanted) == Some(greater) => (lesser, greater),
+            Some(wanted) if number(wanted) == Some(lesser) => (greater, lesser),
+            Some(wanted) => return refuse(&format!("its labels are {lesser} and {greater}, but never {wanted:?}")),
+        };
+        Ok(Labels { column: String::new(), negative: negative.to_string(), positive: positive.to_string() })
+    }
 }
 
 fn number(field: &str) -> Option<f64> {

@@ -1,15 +1,17 @@
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tangor_problem::{MemoryLimit, count_of};
 
 use crate::cache::Room;
 use crate::cell::Decimal;
-use crate::reading::{Roles, read_encoded};
+use crate::distribution::{Place, distributed};
+use crate::reading::{Groups, Roles, read_encoded};
 use crate::regression::probability;
 use crate::table::{Encoder, Table};
 use crate::{
-    Classes, DataSet, Encoding, Error, Evaluation, Features, Format, Goal, Grouping, Input, Labels, Requirement, libsvm,
+    Classes, DataSet, Encoding, Error, Evaluation, Features, Format, Goal, Input, Labels, Processes, Requirement, libsvm,
 };
 
 /// The version of the model's JSON form.
@@ -117,8 +119,8 @@ impl Model {
 
     /// Reads other data the way the model's own were read, labels and groups included; a separator is found if none is given.
     pub fn read_data(&self, input: impl Into<Input>, delimiter: Option<u8>) -> Result<DataSet, Error> {
-        let groups = self.groups.iter().map(|(column, values)| (column.as_str(), values.as_slice()));
-        read_alike((&self.encoding, &self.labels, groups), &self.file, &input.into(), delimiter)
+        let alone = (MemoryLimit::of_this_machine(), None);
+        read_alike((&self.encoding, &self.labels, self.groups.clone()), &self.file, &input.into(), delimiter, alone)
     }
 
     fn format(&self, delimiter: Option<u8>) -> Format {
@@ -179,35 +181,36 @@ impl Model {
 }
 
 impl DataSet {
-    /// Reads other data the way these were read, labels and groups included; a separator is found if none is given.
-    pub fn read_alike(&self, form: &FileForm, input: impl Into<Input>, delimiter: Option<u8>) -> Result<DataSet, Error> {
-        let groups = self.groupings.iter().map(|grouping| (grouping.column.as_str(), grouping.values.as_slice()));
-        read_alike((&self.encoding, &self.labels, groups), form, &input.into(), delimiter)
+    /// Reads other data the way these were read, labels and groups included; a separator is found if none is given. They may
+    /// take so much memory before features go to a file, and processes share them out.
+    pub fn read_alike(
+        &self,
+        form: &FileForm,
+        input: impl Into<Input>,
+        delimiter: Option<u8>,
+        sharing: (MemoryLimit, Option<&Arc<dyn Processes>>),
+    ) -> Result<DataSet, Error> {
+        let groups = self.groupings.iter().map(|grouping| (grouping.column.clone(), grouping.values.clone()));
+        read_alike((&self.encoding, &self.labels, groups.collect()), form, &input.into(), delimiter, sharing)
     }
 }
 
-fn read_alike<'a>(
-    (encoding, labels, groups): (&Encoding, &Labels, impl Iterator<Item = (&'a str, &'a [String])>),
+fn read_alike(
+    (encoding, labels, groups): (&Encoding, &Labels, Vec<Groups>),
     form: &FileForm,
     input: &Input,
     delimiter: Option<u8>,
+    (memory, processes): (MemoryLimit, Option<&Arc<dyn Processes>>),
 ) -> Result<DataSet, Error> {
-    let room = Room::new(MemoryLimit::of_this_machine(), None);
-    if let Encoding::Indexed { features } = encoding {
-        return libsvm::read_encoded(input, *features, labels, room);
-    }
-    let grouping = |(column, values): (&str, &[String])| Grouping {
-        column: column.to_string(),
-        values: values.to_vec(),
-        members: Vec::new(),
-    };
-    let roles = Roles {
-        labels,
-        groupings: groups.map(grouping).collect(),
-        weight: form.weight.as_deref(),
-        decimal: form.decimal,
-        own: 0..usize::MAX,
-        room,
-    };
-    read_encoded(input, Format { delimiter, header: Some(form.header) }, encoding, roles)
+    let place = Place { file: input.path().to_path_buf(), memory, room: Room::new(memory, None) };
+    distributed(processes, &place.clone(), |processes| {
+        if let Encoding::Indexed { features } = encoding {
+            return libsvm::read_encoded(input, *features, labels, &place, processes);
+        }
+        let format = Format { delimiter, header: Some(form.header) };
+        let rows = processes.map(|_| Table::open(input, format)?.count()).transpose()?;
+        let (weight, decimal) = (form.weight.as_deref(), form.decimal);
+        let roles = Roles { labels, groups, weight, decimal, rows, place, remarks: Vec::new() };
+        read_encoded(input, format, encoding, roles, processes)
+    })
 }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ranking::Ranking;
+
 /// Bins of equal width that calibration is measured in.
 const BINS: usize = 10;
 
@@ -39,59 +41,55 @@ pub struct Quality {
     pub calibration_error: f64,
 }
 
+/// Sums over rows that the quality is made of: in this order the number of rows, their weight, that of those that are positive,
+/// are decided to be, are both, and are decided rightly, the predicted probabilities, and in each bin what these are beyond the
+/// labels.
+pub(crate) const TALLY: usize = 7 + BINS;
+
+impl Scored {
+    /// Adds this row to sums, if rows are called positive whose probability is above the threshold.
+    pub(crate) fn count(&self, threshold: f64, tally: &mut [f64; TALLY]) {
+        let &Scored { p, positive, weight } = self;
+        let selected = p > threshold;
+        tally[0] += 1.0;
+        tally[1] += weight;
+        for (sum, counts) in tally[2..].iter_mut().zip([positive, selected, positive && selected, positive == selected]) {
+            *sum += if counts { weight } else { 0.0 };
+        }
+        tally[6] += weight * p;
+        tally[7 + ((p * BINS as f64) as usize).min(BINS - 1)] += weight * (p - f64::from(u8::from(positive)));
+    }
+}
+
 impl Quality {
-    /// Calls rows positive whose probability is above the threshold.
-    pub(crate) fn of(rows: &[Scored], threshold: f64) -> Quality {
-        let sum = |of: &dyn Fn(&Scored) -> f64| rows.iter().map(|row| row.weight * of(row)).sum::<f64>();
+    /// Of rows with these sums and this order.
+    pub(crate) fn of(tally: &[f64; TALLY], ranking: &Ranking) -> Quality {
+        let &[rows, all, positive, selected, hits, right, predicted, ref bins @ ..] = tally;
         let share = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
-        let yes = |truth: bool| f64::from(u8::from(truth));
-        let all = sum(&|_| 1.0);
-        let positive = sum(&|row| yes(row.positive));
-        let selected = sum(&|row| yes(row.p > threshold));
-        let hits = sum(&|row| yes(row.positive && row.p > threshold));
         let mean = |sum: f64| share(sum, all).unwrap_or(f64::NAN);
         Quality {
-            rows: rows.len() as u64,
+            rows: rows as u64,
             observed: mean(positive),
-            predicted: mean(sum(&|row| row.p)),
+            predicted: mean(predicted),
             selected: mean(selected),
-            accuracy: mean(sum(&|row| yes(row.positive == (row.p > threshold)))),
+            accuracy: mean(right),
             recall: share(hits, positive),
             false_positive: share(selected - hits, all - positive),
             precision: share(hits, selected),
-            auc: auc(rows),
-            calibration_error: calibration_error(rows, all),
+            auc: auc(ranking),
+            calibration_error: bins.iter().map(|off| off.abs()).sum::<f64>() / all,
         }
     }
 }
 
-fn calibration_error(rows: &[Scored], all: f64) -> f64 {
-    let mut off = [0.0; BINS];
-    for row in rows {
-        let bin = ((row.p * BINS as f64) as usize).min(BINS - 1);
-        off[bin] += row.weight * (row.p - f64::from(u8::from(row.positive)));
-    }
-    off.iter().map(|off: &f64| off.abs()).sum::<f64>() / all
-}
-
-/// Rows in the order of their probabilities.
-fn sorted(rows: &[Scored]) -> Vec<Scored> {
-    let mut rows = rows.to_vec();
-    rows.sort_by(|a, b| a.p.total_cmp(&b.p));
-    rows
-}
-
 /// Equal probabilities count half.
-fn auc(rows: &[Scored]) -> Option<f64> {
-    let rows = sorted(rows);
-    let (mut below, mut pairs) = (0.0, 0.0);
-    for tied in rows.chunk_by(|a, b| a.p == b.p) {
-        let weight = |label: bool| tied.iter().filter(|row| row.positive == label).map(|row| row.weight).sum::<f64>();
-        let (negative, positive) = (weight(false), weight(true));
-        pairs += positive * (below + 0.5 * negative);
-        below += negative;
-    }
-    let positive: f64 = rows.iter().filter(|row| row.positive).map(|row| row.weight).sum();
+fn auc(ranking: &Ranking) -> Option<f64> {
+    let (mut below, mut positive, mut pairs) = (0.0, 0.0, 0.0);
+    ranking.for_each(|tied| {
+        pairs += tied.positive * (below + 0.5 * tied.negative);
+        below += tied.negative;
+        positive += tied.positive;
+    });
     (below > 0.0 && positive > 0.0).then(|| pairs / (below * positive))
 }
 
@@ -108,52 +106,72 @@ pub enum Criterion {
 }
 
 /// The threshold that is best for a criterion on these rows: halfway between two probabilities.
-pub(crate) fn best_threshold(rows: &[Scored], criterion: Criterion) -> f64 {
-    let rows = sorted(rows);
-    let total = |label: bool| rows.iter().filter(|row| row.positive == label).map(|row| row.weight).sum::<f64>();
-    let (negative, positive) = (total(false), total(true));
-    // Above a threshold below all probabilities, every row is selected.
-    let (mut hits, mut alarms) = (positive, negative);
+pub(crate) fn best_threshold(ranking: &Ranking, criterion: Criterion) -> f64 {
+    let (mut negative, mut positive) = (0.0, 0.0);
+    ranking.for_each(|tied| (negative, positive) = (negative + tied.negative, positive + tied.positive));
     let score = |hits: f64, alarms: f64| match criterion {
         Criterion::Accuracy => hits - alarms,
         Criterion::F1 => 2.0 * hits / (hits + alarms + positive).max(f64::MIN_POSITIVE),
         Criterion::Balanced => hits / positive.max(f64::MIN_POSITIVE) - alarms / negative.max(f64::MIN_POSITIVE),
     };
-    let (mut best, mut threshold) = (score(hits, alarms), rows.first().map_or(0.5, |row| 0.5 * row.p));
-    let groups: Vec<&[Scored]> = rows.chunk_by(|a, b| a.p == b.p).collect();
-    for (k, tied) in groups.iter().enumerate() {
-        for row in *tied {
-            *if row.positive { &mut hits } else { &mut alarms } -= row.weight;
+    // Above a threshold below all probabilities, every row is selected.
+    let (mut hits, mut alarms) = (positive, negative);
+    let (mut best, mut threshold) = (score(hits, alarms), None);
+    // The best one so far lies between this probability and the next, which is still to come; at first between 0 and the least one.
+    let mut above = Some(0.0);
+    ranking.for_each(|tied| {
+        if let Some(below) = above.take() {
+            threshold = Some(0.5 * (below + tied.p));
         }
-        let next = groups.get(k + 1).map_or(1.0, |next| next[0].p);
+        (hits, alarms) = (hits - tied.positive, alarms - tied.negative);
         if score(hits, alarms) > best {
-            (best, threshold) = (score(hits, alarms), 0.5 * (tied[0].p + next));
+            best = score(hits, alarms);
+            above = Some(tied.p);
         }
+    });
+    if let (Some(below), Some(_)) = (above, threshold) {
+        threshold = Some(0.5 * (below + 1.0));
     }
-    threshold.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON)
+    threshold.unwrap_or(0.5).clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::generate;
 
     fn rows(cases: &[(f64, bool)]) -> Vec<Scored> {
         cases.iter().map(|&(p, positive)| Scored { p, positive, weight: 1.0 }).collect()
     }
 
+    fn ranking(rows: &[Scored]) -> Ranking {
+        let data = generate(rows.len(), 1, 1).unwrap();
+        Ranking::by_group(&data, 1, |i| Some((0, rows[i]))).remove(0)
+    }
+
+    fn quality(rows: &[Scored], threshold: f64) -> Quality {
+        let mut tally = [0.0; TALLY];
+        rows.iter().for_each(|row| row.count(threshold, &mut tally));
+        Quality::of(&tally, &ranking(rows))
+    }
+
+    fn best(rows: &[Scored], criterion: Criterion) -> f64 {
+        best_threshold(&ranking(rows), criterion)
+    }
+
     #[test]
     fn shares_agree_with_counting() {
         let some = rows(&[(0.1, false), (0.2, false), (0.6, false), (0.4, true), (0.8, true), (0.9, true)]);
-        let quality = Quality::of(&some, 0.5);
-        assert_eq!((quality.observed, quality.selected, quality.accuracy), (0.5, 0.5, 4.0 / 6.0));
-        assert_eq!((quality.recall, quality.precision), (Some(2.0 / 3.0), Some(2.0 / 3.0)));
-        assert_eq!(quality.false_positive, Some(1.0 / 3.0));
+        let found = quality(&some, 0.5);
+        assert_eq!((found.observed, found.selected, found.accuracy), (0.5, 0.5, 4.0 / 6.0));
+        assert_eq!((found.recall, found.precision), (Some(2.0 / 3.0), Some(2.0 / 3.0)));
+        assert_eq!(found.false_positive, Some(1.0 / 3.0));
         // Of nine pairs only 0.6 against 0.4 is the wrong way round.
-        assert_eq!(quality.auc, Some(8.0 / 9.0));
+        assert_eq!(found.auc, Some(8.0 / 9.0));
         // Each row has a bin of its own: 0.1 + 0.2 + 0.6 + 0.6 + 0.2 + 0.1 of 6.
-        assert!((quality.calibration_error - 1.8 / 6.0).abs() < 1e-15);
-        assert_eq!(Quality::of(&some[3..], 0.5).auc, None);
-        assert_eq!(Quality::of(&rows(&[(0.5, true), (0.5, false)]), 0.5).auc, Some(0.5));
+        assert!((found.calibration_error - 1.8 / 6.0).abs() < 1e-15);
+        assert_eq!(quality(&some[3..], 0.5).auc, None);
+        assert_eq!(quality(&rows(&[(0.5, true), (0.5, false)]), 0.5).auc, Some(0.5));
     }
 
     #[test]
@@ -161,7 +179,7 @@ mod tests {
         let mut some = rows(&[(0.1, false), (0.6, false), (0.4, true), (0.9, true)]);
         some[1].weight = 2.0;
         let twice = rows(&[(0.1, false), (0.6, false), (0.6, false), (0.4, true), (0.9, true)]);
-        let (one, other) = (Quality::of(&some, 0.5), Quality::of(&twice, 0.5));
+        let (one, other) = (quality(&some, 0.5), quality(&twice, 0.5));
         // Sums in another order round otherwise.
         assert!((one.predicted - other.predicted).abs() < 1e-15);
         assert_eq!(Quality { rows: 5, predicted: other.predicted, ..one }, other);
@@ -170,19 +188,19 @@ mod tests {
     #[test]
     fn thresholds_are_best_for_what_they_are_chosen_for() {
         let some = rows(&[(0.1, false), (0.2, true), (0.3, false), (0.35, false), (0.5, true), (0.7, true)]);
-        assert_eq!(best_threshold(&some, Criterion::Accuracy), 0.425);
+        assert_eq!(best(&some, Criterion::Accuracy), 0.425);
         for criterion in [Criterion::Accuracy, Criterion::F1, Criterion::Balanced] {
             let at = |threshold: f64| {
-                let quality = Quality::of(&some, threshold);
-                let (recall, precision) = (quality.recall.unwrap(), quality.precision.unwrap_or(0.0));
+                let found = quality(&some, threshold);
+                let (recall, precision) = (found.recall.unwrap(), found.precision.unwrap_or(0.0));
                 match criterion {
-                    Criterion::Accuracy => quality.accuracy,
+                    Criterion::Accuracy => found.accuracy,
                     Criterion::F1 => 2.0 * recall * precision / (recall + precision).max(1e-300),
-                    Criterion::Balanced => recall - quality.false_positive.unwrap(),
+                    Criterion::Balanced => recall - found.false_positive.unwrap(),
                 }
             };
-            let best = at(best_threshold(&some, criterion));
-            assert!((0..100).all(|k| at(f64::from(k) / 100.0) <= best + 1e-12), "{criterion:?}");
+            let most = at(best(&some, criterion));
+            assert!((0..100).all(|k| at(f64::from(k) / 100.0) <= most + 1e-12), "{criterion:?}");
         }
     }
 }

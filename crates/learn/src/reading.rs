@@ -1,22 +1,21 @@
 //! From a table to data. A file is read several times, first to learn how to encode it, then to encode it, so that its text is never kept.
 
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tangor_problem::{Collective, MemoryLimit, count_of, own_members};
+use tangor_problem::{MemoryLimit, count_of};
 
 use crate::cache::Room;
 use crate::cell::{Decimal, is_missing};
-use crate::features::Collector;
+use crate::distribution::{Distribution, Facts, Place, Row, Shape, distributed};
 use crate::scan::{Categories, Nature, Scan, Wish, too_many};
 use crate::strangers::Strangers;
 use crate::table::{Encoder, Table};
-use crate::{Column, DataSet, Encoding, Error, Format, Grouping, Input, Kind, Labels};
+use crate::{Column, DataSet, Encoding, Error, Format, Input, Kind, Labels, Processes};
 
-/// Bytes of a row besides its features: label, groups, weight.
-const OTHER_BYTES: u128 = 16;
+/// A column of groups and its values.
+pub(crate) type Groups = (String, Vec<String>);
 
 /// How a file is read.
 #[derive(Clone, Debug, Default)]
@@ -41,8 +40,9 @@ pub struct Reading {
     pub format: Format,
     /// How numbers are written.
     pub decimal: Decimal,
-    /// The processes that share the rows out; each keeps the features of its own.
-    pub shared: Option<Arc<dyn Collective>>,
+    /// The processes that share the rows out: the first one reads the file, and each keeps its own rows. All of them must ask
+    /// for them.
+    pub shared: Option<Arc<dyn Processes>>,
     /// Most memory that the data may take; three quarters of the machine's if nothing is said.
     pub memory: Option<MemoryLimit>,
     /// The folder of a file for features that take more than a third of it; that for temporary files if nothing is said.
@@ -53,7 +53,7 @@ pub struct Reading {
 struct Found {
     encoding: Encoding,
     labels: Labels,
-    groupings: Vec<Grouping>,
+    groups: Vec<Groups>,
     remarks: Vec<String>,
     rows: usize,
 }
@@ -61,52 +61,52 @@ struct Found {
 /// What is to be read besides features, when their encoding is known.
 pub(crate) struct Roles<'a> {
     pub labels: &'a Labels,
-    /// Without members.
-    pub groupings: Vec<Grouping>,
+    pub groups: Vec<Groups>,
     pub weight: Option<&'a str>,
     pub decimal: Decimal,
-    /// The rows whose features are kept.
-    pub own: Range<usize>,
-    /// Where.
-    pub room: Room,
+    /// How many rows there are, where that is known.
+    pub rows: Option<usize>,
+    pub place: Place,
+    /// What is to be told of the file already.
+    pub remarks: Vec<String>,
 }
 
 impl Reading {
     /// Reads a CSV file, or a Parquet file where the feature `parquet` is there.
     pub fn csv(&self, input: impl Into<Input>) -> Result<DataSet, Error> {
         let input = input.into();
-        if input.is_parquet()? {
-            // It knows its names, and its numbers are written here.
-            let format = Format { delimiter: None, header: Some(true) };
-            return Reading { format, decimal: Decimal::Point, ..self.clone() }.table(&input);
-        }
-        self.table(&input)
+        distributed(self.shared.as_ref(), &self.place(&input), |processes| {
+            if input.is_parquet()? {
+                // It knows its names, and its numbers are written here.
+                let format = Format { delimiter: None, header: Some(true) };
+                return Reading { format, decimal: Decimal::Point, ..self.clone() }.table(&input, processes);
+            }
+            self.table(&input, processes)
+        })
     }
 
-    fn table(&self, input: &Input) -> Result<DataSet, Error> {
-        let Found { encoding, labels, groupings, remarks, rows } = self.learn(input)?;
-        let own = self.own(rows);
-        let what = || format!("labels, groups and weights of the {rows} rows of {}", input.path().display());
-        self.memory().check(OTHER_BYTES * rows as u128, what)?;
-        let roles =
-            Roles { labels: &labels, groupings, weight: self.weight.as_deref(), decimal: self.decimal, own, room: self.room() };
-        let data = read_encoded(input, self.format, &encoding, roles)?;
-        // Missing values of groups are strangers to the groups of their own file.
-        let remarks = remarks.into_iter().chain(data.remarks).collect();
-        Ok(DataSet { remarks, shared: self.shared.clone(), ..data })
+    fn table(&self, input: &Input, processes: Option<&dyn Processes>) -> Result<DataSet, Error> {
+        let Found { encoding, labels, groups, remarks, rows } = self.learn(input)?;
+        let roles = Roles {
+            labels: &labels,
+            groups,
+            weight: self.weight.as_deref(),
+            decimal: self.decimal,
+            rows: Some(rows),
+            place: self.place(input),
+            remarks,
+        };
+        read_encoded(input, self.format, &encoding, roles, processes)
     }
 
     pub(crate) fn memory(&self) -> MemoryLimit {
         self.memory.unwrap_or_else(MemoryLimit::of_this_machine)
     }
 
-    pub(crate) fn room(&self) -> Room {
-        Room::new(self.memory(), self.cache.as_deref())
-    }
-
-    /// Which of so many rows are kept here.
-    pub(crate) fn own(&self, rows: usize) -> Range<usize> {
-        self.shared.as_ref().map_or(0..rows, |shared| own_members(&**shared, rows))
+    /// Where the rows of a file may be kept.
+    pub(crate) fn place(&self, input: &Input) -> Place {
+        let room = Room::new(self.memory(), self.cache.as_deref());
+        Place { file: input.path().to_path_buf(), memory: self.memory(), room }
     }
 
     /// The first readings: kinds of columns, means and deviations, then categories, labels and groups.
@@ -147,7 +147,7 @@ impl Reading {
         let texts = natures.iter().filter(|(_, nature)| *nature == Nature::Categories).map(|(k, _)| *k);
         let mut categories = self.categories(input, texts.chain(groups.iter().copied()).chain([label]))?;
         let labels = self.labels(&table, label, &categories[&label])?;
-        let groupings = groups.iter().map(|&k| grouping(&table, k, &categories[&k])).collect::<Result<_, _>>()?;
+        let groups = groups.iter().map(|&k| grouping(&table, k, &categories[&k])).collect::<Result<_, _>>()?;
         let mut columns = Vec::with_capacity(natures.len());
         for ((k, nature), (_, scan)) in natures.into_iter().zip(&scans) {
             let kind = match nature {
@@ -166,7 +166,7 @@ impl Reading {
         }
         // Numbers first; the sort keeps the order of the file among themselves.
         columns.sort_by_key(|column: &Column| matches!(column.kind, Kind::Text { .. }));
-        Ok(Found { encoding: Encoding::Columns(columns), labels, groupings, remarks, rows })
+        Ok(Found { encoding: Encoding::Columns(columns), labels, groups, remarks, rows })
     }
 
     /// The columns that are no features.
@@ -259,68 +259,70 @@ fn notice_missing_header(table: &Table, familiar: &[bool]) -> Result<(), Error> 
     }
 }
 
-fn grouping(table: &Table, k: usize, categories: &Categories) -> Result<Grouping, Error> {
+fn grouping(table: &Table, k: usize, categories: &Categories) -> Result<Groups, Error> {
     let column = table.header[k].clone();
     match categories.known() {
-        Some(values) if values.len() >= 2 => Ok(Grouping { column, values, members: Vec::new() }),
+        Some(values) if values.len() >= 2 => Ok((column, values)),
         Some(_) => Err(table.unusable(&format!("the column {column:?} has one value only, so there are no groups"))),
         None => Err(table.unusable(&format!("the column {column:?} has too many different values to be groups"))),
     }
 }
 
 /// The last reading, with an encoding that is known.
-pub(crate) fn read_encoded(input: &Input, format: Format, encoding: &Encoding, roles: Roles) -> Result<DataSet, Error> {
-    let Roles { labels, mut groupings, weight, decimal, own, room } = roles;
+pub(crate) fn read_encoded(
+    input: &Input,
+    format: Format,
+    encoding: &Encoding,
+    roles: Roles,
+    processes: Option<&dyn Processes>,
+) -> Result<DataSet, Error> {
+    let Roles { labels, groups: groupings, weight, decimal, rows, place, mut remarks } = roles;
     let mut table = Table::open(input, format)?;
     let mut encoder = Encoder::new(&table, encoding)?;
     let label = table.find(&labels.column)?;
-    let groups = groupings.iter().map(|grouping| table.find(&grouping.column)).collect::<Result<Vec<_>, _>>()?;
+    let places = groupings.iter().map(|(column, _)| table.find(column)).collect::<Result<Vec<_>, _>>()?;
     let weight = weight.map(|name| table.find(name)).transpose()?;
-    let mut features = Collector::new(encoding.dense(), Some(room));
-    let mut outsiders = vec![Strangers::default(); groups.len()];
-    let (mut positive, mut weights) = (Vec::new(), Vec::new());
+    let shape = Shape { dense: encoding.dense(), groups: groupings.len(), weighted: weight.is_some() };
+    let mut all = Distribution::new(shape, rows, &place, processes)?;
+    let mut outsiders = vec![Strangers::default(); places.len()];
+    let mut groups = vec![None; places.len()];
     while table.advance()? {
-        let row = encoder.encode(&table)?;
-        features.push_own(positive.len(), &own, &row.dense, row.sparse.iter().copied())?;
-        positive.push(match table.field(label) {
+        let features = encoder.encode(&table)?;
+        let positive = match table.field(label) {
             field if field == labels.positive => true,
             field if field == labels.negative => false,
             field => {
                 let expected = format!("the label is {field:?}, but must be {:?} or {:?}", labels.negative, labels.positive);
                 return Err(table.wrong(label, &expected));
             }
-        });
-        for ((grouping, outsiders), &k) in groupings.iter_mut().zip(&mut outsiders).zip(&groups) {
+        };
+        for (((group, (_, values)), outsiders), &k) in groups.iter_mut().zip(&groupings).zip(&mut outsiders).zip(&places) {
             let field = table.field(k);
-            let group = grouping.values.binary_search_by(|value| value.as_str().cmp(field));
-            if group.is_err() {
+            let found = values.binary_search_by(|value| value.as_str().cmp(field));
+            if found.is_err() {
                 outsiders.add(&table, k);
             }
-            grouping.members.push(group.ok().map(|group| group as u16));
+            *group = found.ok().map(|group| group as u16);
         }
-        if let Some(k) = weight {
+        let weight = weight.map(|k| {
             let value = decimal.number(table.field(k)).filter(|value| *value >= 0.0);
             let message = || table.wrong(k, &format!("the weight is {:?}, but must be a number from 0 on", table.field(k)));
-            weights.push(value.ok_or_else(message)?);
-        }
+            value.ok_or_else(message)
+        });
+        let (dense, sparse, weight) = (&features.dense[..], &features.sparse[..], weight.transpose()?);
+        all.push(Row { dense, sparse, positive, groups: &groups, weight })?;
     }
-    if positive.is_empty() {
+    if all.rows == 0 {
         return Err(table.unusable("it has a header but no rows"));
     }
-    let (features, remark) = features.finish(encoding.features())?;
-    let mut remarks = encoder.remarks(&table);
-    remarks.extend(remark);
-    remarks.extend(groups.iter().zip(&outsiders).filter_map(|(&k, some)| some.remark(&table, k, "for no group")));
-    let data = DataSet {
+    remarks.extend(encoder.remarks(&table));
+    remarks.extend(places.iter().zip(&outsiders).filter_map(|(&k, some)| some.remark(&table, k, "for no group")));
+    all.finish(Facts {
         name: input.name(),
         encoding: encoding.clone(),
         labels: labels.clone(),
-        features,
-        positive,
-        groupings,
-        weights: None,
+        turned: false,
+        groups: groupings,
         remarks,
-        shared: None,
-    };
-    if weight.is_some() { data.weighted(weights) } else { Ok(data) }
+    })
 }

@@ -37,13 +37,10 @@ enum Row {
 /// The classes that constraints ask about.
 #[derive(Debug)]
 struct Rates {
-    /// The place of each row's class among them, or [`IRRELEVANT`].
+    /// The place among them of the class of each row that is here, or [`IRRELEVANT`].
     slots: Vec<u16>,
     count: usize,
 }
-
-/// Bytes of a row beside its features, at most: its label, its weight, its groups.
-const OF_A_ROW: u64 = 16;
 
 impl Regression {
     /// The problem of fitting the data as the goal asks for.
@@ -52,7 +49,7 @@ impl Regression {
         let classes = Classes::new(&data)?;
         let (requirements, _) = goal.requirements(&data, &classes)?;
         let mut meta = Meta::new(data.name.clone(), vec![0.0; data.features.weights()]).name_variables(data.encoding.names());
-        meta.held = data.features.bytes() as u64 + data.rows() as u64 * OF_A_ROW;
+        meta.held = data.held() as u64;
         let (mut rows, mut names) = (Vec::new(), Vec::new());
         for requirement in &requirements {
             match (requirement, classes.contrast(&data, requirement)) {
@@ -74,7 +71,7 @@ impl Regression {
         }
         let rates = Rates::new(&classes, &mut rows);
         let sums = vec![0.0; meta.n() + rates.count * (1 + meta.n())];
-        let reduction = data.shared.as_ref().map_or_else(Reduction::default, |shared| Reduction::new(Arc::clone(shared)));
+        let reduction = data.reduction();
         let (penalty, outcome) = (goal.penalty, goal.outcome);
         Ok(Regression { meta: meta.name_rows(names), data, penalty, outcome, rows, rates, sums, reduction })
     }
@@ -111,10 +108,10 @@ impl Regression {
 
     fn mean_loss(&mut self, x: &[f64], members: Members) -> Evaluation<f64> {
         members.check()?;
-        let data = &self.data;
+        let (data, first) = (&self.data, self.data.first());
         let mut sum = [0.0];
         self.reduction.sum_members(members, &mut sum, |members, range, sum| {
-            sum[0] += range.map(|k| members.get(k)).map(|i| data.weight(i) * loss(data, i, x)).sum::<f64>();
+            sum[0] += range.map(|k| members.get(k) - first).map(|i| data.weight(i) * loss(data, i, x)).sum::<f64>();
         });
         let penalty = x.iter().enumerate().map(|(k, x_k)| self.penalty.factor(k, x.len()) * x_k * x_k).sum::<f64>();
         Ok(sum[0] / members.count() as f64 + 0.5 * penalty)
@@ -122,9 +119,9 @@ impl Regression {
 
     fn mean_gradient(&mut self, x: &[f64], members: Members, g: &mut [f64]) -> Evaluation {
         members.check()?;
-        let (data, features) = (&self.data, &self.data.features);
+        let (data, features, first) = (&self.data, &self.data.features, self.data.first());
         self.reduction.sum_members(members, g, |members, range, sum| {
-            for i in range.map(|k| members.get(k)) {
+            for i in range.map(|k| members.get(k) - first) {
                 features.add(i, data.weight(i) * excess(probability(features.dot(i, x)), data.positive[i]), sum);
             }
         });
@@ -137,9 +134,9 @@ impl Regression {
         let sums = &mut self.sums[x.len()..][..*count];
         if !sums.is_empty() {
             members.check()?;
-            let (data, outcome) = (&self.data, self.outcome);
+            let (data, outcome, first) = (&self.data, self.outcome, self.data.first());
             self.reduction.sum_members(members, sums, |members, range, sums| {
-                for i in range.map(|k| members.get(k)).filter(|&i| slots[i] != IRRELEVANT) {
+                for i in range.map(|k| members.get(k) - first).filter(|&i| slots[i] != IRRELEVANT) {
                     let margin = data.features.dot(i, x);
                     sums[usize::from(slots[i])] += data.weight(i) * outcome.value(margin, probability(margin));
                 }
@@ -154,9 +151,9 @@ impl Regression {
         let sums = &mut self.sums[n + count..];
         if !sums.is_empty() {
             members.check()?;
-            let (data, outcome) = (&self.data, self.outcome);
+            let (data, outcome, first) = (&self.data, self.outcome, self.data.first());
             self.reduction.sum_members(members, sums, |members, range, sums| {
-                for i in range.map(|k| members.get(k)).filter(|&i| slots[i] != IRRELEVANT) {
+                for i in range.map(|k| members.get(k) - first).filter(|&i| slots[i] != IRRELEVANT) {
                     let (slot, margin) = (usize::from(slots[i]) * n, data.features.dot(i, x));
                     let slope = data.weight(i) * outcome.slope(outcome.value(margin, probability(margin)));
                     data.features.add(i, slope, &mut sums[slot..slot + n]);
@@ -172,11 +169,11 @@ impl Regression {
     fn mean_of_all(&mut self, x: &[f64], members: Members, [g, c, values]: [&mut [f64]; 3]) -> Evaluation {
         members.check()?;
         let (Rates { slots, count }, n) = (&self.rates, x.len());
-        let (data, features, outcome) = (&self.data, &self.data.features, self.outcome);
+        let (data, features, outcome, first) = (&self.data, &self.data.features, self.outcome, self.data.first());
         self.reduction.sum_members(members, &mut self.sums, |members, range, sums| {
             let (gradient, sums) = sums.split_at_mut(n);
             let (rates, slopes) = sums.split_at_mut(*count);
-            for i in range.map(|k| members.get(k)) {
+            for i in range.map(|k| members.get(k) - first) {
                 let (margin, weight, slot) = (features.dot(i, x), data.weight(i), usize::from(slots[i]));
                 let p = probability(margin);
                 let off = weight * excess(p, data.positive[i]);

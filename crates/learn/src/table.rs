@@ -84,6 +84,15 @@ impl<'a> Table<'a> {
         Ok(more)
     }
 
+    /// How many rows there are from here on.
+    pub fn count(mut self) -> Result<usize, Error> {
+        let mut rows = 0;
+        while self.advance()? {
+            rows += 1;
+        }
+        Ok(rows)
+    }
+
     pub fn field(&self, k: usize) -> &str {
         self.record.get(k).unwrap_or_default()
     }

@@ -81,7 +81,7 @@ pub use portions::EndWanted;
 pub use problem::{Problem, SecondOrder};
 pub use quantile::{two_sided, two_sided_student};
 pub use reading::ReadingLimits;
-pub use reduction::{Collective, Members, Reduction, Threads, gather, own_members};
+pub use reduction::{Collective, Members, Reduction, Threads, gather, own_members, parts_of};
 pub use sampled::{Access, Accesses, Draw, SampledProblem};
 pub use stream::Stream;
 #[doc(hidden)]

@@ -82,6 +82,12 @@ impl Collective for Threads {
     }
 }
 
+/// The parts that a population is cut into, by its size alone.
+pub fn parts_of(population: usize) -> Vec<Range<usize>> {
+    let (parts, terms) = cut(population);
+    (0..parts).map(|k| k * terms..population.min((k + 1) * terms)).collect()
+}
+
 /// The members of a population that this process has.
 pub fn own_members(collective: &dyn Collective, population: usize) -> Range<usize> {
     let (parts, terms) = cut(population);
@@ -91,13 +97,17 @@ pub fn own_members(collective: &dyn Collective, population: usize) -> Range<usiz
     }
 }
 
-/// A number for each member of a population, of which `compute` gives those of a range; each process computes those of its own members.
-pub fn gather(collective: &dyn Collective, population: usize, compute: impl Fn(Range<usize>, &mut [f64]) + Sync) -> Vec<f64> {
-    let (parts, terms) = cut(population);
-    let mut all = vec![0.0; parts * terms];
-    collective.fill(terms, &mut all, &|k, part| compute(k * terms..population.min((k + 1) * terms), part));
-    all.truncate(population);
-    all
+/// Numbers of each of `parts` parts, as many as it has; each process gives those of its own parts, and all have all.
+pub fn gather<'a>(collective: &dyn Collective, parts: usize, of: impl Fn(usize) -> &'a [f64] + Sync) -> Vec<Vec<f64>> {
+    let mut counts = vec![0.0; parts];
+    collective.fill(1, &mut counts, &|k, count| count[0] = of(k).len() as f64);
+    let width = counts.iter().fold(0, |most, count| (*count as usize).max(most));
+    if width == 0 {
+        return vec![Vec::new(); parts];
+    }
+    let mut memory = vec![0.0; parts * width];
+    collective.fill(width, &mut memory, &|k, part| part[..of(k).len()].copy_from_slice(of(k)));
+    memory.chunks(width).zip(&counts).map(|(part, count)| part[..*count as usize].to_vec()).collect()
 }
 
 /// The number of parts of a sum, and that of the terms of each but the last.
@@ -275,6 +285,30 @@ mod tests {
                 all.into_iter().for_each(|rank| assert_eq!(rank.join().unwrap(), alone, "{size} ranks"));
             });
         }
+    }
+
+    #[test]
+    fn numbers_are_gathered_from_where_they_are() {
+        let numbers: Vec<Vec<f64>> = (0..7).map(|k| (0..k * k % 5).map(|i| (10 * k + i) as f64).collect()).collect();
+        let gathered = |collective: &dyn Collective| {
+            let here = collective.own_parts(7).unwrap_or(0..7);
+            gather(collective, 7, |k| {
+                assert!(here.contains(&k), "part {k} is not here");
+                &numbers[k]
+            })
+        };
+        assert_eq!(gathered(&Threads), numbers);
+        for size in [1, 2, 4, 9] {
+            let ranks = Arc::new(Ranks { size, exchange: Mutex::new(Vec::new()), all_here: Barrier::new(size) });
+            std::thread::scope(|scope| {
+                let (gathered, ranks) = (&gathered, &ranks);
+                let all: Vec<_> = (0..size).map(|rank| scope.spawn(move || gathered(&Rank(rank, Arc::clone(ranks))))).collect();
+                all.into_iter().for_each(|rank| assert_eq!(rank.join().unwrap(), numbers, "{size} ranks"));
+            });
+        }
+        assert_eq!(gather(&Threads, 3, |_| &[]), vec![Vec::<f64>::new(); 3]);
+        assert_eq!(parts_of(600), [0..256, 256..512, 512..600]);
+        assert_eq!((parts_of(0).len(), parts_of(1_000_000).len()), (1, 64));
     }
 
     #[test]

@@ -88,6 +88,7 @@ pub mod problem {
         FunctionValues, INFINITE, IntoEvaluation, Members, MemoryLimit, Meta, MetaError, Noise, NoiseError, NoiseForm, Noisy,
         Outputs, Pattern, Problem, ReadingLimits, Reduction, SampledProblem, SampledSum, Samples, SecondOrder, Stream, Threads,
         TooLarge, Unsteady, Wanted, check_derivatives, evaluate_draws_separately, evaluate_separately, gather, own_members,
+        parts_of,
     };
     #[cfg(feature = "autodiff")]
     pub use tangor_problem::{Differentiated, Formulas, Mode, Number};

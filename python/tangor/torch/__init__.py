@@ -8,10 +8,17 @@
     print(optimizer.report())
 """
 
+import contextlib as _contextlib
+
 try:
     import torch as _torch  # noqa: F401
 except ImportError as error:
     raise ImportError("tangor.torch needs PyTorch, which is not installed: pip install torch") from error
+
+# Making any optimizer of torch imports this. Where a process group is there already, the import keeps it alive: threads of gloo then outlive
+# `destroy_process_group`, and may abort the process while Python exits.
+with _contextlib.suppress(ImportError):
+    import torch._dynamo as _dynamo  # noqa: F401
 
 from ._certify import Bounded, Certificate, certify
 from ._history import History

@@ -34,6 +34,9 @@ __all__ = ["Tangor"]
 
 RECURSIONS = ("rows", "lagrangian")
 
+# What rounding makes of a share of 1 at most.
+ROUNDING = 1e-9
+
 
 class Tangor(torch.optim.Optimizer):
     """Minimises the expected loss subject to `lower <= E[c] <= upper` and bounds on parameters. There is nothing to tune.
@@ -133,9 +136,10 @@ class Tangor(torch.optim.Optimizer):
         if len(shares) != 1:
             raise ValueError("all parameter groups must have the same lr, since a step that keeps to constraints has one length")
         share = shares.pop()
-        if not 0.0 <= share <= 1.0:
+        # A scheduler that multiplies factors up to 1 may end a few roundings above it.
+        if not 0.0 <= share <= 1.0 + ROUNDING:
             raise ValueError(f"lr is the share of the stepsize that Tangor finds, between 0 and 1, not {share}")
-        return share
+        return min(share, 1.0)
 
     @torch.no_grad()
     def step(

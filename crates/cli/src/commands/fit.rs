@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use serde_json::json;
-use tangor_learn::{Classes, DataSet, Model};
+use tangor_learn::{Classes, DataSet, Input, Model};
 use tangor_problem::{MemoryLimit, count_of};
 use tangor_solver::{Checkpoint, EndedBy, Report, Settings};
 
@@ -98,6 +98,13 @@ pub struct Fit {
     settings: SettingsArguments,
 }
 
+/// A fit before its data are read.
+struct Begun {
+    saved: Option<Checkpoint>,
+    task: Task,
+    settings: Settings,
+}
+
 /// A fit before its first evaluation.
 struct Ready {
     saved: Option<Checkpoint>,
@@ -106,6 +113,8 @@ struct Ready {
     data: Arc<DataSet>,
     test: Option<DataSet>,
     left_out: Vec<String>,
+    /// How many rows each process keeps, if there are several.
+    kept: Option<Vec<usize>>,
     watch: Watch,
 }
 
@@ -114,25 +123,33 @@ impl Fit {
     pub fn run(mut self) -> Result<u8, Error> {
         let ranks = Ranks::join()?;
         // Nobody goes on alone: the others would wait.
-        let ready = ranks.together(self.prepare(&ranks))?;
+        let begun = ranks.together(self.begin(&ranks))?;
+        let ready = ranks.together(self.prepare(&ranks, begun))?;
         let outcome = self.fit(&ranks, ready);
         outcome.inspect_err(|error| ranks.leave(error))
     }
 
-    /// Everything up to the first evaluation.
-    fn prepare(&mut self, ranks: &Ranks) -> Result<Ready, Error> {
+    /// Everything up to the data, which every process does for itself.
+    fn begin(&mut self, ranks: &Ranks) -> Result<Begun, Error> {
         self.go_with(ranks)?;
         // Short ways are settings like others; what --set says comes after them.
         self.settings.assignments.splice(0..0, self.sampling.assignments());
         let saved = self.record.saved(self.settings.memory())?;
-        let mut task = self.task(saved.as_ref())?;
+        let task = self.task(saved.as_ref())?;
         if self.trade_off.is_some() {
             trade_off::check(&task.goal)?;
         }
         self.outputs().into_iter().flatten().try_for_each(|path| files::check(path))?;
         let settings = record::settings(&self.settings, saved.as_ref(), defaults(true))?;
-        let memory = MemoryLimit::or_of_this_machine(settings.limits.memory);
-        let mut data = task.data.open(&task.goal, settings.sampling.seed, (memory, ranks.collective()))?;
+        Ok(Begun { saved, task, settings })
+    }
+
+    /// Reads the data, which processes do together, and all else up to the first evaluation.
+    fn prepare(&mut self, ranks: &Ranks, begun: Begun) -> Result<Ready, Error> {
+        let Begun { saved, mut task, settings } = begun;
+        let memory = ranks.memory(settings.limits.memory);
+        let input = self.input(ranks, &task, task.data.file.as_deref(), memory)?;
+        let mut data = task.data.open(&task.goal, settings.sampling.seed, input, (memory, ranks.processes()))?;
         if saved.is_none() {
             task.exact = self.exact || (!self.sampling.asks_for_samples() && are_few(&data));
         }
@@ -142,17 +159,24 @@ impl Fit {
             // The same data in a file of another name are still the same problem.
             data.name.clone_from(&saved.problem);
         }
-        let test = self.test.as_deref().map(|path| {
-            let input = task.data.layout.input(path, memory)?;
-            Ok::<_, Error>(data.read_alike(&task.data.form(), input, task.data.layout.delimiter)?)
+        let test = self.input(ranks, &task, self.test.as_deref(), memory)?.map(|input| {
+            let (form, delimiter) = (task.data.form(), task.data.layout.delimiter);
+            data.read_alike(&form, input, delimiter, (memory, ranks.processes().as_ref()))
         });
         let (test, data) = (test.transpose()?, Arc::new(data));
+        let kept = ranks.of_each(data.here().len());
         let (_, left_out) = task.goal.requirements(&data, &Classes::new(&data)?)?;
         let watch = self.watch(&settings, &task, saved.as_ref(), ranks.is_first())?;
         if ranks.is_first() && saved.is_none() {
             self.idle(&task).tell();
         }
-        Ok(Ready { saved, task, settings, data, test, left_out, watch })
+        Ok(Ready { saved, task, settings, data, test, left_out, kept, watch })
+    }
+
+    /// A file as the first process reads it; the others only know its name.
+    fn input(&self, ranks: &Ranks, task: &Task, file: Option<&Path>, memory: MemoryLimit) -> Result<Option<Input>, Error> {
+        let read = |file| if ranks.is_first() { task.data.layout.input(file, memory) } else { Ok(Input::from(file)) };
+        ranks.together(file.map(read).transpose())
     }
 
     /// The arguments that do nothing in this fit.
@@ -176,7 +200,6 @@ impl Fit {
             ("--l2 auto", self.goal.folds().is_some()),
             ("--checkpoint", self.record.checkpoint.is_some()),
             ("--resume", self.record.resume.is_some()),
-            ("-, standard input,", self.data.file.as_deref().is_some_and(|file| file == Path::new("-"))),
         ];
         match alone.iter().find(|(_, asked)| *asked && ranks.count() > 1) {
             Some((name, _)) => return Err(Error::Setting(format!("{name} needs a single process: run it without mpirun"))),
@@ -187,7 +210,7 @@ impl Fit {
     }
 
     fn fit(&self, ranks: &Ranks, ready: Ready) -> Result<u8, Error> {
-        let Ready { saved, mut task, settings, data, test, left_out, mut watch } = ready;
+        let Ready { saved, mut task, settings, data, test, left_out, kept, mut watch } = ready;
         self.validate(&mut task, &data, &settings, &mut watch.listener)?;
         let ended_by = EndedBy { flag: Some(interrupt::flag()?), agreement: ranks.agreement(), since: None };
         let mut solver = record::start(task.problem(&data)?, saved, settings.clone(), ended_by)?;
@@ -198,10 +221,10 @@ impl Fit {
             .filter(|_| ranks.is_first())
             .for_each(|remark| warn(remark));
         if !self.json {
-            title(&mut watch.listener, &data)?;
+            title(&mut watch.listener, &data, kept.as_deref())?;
         }
         self.record.advance_to_the_end(&mut solver, &mut watch, &task)?;
-        readable(&data)?;
+        ranks.together(readable(&data))?;
         let report = solver.report();
         watch.finish(&mut solver, &report)?;
         let judged = task.judge(&data, &settings, &report)?;
@@ -354,7 +377,10 @@ fn readable(data: &DataSet) -> Result<(), Error> {
     data.features.trouble().map_or(Ok(()), |trouble| Err(Error::Setting(trouble.to_string())))
 }
 
-fn title(out: &mut Listener, data: &DataSet) -> Result<(), Error> {
+/// Processes whose rows are told one by one.
+const TOLD: usize = 16;
+
+fn title(out: &mut Listener, data: &DataSet, kept: Option<&[usize]>) -> Result<(), Error> {
     let (rows, weights) = (count_of(data.rows(), "row"), count_of(data.features.weights(), "weight"));
     let labels = &data.labels;
     let column = if labels.column.is_empty() { "label" } else { &labels.column };
@@ -363,5 +389,12 @@ fn title(out: &mut Listener, data: &DataSet) -> Result<(), Error> {
     let name = plain::name(&data.name);
     writeln!(out, "{TITLE}{name}{TITLE:#}{}", width::wrapped_after(&name, &format!(": {rows}, {weights}"), 2))?;
     let positive = format!("positive: {} in {share:.1}% of the rows", plain::name(&positive));
-    Ok(writeln!(out, "{}", width::wrapped(&positive, 2))?)
+    writeln!(out, "{}", width::wrapped(&positive, 2))?;
+    if let Some(kept) = kept {
+        let told: Vec<String> = kept.iter().take(TOLD).map(ToString::to_string).collect();
+        let more = if kept.len() > TOLD { ", ..." } else { "" };
+        let kept = format!("rows kept by the {} processes: {}{more}", kept.len(), told.join(", "));
+        writeln!(out, "{}", width::wrapped(&kept, 2))?;
+    }
+    Ok(())
 }

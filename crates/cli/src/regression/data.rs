@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
-use tangor_learn::{DataSet, Decimal, FileForm, Format, Goal, Input, Reading, Watcher, generate_shared};
-use tangor_problem::{Collective, MemoryLimit};
+use tangor_learn::{DataSet, Decimal, FileForm, Format, Goal, Input, Processes, Reading, Watcher, generate_shared};
+use tangor_problem::MemoryLimit;
 
 use crate::error::Error;
 use crate::files;
@@ -110,7 +110,7 @@ pub enum Letters {
 }
 
 /// The processes that rows are shared out among, if there are several.
-type Sharing = Option<Arc<dyn Collective>>;
+type Sharing = Option<Arc<dyn Processes>>;
 
 impl LayoutArguments {
     /// A file, or standard input for `-`, which must fit into memory.
@@ -121,9 +121,18 @@ impl LayoutArguments {
 }
 
 impl DataArguments {
-    /// Reads or generates the data, with the groups that the goal needs; within so much memory, and for several processes if there are any.
-    pub fn open(&self, goal: &Goal, seed: u64, (memory, shared): (MemoryLimit, Sharing)) -> Result<DataSet, Error> {
-        let Some(file) = &self.file else { return Ok(generate_shared(self.rows, self.columns, seed, shared, memory)?) };
+    /// Reads or generates the data, with the groups that the goal needs; within so much memory, and for several processes if there are any. The
+    /// file, if there is one, was opened as `input`.
+    pub fn open(
+        &self,
+        goal: &Goal,
+        seed: u64,
+        input: Option<Input>,
+        (memory, shared): (MemoryLimit, Sharing),
+    ) -> Result<DataSet, Error> {
+        let Some((file, input)) = self.file.as_ref().zip(input) else {
+            return Ok(generate_shared(self.rows, self.columns, seed, shared, memory)?);
+        };
         let mut groups: Vec<String> =
             goal.constraints.iter().filter_map(|constraint| constraint.column()).map(Into::into).collect();
         groups.sort();
@@ -145,7 +154,7 @@ impl DataArguments {
         };
         let bar = Arc::new(FileBar::new(file));
         let moved = Arc::clone(&bar);
-        let input = self.layout.input(file, memory)?.watched(Watcher::new(move |read, length| moved.set(read, length)));
+        let input = input.watched(Watcher::new(move |read, length| moved.set(read, length)));
         let data = if is_libsvm(&input.unpacked_path()) { reading.libsvm(input) } else { reading.csv(input) };
         bar.finish();
         Ok(data?)

@@ -39,7 +39,7 @@ pub struct Task {
 
 /// Whether data are small enough to be seen as a whole in every iteration.
 pub fn are_few(data: &DataSet) -> bool {
-    data.features.entries() <= EXACT_ENTRIES
+    data.entries() <= EXACT_ENTRIES
 }
 
 impl Task {
