@@ -7,6 +7,7 @@ use crate::kernel::subproblem::{BoundStatus, Subproblem};
 use crate::kernel::system::System;
 use crate::kernel::vector::{add, largest, norm};
 use crate::run::clock::Clock;
+use crate::run::memory::NUMBER;
 
 /// Most steps.
 const STEPS: u32 = 40;
@@ -127,6 +128,11 @@ fn is_narrow(lower: f64, upper: f64) -> bool {
 }
 
 impl Interior {
+    /// The memory of one for so many rows and columns.
+    pub fn bytes(m: usize, columns: usize) -> u128 {
+        NUMBER * (15 * columns + 5 * m) as u128
+    }
+
     pub fn new(m: usize, columns: usize) -> Self {
         let (rows, columns) = (vec![0.0; m], vec![0.0; columns]);
         let direction = Direction { s: columns.clone(), y: rows.clone(), lower: columns.clone(), upper: columns.clone() };
