@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use tangor_problem::{Evaluation, Meta, Noise, Noisy, Pattern, Problem, SampledProblem, SecondOrder};
-use tangor_solver::{Error, MetricKind, Row, Settings, Solver};
+use tangor_solver::{Error, MetricKind, Row, Settings, Solver, solve};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
@@ -18,9 +18,13 @@ fn held() -> isize {
 }
 
 /// What a run holds between two iterations, relative to the least limit, and the most within one. SECURITY.md says the same.
-const LEAST: f64 = 0.7;
-const MOST: f64 = 1.2;
+const LEAST: f64 = 0.9;
+const MOST: f64 = 1.1;
 const MOST_FOR_A_MOMENT: f64 = 1.5;
+
+/// Products of matrices keep 4 MB in each thread that forms them, until it ends; long ones are formed aside, and one thread may not have ended yet when
+/// the next begins.
+const OF_THREADS: f64 = 8.4e6;
 
 /// Where the least limit is looked for, relative to what is held.
 const FAR: f64 = 2.0;
@@ -177,7 +181,6 @@ fn measured<S: SampledProblem>(
     }
     Measured { limit: high, held: most, moment: most.max((moment - before) as f64) }
 }
-}
 
 fn noisy(problem: Powers, settings: Settings) -> Result<Solver<Noisy<Powers>>, Error> {
     Solver::sampled(Noisy::new(problem, Noise::level(1e-3)).expect("a level"), settings)
@@ -207,7 +210,7 @@ const SHAPES: [Shape; 10] = {
 fn what_a_run_holds_is_what_its_limit_is_compared_with() {
     println!("{:<66}{:>10}{:>8}{:>8}{:>8}", "", "limit MB", "held MB", "ratio", "moment");
     // What products of matrices work in is kept by each thread from the first one on.
-    measured(Shape { n: 500, m: 0, rows: Rows::Equal, entries: None, bounded: false }, MetricKind::LimitedMemory, Solver::new);
+    solve(Powers::new(shape(500, 0, Rows::Equal, None, false)), Settings::default()).expect("it fits");
     let mut wrong = Vec::new();
     let kinds = [MetricKind::QuasiNewton, MetricKind::Identity, MetricKind::LimitedMemory, MetricKind::Exact];
     for (kind, is_noisy) in
@@ -216,6 +219,7 @@ fn what_a_run_holds_is_what_its_limit_is_compared_with() {
         for shape in SHAPES {
             let Measured { limit, held, moment } =
                 if is_noisy { measured(shape, kind, noisy) } else { measured(shape, kind, Solver::new) };
+            let aside = if kind == MetricKind::Exact && shape.entries.is_none() { OF_THREADS } else { 0.0 };
             let (ratio, moment) = (held / limit, moment / limit);
             let Shape { n, m, rows, entries, bounded } = shape;
             let noise = if is_noisy { "noisy" } else { "exact" };
@@ -225,7 +229,7 @@ fn what_a_run_holds_is_what_its_limit_is_compared_with() {
                 if bounded { ", bounds" } else { "" }
             );
             println!("{name:<66}{:>10.2}{:>8.2}{ratio:>8.2}{moment:>8.2}", limit / 1e6, held / 1e6);
-            if !(LEAST..=MOST).contains(&ratio) || moment > MOST_FOR_A_MOMENT {
+            if ratio < LEAST || held > MOST * limit + aside || moment > MOST_FOR_A_MOMENT {
                 wrong.push(name);
             }
         }
