@@ -26,6 +26,9 @@ impl SampledProblem for Started {
     fn exact_rows(&self) -> &[bool] {
         self.problem.exact_rows()
     }
+    fn held(&self) -> u64 {
+        self.problem.held()
+    }
     fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
         self.problem.gradient(x, draws, g)
     }

@@ -49,8 +49,11 @@ pub fn print_with_names(
     tolerance: &Tolerance,
     row_name: impl Fn(usize) -> String,
 ) -> io::Result<()> {
+    // Rows that rest on few events, or never varied, may be violated by what no sample has shown.
+    let lacks_events = verdict.few_events || verdict.silent_row.is_some();
     for judged in verdict.residuals(tolerance) {
         let (word, style) = match judged.standing() {
+            Standing::Within if lacks_events && judged.name != "stationarity" => ("unclear", UNUSUAL),
             Standing::Within => ("within", GOOD),
             Standing::Hidden => ("unclear", UNUSUAL),
             Standing::Above => ("above", UNUSUAL),

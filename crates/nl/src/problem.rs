@@ -97,6 +97,12 @@ fn choose(model: &Model, options: &Options) -> Result<Option<usize>, Complaint> 
     }
 }
 
+/// Bytes that formulas, bounds and linear parts take, for each operation, variable or row, and entry of the Jacobian; second derivatives, which few
+/// runs ask for, are left out.
+const OF_AN_OPERATION: usize = 80;
+const OF_A_VARIABLE_OR_ROW: usize = 64;
+const OF_AN_ENTRY: usize = 48;
+
 fn meta(model: &Model, file: &str, names: Names, objective: Option<usize>, jacobian: Pattern, functions: &Compiled) -> Meta {
     let stem = || Path::new(file).file_stem().map_or_else(|| file.to_string(), |stem| stem.to_string_lossy().into_owned());
     let name = if model.header.name.is_empty() { stem() } else { model.header.name.clone() };
@@ -104,13 +110,16 @@ fn meta(model: &Model, file: &str, names: Names, objective: Option<usize>, jacob
     for &row in &functions.nonlinear {
         linear_rows[row as usize] = false;
     }
+    let held = OF_AN_OPERATION * functions.operations()
+        + OF_A_VARIABLE_OR_ROW * (model.x_lower.len() + model.c_lower.len())
+        + OF_AN_ENTRY * jacobian.len(model.c_lower.len(), model.x_lower.len());
     Meta {
         x_lower: model.x_lower.clone(),
         x_upper: model.x_upper.clone(),
         c_lower: model.c_lower.clone(),
         c_upper: model.c_upper.clone(),
         jacobian,
-        held: 0,
+        held: held as u64,
         has_objective: objective.is_some(),
         maximise: objective.is_some_and(|k| model.objectives[k].maximise),
         variable_names: names.variables,

@@ -334,6 +334,9 @@ impl<S: SampledProblem> SampledProblem for Counted<S> {
     fn exact_rows(&self) -> &[bool] {
         self.problem.exact_rows()
     }
+    fn held(&self) -> u64 {
+        self.problem.held()
+    }
     fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
         self.ration.allow(&self.counts, 1)?;
         self.counts.gradient += 1;

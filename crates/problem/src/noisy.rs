@@ -112,6 +112,7 @@ pub struct Noisy<P> {
     gradient: NoisyFunction,
     constraints: NoisyFunction,
     jacobian: NoisyFunction,
+    /// What sums of noise are formed in: of all draws, and of one.
     average: Vec<f64>,
     one: Vec<f64>,
 }
@@ -127,9 +128,14 @@ struct NoisyFunction {
 }
 
 impl NoisyFunction {
-    /// Of so many variables, with so many values.
-    fn new(source: NoiseOfFunction, n: usize, length: usize) -> Self {
-        NoisyFunction { source, points: Recent::new(n, length), noises: Recent::lists(length) }
+    /// Without memory for what was found.
+    fn new(source: NoiseOfFunction) -> Self {
+        NoisyFunction { source, points: Recent::new(0, 0), noises: Recent::new(0, 0) }
+    }
+
+    /// With it: of so many variables, with so many values.
+    fn allocate(&mut self, n: usize, length: usize) {
+        (self.points, self.noises) = (Recent::new(n, length), Recent::lists(length));
     }
 
     /// The exact values at `x`: those that are known, or what `evaluate` finds.
@@ -187,20 +193,29 @@ impl<P: Problem> Noisy<P> {
     pub fn new(problem: P, noise: Noise) -> Result<Self, NoiseError> {
         noise.validate()?;
         let meta = problem.meta();
-        let (n, m, entries) = (meta.n(), meta.m(), meta.jacobian_len());
-        let largest = n.max(m).max(entries);
-        let function = |level: f64, length: usize, number: u64| {
-            NoisyFunction::new(NoiseOfFunction::new(&noise, level, length, number), n, length)
-        };
+        let function = |level, length, number| NoisyFunction::new(NoiseOfFunction::new(&noise, level, length, number));
         Ok(Noisy {
-            gradient: function(noise.gradient, n, 1),
-            constraints: function(noise.constraints, m, 2),
-            jacobian: function(noise.jacobian, entries, 3),
+            gradient: function(noise.gradient, meta.n(), 1),
+            constraints: function(noise.constraints, meta.m(), 2),
+            jacobian: function(noise.jacobian, meta.jacobian_len(), 3),
             problem,
             noise,
-            average: vec![0.0; largest],
-            one: vec![0.0; largest],
+            average: Vec::new(),
+            one: Vec::new(),
         })
+    }
+
+    /// Allocates before the first evaluation: whoever has too little memory for it may refuse to begin.
+    fn allocate(&mut self) {
+        let meta = self.problem.meta();
+        let (n, m, entries) = (meta.n(), meta.m(), meta.jacobian_len());
+        let largest = n.max(m).max(entries);
+        if self.average.len() < largest {
+            self.gradient.allocate(n, n);
+            self.constraints.allocate(n, m);
+            self.jacobian.allocate(n, entries);
+            (self.average, self.one) = (vec![0.0; largest], vec![0.0; largest]);
+        }
     }
 
     /// The noise.
@@ -228,25 +243,37 @@ impl<P: Problem> SampledProblem for Noisy<P> {
         }
     }
 
+    /// Of each function its values at two points, with these, the noise of two lists of draws, and sums.
+    fn held(&self) -> u64 {
+        let meta = self.problem.meta();
+        let (n, m, entries) = (meta.n() as u64, meta.m() as u64, meta.jacobian_len() as u64);
+        let numbers = 4 * (n + m + entries) + 6 * n + 2 * n.max(m).max(entries);
+        meta.held.saturating_add(numbers.saturating_mul(8))
+    }
+
     fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
+        self.allocate();
         let Noisy { problem, noise, gradient, average, one, .. } = self;
         gradient.exact(x, g, |g| problem.gradient(x, g))?;
         gradient.disturb(noise.form, draws, g, (average, one))
     }
 
     fn constraints(&mut self, x: &[f64], draws: &[Draw], c: &mut [f64]) -> Evaluation {
+        self.allocate();
         let Noisy { problem, noise, constraints, average, one, .. } = self;
         constraints.exact(x, c, |c| problem.constraints(x, c))?;
         constraints.disturb(noise.form, draws, c, (average, one))
     }
 
     fn jacobian(&mut self, x: &[f64], draws: &[Draw], values: &mut [f64]) -> Evaluation {
+        self.allocate();
         let Noisy { problem, noise, jacobian, average, one, .. } = self;
         jacobian.exact(x, values, |values| problem.jacobian(x, values))?;
         jacobian.disturb(noise.form, draws, values, (average, one))
     }
 
     fn evaluate(&mut self, x: &[f64], draws: &[Draw], wanted: Wanted, out: &mut Outputs<'_>) -> Result<(), FunctionFailure> {
+        self.allocate();
         let wanted = wanted.of(self.problem.meta());
         let Noisy { problem, noise, gradient, constraints, jacobian, average, one } = self;
         problem.evaluate(x, wanted, out)?;

@@ -78,6 +78,11 @@ pub trait SampledProblem: Send {
         &[]
     }
 
+    /// Bytes that it holds in memory once it is evaluated, or more than that: what a run may allocate is what they leave.
+    fn held(&self) -> u64 {
+        self.meta().held
+    }
+
     /// The average gradient of `F(x, xi)` over the draws, into `g` of length `n`.
     fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation;
 
@@ -126,6 +131,9 @@ impl<S: SampledProblem + ?Sized> SampledProblem for Box<S> {
     }
     fn exact_rows(&self) -> &[bool] {
         (**self).exact_rows()
+    }
+    fn held(&self) -> u64 {
+        (**self).held()
     }
     fn gradient(&mut self, x: &[f64], draws: &[Draw], g: &mut [f64]) -> Evaluation {
         (**self).gradient(x, draws, g)

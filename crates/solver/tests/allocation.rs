@@ -64,9 +64,10 @@ fn worst_iteration_of<S: SampledProblem>(mut solver: Solver<S>) -> (usize, u64) 
         let (all, in_functions) = (allocations(), IN_FUNCTIONS.load(Ordering::Relaxed));
         stop = solver.advance(&mut observer);
         let own = (allocations() - all) - (IN_FUNCTIONS.load(Ordering::Relaxed) - in_functions);
-        let exempt =
-            [Event::Fallback, Event::Inexact, Event::Cone, Event::Undefined].into_iter().any(|event| unusual.contains(event));
-        // The iteration in which the run ends takes no step: it recomputes the result, which is no part of the loop.
+        // The iteration in which the run ends takes no step: it recomputes the result, which is no part of the loop. So does one whose end is not
+        // confirmed, after which the run starts elsewhere.
+        let exempt = [Event::Fallback, Event::Inexact, Event::Cone, Event::Undefined, Event::Elsewhere];
+        let exempt = exempt.into_iter().any(|event| unusual.contains(event));
         if !first && !exempt && stop.is_none() {
             worst = worst.max(own);
             counted += 1;

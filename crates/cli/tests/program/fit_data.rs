@@ -321,12 +321,12 @@ fn who_has_seen_enough_predictions_may_leave() {
 #[test]
 fn data_beyond_the_memory_give_the_same_bits_from_a_file() {
     let folder = TempDir::new().expect("a folder can be made");
-    let table = write(&folder, "a.csv", &people(4000));
+    let table = write(&folder, "a.csv", &people(8000));
     let row = |i: usize| {
         format!("{} 1:{} {}:1 9:{}\n", if i * 37 % 50 > 25 { "+1" } else { "-1" }, i * 37 % 50, 2 + i % 6, i * 29 % 31)
     };
-    let indexed = write(&folder, "b.libsvm", &(0..4000).map(row).collect::<String>());
-    // 4000 rows take more than 40 kB, a third of 120 kB.
+    let indexed = write(&folder, "b.libsvm", &(0..8000).map(row).collect::<String>());
+    // 8000 rows take more than 80 kB, a third of 240 kB.
     let columns = ["--drop", "name,weight", "--numeric", "age", "--max-rate-gap", "sex=0.05"];
     for (file, more) in [(&table, &columns[..]), (&indexed, &["--norm", "1"])] {
         for how in [&["--exact"][..], &["--samples", "20000"], &["--l2", "auto", "--folds", "3"]] {
@@ -336,7 +336,7 @@ fn data_beyond_the_memory_give_the_same_bits_from_a_file() {
                 (std::fs::read(path).expect("weights are written"), stdout(&output), stderr(&output))
             };
             let (in_memory, told, warned) = weights("memory.csv", &[]);
-            let (in_file, same, remark) = weights("file.csv", &["--memory-limit", "120kB", "--cache", text(folder.path())]);
+            let (in_file, same, remark) = weights("file.csv", &["--memory-limit", "240kB", "--cache", text(folder.path())]);
             assert!(!warned.contains("--cache"), "{warned}");
             assert!(remark.contains("the features take more than a third of the memory"), "{remark}");
             assert_eq!(String::from_utf8(in_memory), String::from_utf8(in_file), "{how:?}");

@@ -9,7 +9,7 @@ use crate::kernel::matrix::Matrix;
 use crate::kernel::sparse_factor::{Factors, LowerPattern, SparseFactor, Unavailable, analyse};
 use crate::kernel::symmetric::SparseSymmetric;
 use crate::run::clock::Clock;
-use crate::run::memory::Budget;
+use crate::run::memory::{Budget, NUMBER};
 
 /// The system with its factorisation. The pattern is analysed once.
 pub struct Augmented {
@@ -55,14 +55,16 @@ impl Augmented {
             let hessian = positions.by_ref().take(of_hessian).collect();
             let diagonal = positions.collect();
             let right = vec![0.0; n + m];
+            let budget = budget.after(NUMBER * (places.len() + right.len()) as u128);
             let matrix = SparseFactor::new(LowerPattern::new(n + m, &keys), Factors::Quasidefinite, 1, budget)?;
             Ok(matrix.map(|matrix| Augmented { n, m, hessian, jacobian, diagonal, right, matrix }))
         })
     }
 
-    /// The memory that its factorisation has.
+    /// The memory that it has.
     pub fn bytes(&self) -> u128 {
-        self.matrix.bytes()
+        let numbers = self.hessian.len() + self.jacobian.len() + self.diagonal.len() + self.right.len();
+        self.matrix.bytes() + NUMBER * numbers as u128
     }
 
     /// Factorises, with the columns held where `extra` is infinite.

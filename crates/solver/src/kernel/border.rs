@@ -10,6 +10,7 @@
 use crate::kernel::elimination::Elimination;
 use crate::kernel::subproblem::Subproblem;
 use crate::kernel::vector::{add, dot};
+use crate::run::memory::NUMBER;
 
 /// Most changes at a time, and most numbers that are kept for them.
 const MOST_CHANGES: usize = 24;
@@ -39,9 +40,19 @@ struct Change {
     is_free: bool,
 }
 
+/// How many changes are kept.
+fn most(m: usize, columns: usize) -> usize {
+    MOST_CHANGES.min(MOST_NUMBERS / (2 * (m + columns)).max(1))
+}
+
 impl Border {
+    /// The memory of one for so many rows and columns: two vectors for each change.
+    pub fn bytes(m: usize, columns: usize) -> u128 {
+        NUMBER * (2 * most(m, columns) * (m + columns)) as u128
+    }
+
     pub fn new(m: usize, columns: usize) -> Self {
-        let most = MOST_CHANGES.min(MOST_NUMBERS / (2 * (m + columns)).max(1));
+        let most = most(m, columns);
         Border {
             m,
             columns,

@@ -1,6 +1,6 @@
 //! Dense Cholesky factorisation on slices, with memory that is allocated once.
 
-use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::linalg::cholesky::llt;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
@@ -14,8 +14,16 @@ pub struct Memory {
 
 /// The memory that a factorisation of this size needs.
 pub fn memory(size: usize) -> Memory {
-    let needed = llt::factor::cholesky_in_place_scratch::<f64>(size, Par::Seq, Spec::default());
-    Memory { size, buffer: MemBuffer::new(needed) }
+    Memory { size, buffer: MemBuffer::new(needed(size)) }
+}
+
+/// The same in bytes.
+pub fn bytes(size: usize) -> u128 {
+    needed(size).size_bytes() as u128
+}
+
+fn needed(size: usize) -> StackReq {
+    llt::factor::cholesky_in_place_scratch::<f64>(size, Par::Seq, Spec::default())
 }
 
 impl Clone for Memory {

@@ -50,10 +50,12 @@ struct Numbers {
 /// A column that is not free.
 const NOWHERE: usize = usize::MAX;
 
-/// The memory that a system of so many rows and columns has, as far as it grows with a square.
+/// The memory that a system of so many rows and columns has.
 pub fn bytes(m: usize, n: usize) -> u128 {
-    let (n, most) = (n as u128, m.min(most_holding(n)) as u128);
-    NUMBER * (n * n + n * most + most * most)
+    let most = m.min(most_holding(n));
+    let scratch = cholesky::bytes(n.max(most));
+    let (m, n, most) = (m as u128, n as u128, most as u128);
+    NUMBER * (n * n + n * most + most * most + n * m.min(BLOCK as u128) + 3 * (m + n) + 2 * most) + scratch
 }
 
 impl DenseSystem {

@@ -52,8 +52,8 @@ pub struct Indefinite;
 impl Gram {
     /// Chooses a way by size and density, and allocates for it.
     pub fn new(a: &Matrix, wanted: Factorisation, budget: Budget, clock: &Clock) -> Result<Gram, Unavailable> {
-        let dense = || Ok(check_full(budget, a.m).map(|()| Gram::Dense(DenseGram::new(a)))?);
-        let primal = || Ok(check_full(budget, a.n).map(|()| Gram::Primal(PrimalGram::new(a)))?);
+        let dense = || Ok(check_full(budget, a.m, DenseGram::bytes(a)).map(|()| Gram::Dense(DenseGram::new(a)))?);
+        let primal = || Ok(check_full(budget, a.n, PrimalGram::bytes(a)).map(|()| Gram::Primal(PrimalGram::new(a)))?);
         let sparse = || match &a.structure {
             Some(structure) => Ok(SparseGram::new(a.m, structure, budget, clock)?.map(Box::new)),
             None => Ok::<_, Unavailable>(None),
@@ -71,10 +71,11 @@ impl Gram {
         }
     }
 
-    /// The memory that it has.
-    pub fn bytes(&self) -> u128 {
+    /// The memory that it has, made for this matrix.
+    pub fn bytes(&self, a: &Matrix) -> u128 {
         match self {
-            Gram::Dense(DenseGram { size, .. }) | Gram::Primal(PrimalGram { size, .. }) => NUMBER * (*size as u128).pow(2),
+            Gram::Dense(_) => DenseGram::bytes(a),
+            Gram::Primal(_) => PrimalGram::bytes(a),
             Gram::Sparse(gram) => gram.bytes(),
         }
     }
@@ -98,9 +99,9 @@ impl Gram {
     }
 }
 
-/// Refuses a full matrix that does not fit into memory.
-fn check_full(budget: Budget, side: usize) -> Result<(), TooLarge> {
-    budget.check(NUMBER * (side as u128).pow(2), || format!("a matrix of {side} rows and columns (kernel.factorisation)"))
+/// Refuses a full matrix that does not fit into memory with what belongs to it.
+fn check_full(budget: Budget, side: usize, bytes: u128) -> Result<(), TooLarge> {
+    budget.check(bytes, || format!("a matrix of {side} rows and columns (kernel.factorisation)"))
 }
 
 /// A pivot this small, relative to its diagonal, means that the row depends on others.
@@ -115,6 +116,11 @@ struct Regularised {
 }
 
 impl Regularised {
+    /// The memory of one of this size.
+    fn bytes(size: usize) -> u128 {
+        NUMBER * (size as u128).pow(2) + NUMBER * size as u128 + cholesky::bytes(size)
+    }
+
     fn new(size: usize) -> Self {
         Regularised { size, matrix: vec![0.0; size * size], diagonal: vec![0.0; size], memory: cholesky::memory(size) }
     }
@@ -151,7 +157,6 @@ fn solve(cholesky: &mut Aside<Regularised>, b: &mut [f64]) {
 
 /// Dense `A W A^T + D`.
 pub struct DenseGram {
-    size: usize,
     cholesky: Aside<Regularised>,
     block: Vec<f64>,
     /// The entries of a sparse column: row and value.
@@ -159,10 +164,16 @@ pub struct DenseGram {
 }
 
 impl DenseGram {
+    /// The memory of one for this matrix: a block of columns, or an entry of each row.
+    fn bytes(a: &Matrix) -> u128 {
+        let columns = if a.structure.is_none() { BLOCK.min(a.n) } else { 2 };
+        Regularised::bytes(a.m) + NUMBER * (a.m * columns) as u128
+    }
+
     fn new(a: &Matrix) -> Self {
         let block = if a.structure.is_none() { vec![0.0; a.m * BLOCK.min(a.n)] } else { Vec::new() };
         let entries = Vec::with_capacity(if a.structure.is_some() { a.m } else { 0 });
-        DenseGram { size: a.m, cholesky: Aside::new(Regularised::new(a.m)), block, entries }
+        DenseGram { cholesky: Aside::new(Regularised::new(a.m)), block, entries }
     }
 
     fn factorise(&mut self, a: &Matrix, w: &[f64], d: &[f64], clock: &Clock) -> Result<bool, Indefinite> {
@@ -247,7 +258,6 @@ fn add_blocks(a: &Matrix, w: &[f64], block: &mut [f64], gram: &mut [f64], clock:
 
 /// `(A W A^T + D)^-1 = D^-1 - D^-1 A (W^-1 + A^T D^-1 A)^-1 A^T D^-1`, over the columns with `W > 0`.
 pub struct PrimalGram {
-    size: usize,
     cholesky: Aside<Regularised>,
     inverse: Vec<f64>,
     free: Vec<bool>,
@@ -256,9 +266,13 @@ pub struct PrimalGram {
 }
 
 impl PrimalGram {
+    /// The memory of one for this matrix.
+    fn bytes(a: &Matrix) -> u128 {
+        Regularised::bytes(a.n) + NUMBER * (2 * a.m + 2 * a.n) as u128
+    }
+
     fn new(a: &Matrix) -> Self {
         PrimalGram {
-            size: a.n,
             cholesky: Aside::new(Regularised::new(a.n)),
             inverse: vec![0.0; a.m],
             free: vec![false; a.n],

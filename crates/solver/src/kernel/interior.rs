@@ -8,6 +8,7 @@ use crate::kernel::subproblem::{BoundStatus, Subproblem};
 use crate::kernel::system::System;
 use crate::kernel::vector::{add, largest, norm};
 use crate::run::clock::Clock;
+use crate::run::memory::NUMBER;
 
 /// Most steps.
 const STEPS: u32 = 40;
@@ -116,6 +117,11 @@ pub struct Interior {
 }
 
 impl Interior {
+    /// The memory of one for so many rows and columns.
+    pub fn bytes(m: usize, columns: usize) -> u128 {
+        NUMBER * (15 * columns + 5 * m) as u128
+    }
+
     pub fn new(m: usize, columns: usize) -> Self {
         let (rows, columns) = (vec![0.0; m], vec![0.0; columns]);
         let direction = Direction { s: columns.clone(), y: rows.clone(), lower: columns.clone(), upper: columns.clone() };

@@ -34,7 +34,8 @@ impl Structure {
     pub fn new(m: usize, n: usize, places: &[(usize, usize)]) -> (Structure, Vec<usize>) {
         let mut order: Vec<usize> = (0..places.len()).collect();
         order.sort_by_key(|&k| places[k]);
-        let mut structure = Structure { row_start: vec![0; m + 1], column_start: vec![0; n + 1], ..Structure::default() };
+        let (row_start, column_start, column) = (vec![0; m + 1], vec![0; n + 1], Vec::with_capacity(places.len()));
+        let mut structure = Structure { row_start, column_start, column, ..Structure::default() };
         let mut positions = vec![0; places.len()];
         let mut last = None;
         for k in order {

@@ -7,7 +7,7 @@
 //! kappa' (y - y')`, keeps every system regular, whatever rows depend on each other; then `y'` follows `y` until the rows hold. Near a
 //! solution the first guess is right, and one system is all.
 
-use tangor_problem::TooLarge;
+use tangor_problem::{TooLarge, count_of};
 
 use crate::kernel::cone;
 use crate::kernel::interior::{Interior, Near};
@@ -17,7 +17,7 @@ use crate::kernel::subproblem::{BoundStatus, Subproblem};
 use crate::kernel::system::{Beside, System};
 use crate::kernel::vector::{add, largest, norm};
 use crate::run::clock::Clock;
-use crate::run::memory::Budget;
+use crate::run::memory::{Budget, NUMBER};
 use crate::{Event, Kernel, Unusual};
 
 /// Rows that miss the tolerance by so much hold nevertheless, where nothing better can be had.
@@ -112,14 +112,21 @@ impl Projection {
         budget: Budget,
         clock: &Clock,
     ) -> Result<Self, TooLarge> {
+        let vectors = Projection::vectors(jacobian.rows(), jacobian.columns());
+        let budget = budget.take(vectors, || count_of(vectors / NUMBER, "number") + " for subproblems")?;
         let system = System::new(jacobian, settings.factorisation, beside, budget, clock)?;
         let budget = budget.after(system.bytes());
         Ok(Projection { budget, ..Projection::with(system, jacobian, settings) })
     }
 
-    /// The memory of its factorisation.
+    /// The memory that it has.
     pub fn bytes(&self) -> u128 {
-        self.system.bytes()
+        self.system.bytes() + Projection::vectors(self.sizes.len(), self.extra.len())
+    }
+
+    /// The memory of one for so many rows and columns besides its system.
+    fn vectors(m: usize, columns: usize) -> u128 {
+        NUMBER * (4 * columns + 7 * m) as u128 + 2 * columns as u128 + Interior::bytes(m, columns)
     }
 
     /// With its linear system.

@@ -86,6 +86,16 @@ impl LowerPattern {
     }
 }
 
+/// How many indices say where the entries of a factor are.
+fn indices(symbolic: &SymbolicCholesky<usize>) -> usize {
+    match symbolic.raw() {
+        // Those of rows, of columns, and of the tree of columns.
+        SymbolicCholeskyRaw::Simplicial(symbolic) => symbolic.row_idx().len() + 2 * symbolic.nrows(),
+        // Those of rows, blocks that hold others, and where each of them begins.
+        SymbolicCholeskyRaw::Supernodal(symbolic) => 2 * symbolic.row_idx().len() + 5 * symbolic.n_supernodes(),
+    }
+}
+
 /// The matrix with its factors.
 pub struct SparseFactor {
     entries: usize,
@@ -114,8 +124,9 @@ impl SparseFactor {
         };
         let scratch = scratch.or(symbolic.solve_in_place_scratch::<f64>(sides, Par::Seq));
         let (size, entries) = (pattern.size(), symbolic.len_val());
-        // The factor, and the places and values of the matrix.
-        let bytes = NUMBER * (entries + 2 * pattern.row.len()) as u128 + scratch.size_bytes() as u128;
+        // The factor, the places and values of the matrix, where its columns begin, and the order in which they are eliminated.
+        let numbers = entries + indices(&symbolic) + 2 * pattern.row.len() + 3 * size;
+        let bytes = NUMBER * numbers as u128 + scratch.size_bytes() as u128;
         budget.check(bytes, || {
             let entries = count_of(entries as u128, "entry");
             format!("the factor of a sparse matrix of {size} rows and columns, which has {entries},")

@@ -13,8 +13,8 @@ use crate::run::memory::Budget;
 /// More pairs than this, and a dense column makes the product useless.
 const MOST_PAIRS: usize = 200_000_000;
 
-/// Bytes for each pair while the pattern is found: its two places, and where its product goes.
-const OF_A_PAIR: u128 = 20;
+/// Bytes for each pair: where its product goes.
+const OF_A_PAIR: u128 = 4;
 
 /// So many right-hand sides at a time.
 const SIDES: usize = 8;
@@ -26,6 +26,30 @@ pub struct SparseGram {
     /// Where the product of each pair of entries of a column of `A` goes, column after column.
     pairs: Vec<u32>,
     matrix: SparseFactor,
+}
+
+/// The lower triangle of `A A^T + D`: in column `j` all rows, from `j` on, that have an entry in a column of `A` where row `j` has one.
+fn pattern_of_products(m: usize, structure: &Structure) -> LowerPattern {
+    let (mut column_start, mut row) = (vec![0; m + 1], Vec::new());
+    let mut seen = vec![usize::MAX; m];
+    for j in 0..m {
+        let first = row.len();
+        row.push(j);
+        seen[j] = j;
+        for &k in &structure.column[structure.row_start[j]..structure.row_start[j + 1]] {
+            let rows = &structure.row[structure.column_start[k]..structure.column_start[k + 1]];
+            for &i in &rows[rows.partition_point(|&i| i < j)..] {
+                if seen[i] != j {
+                    seen[i] = j;
+                    row.push(i);
+                }
+            }
+        }
+        row[first..].sort_unstable();
+        column_start[j + 1] = row.len();
+    }
+    row.shrink_to_fit();
+    LowerPattern { column_start, row }
 }
 
 impl SparseGram {
@@ -43,16 +67,7 @@ impl SparseGram {
     /// The same with so many pairs.
     fn analysed(m: usize, structure: &Structure, count: usize, budget: Budget) -> Result<Option<Self>, TooLarge> {
         let columns = structure.column_start.windows(2).map(|ends| ends[0]..ends[1]);
-        let mut keys: Vec<(usize, usize)> = (0..m).map(|i| (i, i)).collect();
-        for column in columns.clone() {
-            for first in column.clone() {
-                keys.extend((first..column.end).map(|second| (structure.row[first], structure.row[second])));
-            }
-        }
-        keys.sort_unstable();
-        keys.dedup();
-        let pattern = LowerPattern::new(m, &keys);
-        drop(keys);
+        let pattern = pattern_of_products(m, structure);
         let find = |j: usize, i: usize| {
             let range = pattern.column_start[j]..pattern.column_start[j + 1];
             range.start + pattern.row[range].partition_point(|&other| other < i)
@@ -64,14 +79,15 @@ impl SparseGram {
                 pairs.extend(places);
             }
         }
-        let diagonal = (0..m).map(|i| find(i, i)).collect();
+        let diagonal: Vec<usize> = (0..m).map(|i| find(i, i)).collect();
+        let budget = budget.after((size_of_val(&pairs[..]) + size_of_val(&diagonal[..])) as u128);
         let matrix = SparseFactor::new(pattern, Factors::Definite, SIDES, budget)?;
         Ok(matrix.map(|matrix| SparseGram { m, diagonal, pairs, matrix }))
     }
 
     /// The memory that it has.
     pub fn bytes(&self) -> u128 {
-        self.matrix.bytes() + (self.pairs.len() * size_of::<u32>()) as u128
+        self.matrix.bytes() + (size_of_val(&self.pairs[..]) + size_of_val(&self.diagonal[..])) as u128
     }
 
     /// How full the factor is, as a share of the dense one.

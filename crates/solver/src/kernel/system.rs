@@ -8,20 +8,20 @@
 //! with diagonals `E >= 0` and `K > 0`. An infinite entry of `E` holds its column at zero. Slacks are eliminated first: with
 //! `w = 1 / (h + e)` of its slack a row has `K + w` in place of `K`.
 
-use tangor_problem::TooLarge;
+use tangor_problem::{TooLarge, count_of};
 
 use crate::Factorisation;
 use crate::kernel::augmented::{Augmented, Hessian};
 use crate::kernel::border::Border;
 use crate::kernel::dense_system::{self, DenseSystem};
 use crate::kernel::gram::{Gram, Indefinite};
-use crate::kernel::matrix::Jacobian;
+use crate::kernel::matrix::{Jacobian, Matrix};
 use crate::kernel::sparse_factor::Unavailable;
 use crate::kernel::subproblem::{Block, Subproblem};
 use crate::kernel::symmetric::SparseSymmetric;
 use crate::kernel::woodbury::Woodbury;
 use crate::run::clock::Clock;
-use crate::run::memory::Budget;
+use crate::run::memory::{Budget, NUMBER};
 
 /// So many solutions take as long as a sparse factorisation, and for each so many rows and columns one as a part of a dense one.
 const SPARSE_SOLUTIONS: usize = 3;
@@ -38,6 +38,7 @@ pub struct System {
     low_rank: Option<Box<Woodbury>>,
     border: Border,
     clock: Clock,
+    bytes: u128,
 }
 
 /// How the part without slacks is solved.
@@ -88,6 +89,26 @@ impl Way {
             _ => gram(),
         }
     }
+
+    /// The memory that it has, made for this matrix.
+    fn bytes(&self, a: &Matrix) -> u128 {
+        match self {
+            Way::Gram(gram) => gram.bytes(a),
+            Way::Dense(_) => dense_system::bytes(a.m, a.n),
+            Way::Whole(whole) => whole.bytes(),
+            Way::Ended => 0,
+        }
+    }
+}
+
+/// The memory of a system besides its factorisation.
+fn vectors(jacobian: &Jacobian, beside: Beside) -> u128 {
+    let (m, columns) = (jacobian.rows(), jacobian.columns());
+    let low_rank = match beside {
+        Beside::LowRank(most) => Woodbury::bytes(m, columns, most),
+        _ => 0,
+    };
+    NUMBER * (columns + m + jacobian.a.n) as u128 + Border::bytes(m, columns) + low_rank
 }
 
 impl System {
@@ -99,22 +120,20 @@ impl System {
         budget: Budget,
         clock: &Clock,
     ) -> Result<Self, TooLarge> {
+        let vectors = vectors(jacobian, beside);
+        let budget = budget.take(vectors, || count_of(vectors / NUMBER, "number") + " for systems of other bounds")?;
         let way = match Way::new(jacobian, factorisation, beside, budget, clock) {
             Ok(way) => way,
             Err(Unavailable::TooLarge(error)) => return Err(error),
             Err(Unavailable::Ended) => Way::Ended,
         };
-        Ok(System::by(jacobian, way, beside))
+        let bytes = vectors + way.bytes(&jacobian.a);
+        Ok(System { bytes, ..System::by(jacobian, way, beside) })
     }
 
-    /// The memory of its factorisation.
+    /// The memory that it has.
     pub fn bytes(&self) -> u128 {
-        match &self.way {
-            Way::Gram(gram) => gram.bytes(),
-            Way::Dense(_) => dense_system::bytes(self.rows.len(), self.long.len()),
-            Way::Whole(whole) => whole.bytes(),
-            Way::Ended => 0,
-        }
+        self.bytes
     }
 
     /// For an `H` that is a dense matrix.
@@ -130,7 +149,7 @@ impl System {
         };
         let border = Border::new(m, columns);
         let (weights, rows, long) = (vec![0.0; columns], vec![0.0; m], vec![0.0; jacobian.a.n]);
-        System { weights, rows, long, way, low_rank, border, clock: Clock::new(None, 0.0) }
+        System { weights, rows, long, way, low_rank, border, clock: Clock::new(None, 0.0), bytes: 0 }
     }
 
     /// From now on no factorisation that takes long is begun or waited for once the run is to end: it counts as failed.
@@ -392,11 +411,12 @@ mod tests {
                 upper: &far,
                 softness: &nothing[1..],
             };
-            assert!(matches!(system.way, Way::Ended) && system.bytes() == 0);
+            assert!(matches!(system.way, Way::Ended));
+            let unfactorised = system.bytes();
             assert!(system.factorise(&problem, &nothing, &nothing[1..]).is_err());
             let waited = System::new(&jacobian, Factorisation::Automatic, beside, Budget::NO_LIMIT, &going_on());
             // A factor has at least as many numbers as the matrix has rows.
-            assert!(waited.expect("it fits").bytes() > 8 * 60_000);
+            assert!(waited.expect("it fits").bytes() > unfactorised + 8 * 60_000);
         }
     }
 

@@ -4,6 +4,7 @@
 use crate::kernel::elimination::Elimination;
 use crate::kernel::subproblem::LowRank;
 use crate::kernel::vector::{add, dot};
+use crate::run::memory::NUMBER;
 
 /// The solutions for the columns and the factorised `G`, with their memory.
 pub struct Woodbury {
@@ -17,6 +18,11 @@ pub struct Woodbury {
 }
 
 impl Woodbury {
+    /// The memory of one for so many rows and columns and vectors at most.
+    pub fn bytes(m: usize, columns: usize, most: usize) -> u128 {
+        NUMBER * most as u128 * (columns + m + most) as u128
+    }
+
     pub fn new(m: usize, columns: usize, most: usize) -> Self {
         Woodbury {
             m,

@@ -12,6 +12,7 @@ use crate::form::oracle::{Oracle, Trouble, check, trouble};
 use crate::form::standard::Standard;
 use crate::kernel::symmetric::SparseSymmetric;
 use crate::metric::damping::{self, RISE};
+use crate::run::memory::NUMBER;
 
 /// An entry that belongs to a fixed variable.
 const NOWHERE: usize = usize::MAX;
@@ -74,6 +75,11 @@ impl Shifts {
 }
 
 impl ExactHessian {
+    /// The memory of one whose pattern has so many entries: where each is and goes, and its value twice.
+    pub fn bytes(entries: usize, n: usize, m: usize) -> u128 {
+        NUMBER * (5 * entries + n + m) as u128
+    }
+
     pub fn new(pattern: &Pattern, meta: &Meta, standard: &Standard) -> Self {
         let mut internal = vec![NOWHERE; meta.n()];
         standard.columns.iter().enumerate().for_each(|(k, &i)| internal[i] = k);

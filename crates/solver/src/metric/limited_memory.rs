@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::subproblem::LowRank;
 use crate::kernel::vector::dot;
 use crate::metric::Curvature;
+use crate::run::memory::NUMBER;
 
 /// A step of which noise explains more than the rest of this share of what it shows beyond its own curvature is not kept: the diagonal, an
 /// average over many steps, knows better.
@@ -75,6 +76,13 @@ impl Pairs {
 }
 
 impl LimitedMemory {
+    /// The memory of one for so many steps: these and changes of gradients with the two vectors of each of them, the products of steps with each other,
+    /// and three vectors.
+    pub fn bytes(n: usize, most: usize) -> u128 {
+        let (n, most) = (n as u128, most as u128);
+        NUMBER.saturating_mul((4 * n + 3 * most).saturating_mul(most).saturating_add(3 * n))
+    }
+
     /// `B = I`, and room for so many steps.
     pub fn new(n: usize, most: usize) -> Self {
         let pairs = || Vec::with_capacity(n * most);

@@ -3,8 +3,8 @@
 mod damping;
 mod diagonal;
 pub(crate) mod exact;
-mod limited_memory;
-mod quasi_newton;
+pub(crate) mod limited_memory;
+pub(crate) mod quasi_newton;
 
 use serde::{Deserialize, Serialize};
 

@@ -6,6 +6,7 @@ use crate::kernel::cholesky;
 use crate::kernel::vector::{dot, norm};
 use crate::metric::Curvature;
 use crate::metric::damping::{self, RISE};
+use crate::run::memory::NUMBER;
 
 /// The smallest eigenvalue of `B`, relative to its largest entry.
 const FLATTEST: f64 = 1e-10;
@@ -54,6 +55,11 @@ pub struct Learnt {
 }
 
 impl QuasiNewton {
+    /// The memory of one for `n` variables: the matrix with and without damping, and its factor.
+    pub fn bytes(n: usize) -> u128 {
+        3 * NUMBER * (n as u128).pow(2) + 2 * NUMBER * n as u128 + cholesky::bytes(n)
+    }
+
     /// `B = I`.
     pub fn new(n: usize) -> Self {
         let mut new = QuasiNewton {

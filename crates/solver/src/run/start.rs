@@ -1,6 +1,6 @@
 //! The start of a run: problem and settings are checked, memory is allocated, the functions are evaluated for the first time.
 
-use tangor_problem::{Counted, Exact, Outputs, Problem, SampledProblem, Samples, Wanted};
+use tangor_problem::{Counted, Exact, Outputs, Problem, SampledProblem, Samples, Wanted, count_of};
 
 use crate::form::iterate::Iterate;
 use crate::form::oracle::{Oracle, Trouble};
@@ -17,7 +17,7 @@ use crate::run::Outcome;
 use crate::run::best::Best;
 use crate::run::checkpoint::Beginning;
 use crate::run::clock::Clock;
-use crate::run::memory;
+use crate::run::memory::{self, Budget};
 use crate::run::state::State;
 use crate::solver::Solver;
 use crate::steps::mapping::OwnMapping;
@@ -25,10 +25,18 @@ use crate::steps::{Steps, only_repairs};
 use crate::{EndedBy, Error, Lipschitz, Mapping, MetricKind, NormalVariant, Scaling, Settings, Stop};
 
 /// The Hessian of a problem without noise that has one, with nothing evaluated yet.
-fn hessian(problem: &mut impl SampledProblem, standard: &Standard, is_noisy: bool) -> Result<ExactHessian, Error> {
+fn hessian(
+    problem: &mut impl SampledProblem,
+    standard: &Standard,
+    is_noisy: bool,
+    budget: &mut Budget,
+) -> Result<ExactHessian, Error> {
     let pattern = problem.second_order().filter(|_| !is_noisy).map(|problem| problem.hessian_pattern().clone());
     let meta = problem.meta();
     let pattern = pattern.ok_or_else(|| Error::NoSecondDerivatives { name: meta.name.clone() })?;
+    let entries = pattern.len(meta.n(), meta.n());
+    let what = || format!("the Hessian of {} with {}", meta.name, count_of(entries as u128, "entry"));
+    *budget = budget.take(ExactHessian::bytes(entries, meta.n(), meta.m()), what)?;
     Ok(ExactHessian::new(&pattern, meta, standard))
 }
 
@@ -109,7 +117,7 @@ impl<S: SampledProblem> Solver<S> {
         settings.validate()?;
         // One function that can only be sampled makes a noisy run.
         let is_noisy = !problem.accesses().are_exact();
-        let budget = memory::check(meta, &settings, is_noisy)?;
+        let mut budget = memory::check(meta, problem.held(), &settings, is_noisy)?;
         let mut problem = Counted::in_portions(problem);
         problem.break_off_when(clock.end_wanted());
         problem.limit_evaluations(settings.limits.evaluations);
@@ -133,7 +141,7 @@ impl<S: SampledProblem> Solver<S> {
             CurrentMetric::new(n, columns, &settings.metric, found, is_noisy)
         };
         if settings.metric.kind == MetricKind::Exact && !only_repairs(meta, &settings) {
-            metric.use_hessian(hessian(&mut problem, &standard, is_noisy)?);
+            metric.use_hessian(hessian(&mut problem, &standard, is_noisy, &mut budget)?);
         }
         let meta = problem.meta();
         let best = Best::new(&standard, meta);

@@ -299,6 +299,7 @@ impl<S: SampledProblem> Solver<S> {
 mod tests {
     use super::*;
     use crate::kernel::matrix::{Matrix, Structure};
+    use crate::kernel::woodbury::Woodbury;
     use crate::{Metric, MetricKind};
     use tangor_problem::MemoryLimit;
 
@@ -313,10 +314,12 @@ mod tests {
             Steps::new(&jacobian, &metric, &settings, None, budget, &clock)
         };
         let one = steps(MetricKind::Identity, Budget::NO_LIMIT).expect("no limit").projection.bytes();
-        let budget = Budget::new(MemoryLimit(one as u64 * 3 / 2));
-        assert!(steps(MetricKind::Identity, budget).is_ok(), "one fits");
-        let error = steps(MetricKind::LimitedMemory, budget).err().expect("two do not").to_string();
+        // One of both has room for the two vectors of each step of the metric.
+        let both = 2 * one + Woodbury::bytes(1000, 1001, 2 * Metric::default().memory);
+        let budget = |bytes| Budget::new(MemoryLimit(bytes as u64));
+        assert!(steps(MetricKind::Identity, budget(one)).is_ok(), "one fits");
+        assert!(steps(MetricKind::LimitedMemory, budget(both)).is_ok(), "both fit");
+        let error = steps(MetricKind::LimitedMemory, budget(both - 1)).err().expect("no more").to_string();
         assert!(error.starts_with("the factor of a sparse matrix of 1000 rows and columns"), "{error}");
-        assert!(steps(MetricKind::LimitedMemory, Budget::new(MemoryLimit(2 * one as u64))).is_ok());
     }
 }
