@@ -51,7 +51,8 @@ pub struct CurrentMetric {
     pub normal: Vec<f64>,
     quasi_newton: Option<QuasiNewton>,
     limited: Option<LimitedMemory>,
-    /// Whether curvature is weighed by multipliers without the repair: those of a step that repairs much are as large as the metric, which would be made of them.
+    /// Whether curvature is weighed by multipliers without the repair. A dense matrix outlives a step with huge multipliers, unless steps are short
+    /// because of noise; of the last few steps alone, one such step is a large part, and second derivatives are made of the last multipliers.
     #[serde(skip)]
     pub is_weighed_at_rest: bool,
     /// The Hessian of the Lagrangian, where it is given.
@@ -134,7 +135,7 @@ impl CurrentMetric {
             normal,
             quasi_newton,
             limited: limited.then(|| LimitedMemory::new(n, steps)),
-            is_weighed_at_rest: limited || dense,
+            is_weighed_at_rest: limited || (dense && noisy),
             exact: None,
         }
     }
