@@ -32,7 +32,7 @@ const NEXT_TO_NOTHING: f64 = 1e-16;
 const ROUNDED: f64 = 1e-12;
 /// By how much the proximal term falls where it hides rows.
 const SMALLER: f64 = 1e-2;
-/// Steps shorter than this, while rows do not hold, show that multipliers of bounds are too small for what is to be repaired; looked at in sparse systems alone,
+/// Steps shorter than this, while rows do not hold, show that multipliers of bounds are too small for what is to be repaired; looked at in large systems alone,
 /// where factorisations are what takes time (docs/experiments.md has what it does in others).
 const TOO_SHORT: f64 = 0.1;
 /// Steps shorter than this lead nowhere.
@@ -96,16 +96,16 @@ pub struct Interior {
     pub(super) lower: Vec<f64>,
     pub(super) upper: Vec<f64>,
     /// One over the gaps, where there is a multiplier, and `z` over the gaps for each column.
-    pub(super) inverse: (Vec<f64>, Vec<f64>),
+    inverse: (Vec<f64>, Vec<f64>),
     pub(super) extra: Vec<f64>,
     pub(super) softness: Vec<f64>,
     pub(super) q: Vec<f64>,
     pub(super) residual: Vec<f64>,
     /// What the products of multiplier and gap are to become, with the terms of second order.
-    pub(super) aims: (Vec<f64>, Vec<f64>),
+    aims: (Vec<f64>, Vec<f64>),
     pub(super) direction: Direction,
-    pub(super) other: Direction,
-    pub(super) kept: (Vec<f64>, Vec<f64>),
+    other: Direction,
+    kept: (Vec<f64>, Vec<f64>),
     /// The duality measure, and the size of the rows' terms, at the start.
     pub(super) first: f64,
     pub(super) scale: f64,
@@ -187,7 +187,7 @@ impl Interior {
             add(t, &self.direction.lower, &mut self.lower);
             add(t, &self.direction.upper, &mut self.upper);
             self.last = t;
-            if t < TOO_SHORT && left > ROUNDED * self.scale && system.is_sparse() {
+            if t < TOO_SHORT && left > ROUNDED * self.scale && system.is_large() {
                 self.lift(problem, s);
             }
             expected = (1.0 - EXPECTED * t) * left;

@@ -287,10 +287,10 @@ impl Projection {
         self.interior = Some(interior);
     }
 
-    /// How long to search. In a sparse system a border of a few columns takes as long as a factorisation, and settling column by column far longer than the
+    /// How long to search. In a large sparse system a border of a few columns takes as long as a factorisation, and settling column by column far longer than the
     /// interior-point method.
     fn patience(&self, systems: u32, factorisations: u32) -> Patience {
-        Patience { systems, factorisations: if self.system.is_sparse() { factorisations } else { u32::MAX } }
+        Patience { systems, factorisations: if self.system.is_large() { factorisations } else { u32::MAX } }
     }
 
     /// The bounds that hold, were `H` diagonal and `y` right; the others start there, too.

@@ -27,6 +27,9 @@ use crate::run::memory::{Budget, NUMBER};
 const SPARSE_SOLUTIONS: usize = 3;
 const SOLUTIONS_BY_SIZE: usize = 20;
 
+/// A sparse system with more rows and columns is large: its factorisations are what takes time.
+const LARGE: usize = 1000;
+
 /// The system with its factorisation.
 pub struct System {
     /// `1 / (H + E)` of each column, as far as it is diagonal.
@@ -207,8 +210,13 @@ impl System {
         if self.is_sparse() { SPARSE_SOLUTIONS } else { size / SOLUTIONS_BY_SIZE }
     }
 
+    /// Whether factorisations are to be few: those of a dense matrix serve other bounds by way of a border, and small ones are cheap.
+    pub fn is_large(&self) -> bool {
+        self.is_sparse() && self.rows.len() + self.weights.len() > LARGE
+    }
+
     /// Whether a sparse matrix is factorised.
-    pub fn is_sparse(&self) -> bool {
+    fn is_sparse(&self) -> bool {
         match &self.way {
             Way::Gram(gram) => matches!(**gram, Gram::Sparse(_)),
             Way::Whole(_) => true,
