@@ -71,12 +71,19 @@ pub struct Beginning {
     row_sizes: RowSizes,
     /// Whether the best point was judged or fitted since.
     best_changed: bool,
+    /// Whether the run ended within the iteration after steps that count as iterations.
+    broken_off: bool,
 }
 
 impl Beginning {
     pub fn new(best: Best, row_sizes: RowSizes) -> Self {
         let (counts, samples) = (Counts::default(), Samples::default());
-        Beginning { progress: None, noisy: None, counts, samples, best, row_sizes, best_changed: false }
+        Beginning { progress: None, noisy: None, counts, samples, best, row_sizes, best_changed: false, broken_off: false }
+    }
+
+    /// The iteration ends here, whatever has been counted in it.
+    pub fn break_off(&mut self) {
+        self.broken_off = true;
     }
 
     /// Keeps the best point, and the sizes of rows, before a point is judged or fitted anew in this iteration.
@@ -144,6 +151,7 @@ impl<S: SampledProblem> Solver<S> {
         beginning.counts = self.oracle.counts();
         beginning.samples = self.oracle.samples();
         beginning.best_changed = false;
+        beginning.broken_off = false;
     }
 
     /// The state between two iterations; after a run has ended, that before the iteration in which it did.
@@ -166,7 +174,8 @@ impl<S: SampledProblem> Solver<S> {
             note: serde_json::Value::Null,
         };
         let beginning = &self.beginning;
-        if let Some(before) = beginning.progress.filter(|before| before.iteration == self.state.progress.iteration) {
+        let is_within = |before: &Progress| beginning.broken_off || before.iteration == self.state.progress.iteration;
+        if let Some(before) = beginning.progress.filter(is_within) {
             checkpoint.state.progress = before;
             if let (Some(noisy), Some(before)) = (&mut checkpoint.noisy, beginning.noisy) {
                 noisy.progress = before;

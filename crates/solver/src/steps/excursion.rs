@@ -23,7 +23,7 @@ const PATIENCE: u32 = 20;
 const MOST_PATIENCE: u32 = 640;
 
 /// So many steps lead away at most.
-const STEPS: u64 = 40;
+const STEPS: u32 = 40;
 
 /// How much of `L_c` the steps reckon with, excursion by excursion: nothing is Newton's method.
 const CAUTION: [f64; 4] = [0.0, 0.1, 0.01, 1.0];
@@ -78,17 +78,30 @@ impl<S: SampledProblem> Solver<S> {
         if !possible || !self.state.progress.slowness.count(violation) {
             return Ok(false);
         }
+        let led_on = self.lead_away(phi - decrease, violation, unusual);
+        if led_on.is_err() {
+            self.beginning.break_off();
+        }
+        led_on
+    }
+
+    /// Steps from the trial until one has halved the violation, and its merit function is at most `phi`.
+    fn lead_away(&mut self, phi: f64, violation: f64, unusual: &mut Unusual) -> Result<bool, Stop> {
         let caution = self.state.progress.slowness.caution() * self.state.progress.lipschitz.constraints;
-        let left = self.settings.limits.iterations.saturating_sub(self.state.progress.iteration + 1);
         self.trial.copy_from(&self.state.current);
-        for _ in 0..STEPS.min(left) {
+        for _ in 0..STEPS {
             self.check_clock()?;
+            // A run whose limit is within an excursion ends in this iteration, which a resumed run does again: cut off, it would have been in vain.
+            if self.state.progress.iteration + 1 >= self.settings.limits.iterations {
+                self.state.progress.count_iteration();
+                return Err(Stop::Iterations);
+            }
             self.step_from_the_trial(caution, unusual);
             self.state.progress.count_iteration();
             if !(self.evaluate_trial(unusual)? && self.evaluate_derivatives(unusual)?) {
                 break;
             }
-            if norm(&self.trial.h) <= HALF * violation && self.trial_merit() <= phi - decrease {
+            if norm(&self.trial.h) <= HALF * violation && self.trial_merit() <= phi {
                 unusual.insert(Event::Excursion);
                 return Ok(true);
             }
@@ -115,7 +128,7 @@ mod tests {
     use tangor_problem::{ClosureProblem, Meta};
 
     use super::*;
-    use crate::{Point, Scaling, Settings, solve};
+    use crate::{Point, Scaling, Settings, Silent, solve};
 
     #[test]
     fn patience_doubles_until_the_violation_halves() {
@@ -162,8 +175,18 @@ mod tests {
         for limit in 1..report.iterations {
             let mut few = settings.clone();
             few.limits.iterations = limit;
-            let report = solve(chain(), few).unwrap();
-            assert_eq!((report.stop, report.iterations), (Stop::Iterations, limit));
+            let mut solver = Solver::new(chain(), few).unwrap();
+            let stopped = solver.run(&mut Silent);
+            assert_eq!((stopped.stop, stopped.iterations), (Stop::Iterations, limit));
+            // The run that goes on from there is the one without the limit.
+            let mut checkpoint = solver.checkpoint();
+            checkpoint.settings.limits = settings.limits.clone();
+            let resumed = Solver::resume(chain(), checkpoint).unwrap().run(&mut Silent);
+            assert_eq!(
+                (&resumed.x, resumed.iterations, resumed.evaluations),
+                (&report.x, report.iterations, report.evaluations),
+                "{limit}"
+            );
         }
     }
 }
