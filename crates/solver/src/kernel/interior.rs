@@ -372,21 +372,12 @@ impl Interior {
 mod tests {
     use super::*;
     use crate::kernel::matrix::{Jacobian, Matrix};
-    use crate::kernel::subproblem::Block;
 
     #[test]
     fn a_gap_that_shrinks_and_a_multiplier_that_stays_mean_a_bound_that_holds() {
         let jacobian = Jacobian { a: Matrix::dense(0, 3), slack_rows: [].into() };
-        let problem = Subproblem {
-            jacobian: &jacobian,
-            metric: &[1.0; 3],
-            block: Block::Diagonal,
-            gradient: None,
-            target: &[],
-            lower: &[0.0, 0.0, f64::NEG_INFINITY],
-            upper: &[f64::INFINITY, f64::INFINITY, 5.0],
-            softness: &[],
-        };
+        let problem =
+            Subproblem::of_bounds(&jacobian, &[1.0; 3], &[0.0, 0.0, f64::NEG_INFINITY], &[f64::INFINITY, f64::INFINITY, 5.0]);
         let mut interior = Interior::new(0, 3);
         // Half of the direction was gone. Gaps: 1 to 0.1, 1 to 1, 1e6 to 1e3; multipliers: 1e-6 to 1e-6, 1 to 0.1, 1 to 0.5.
         interior.last = 0.5;
@@ -403,16 +394,7 @@ mod tests {
     #[test]
     fn a_step_ends_where_the_first_gap_or_multiplier_would_be_zero() {
         let jacobian = Jacobian { a: Matrix::dense(0, 2), slack_rows: [].into() };
-        let problem = Subproblem {
-            jacobian: &jacobian,
-            metric: &[1.0; 2],
-            block: Block::Diagonal,
-            gradient: None,
-            target: &[],
-            lower: &[0.0, f64::NEG_INFINITY],
-            upper: &[f64::INFINITY, 5.0],
-            softness: &[],
-        };
+        let problem = Subproblem::of_bounds(&jacobian, &[1.0; 2], &[0.0, f64::NEG_INFINITY], &[f64::INFINITY, 5.0]);
         let mut interior = Interior::new(0, 2);
         (interior.lower, interior.upper) = (vec![3.0, 0.0], vec![0.0, 1.0]);
         // Gaps of 1 and 2 change by -1/2 and +3: none is zero within the step.

@@ -96,21 +96,12 @@ impl Interior {
 mod tests {
     use super::*;
     use crate::kernel::matrix::{Jacobian, Matrix};
-    use crate::kernel::subproblem::Block;
 
     #[test]
     fn products_are_lifted_to_ten_times_their_mean() {
         let jacobian = Jacobian { a: Matrix::dense(0, 3), slack_rows: [].into() };
-        let problem = Subproblem {
-            jacobian: &jacobian,
-            metric: &[1.0; 3],
-            block: Block::Diagonal,
-            gradient: None,
-            target: &[],
-            lower: &[0.0, 0.0, f64::NEG_INFINITY],
-            upper: &[f64::INFINITY, 3.0, f64::INFINITY],
-            softness: &[],
-        };
+        let problem =
+            Subproblem::of_bounds(&jacobian, &[1.0; 3], &[0.0, 0.0, f64::NEG_INFINITY], &[f64::INFINITY, 3.0, f64::INFINITY]);
         let mut interior = Interior::new(0, 3);
         (interior.lower, interior.upper) = (vec![1.0, 4.0, 0.0], vec![0.0, 1.5, 0.0]);
         // Products 2, 4 and 3, hence an aim of 30, with gaps of 2, 1 and 2. A column without bounds has no multiplier to lift.

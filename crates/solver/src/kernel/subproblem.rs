@@ -136,6 +136,15 @@ pub enum BoundStatus {
     Upper,
 }
 
+#[cfg(test)]
+impl<'a> Subproblem<'a> {
+    /// Bounds alone, for tests: no gradient, no rows, and a diagonal `H`.
+    pub fn of_bounds(jacobian: &'a Jacobian, metric: &'a [f64], lower: &'a [f64], upper: &'a [f64]) -> Self {
+        let (block, gradient, target, softness) = (Block::Diagonal, None, &[][..], &[][..]);
+        Subproblem { jacobian, metric, block, gradient, target, lower, upper, softness }
+    }
+}
+
 impl Subproblem<'_> {
     /// Whether `H` may be indefinite: by itself, though between the bounds that hold at the solution it need not be so, or by the rounding of
     /// what a part of low rank takes away.
