@@ -95,7 +95,13 @@ fn optimality_errors(problem: &StoredSubproblem, s: &[f64], y: &[f64]) -> (f64, 
     problem.apply_hessian(s, &mut hs);
     problem.apply(s, &mut product);
     problem.apply_transposed(y, &mut q);
-    let step = |i: usize| (hs[i] + problem.gradient[i] + q[i]) / problem.metric[i];
+    // Terms that cancel leave a few units in their last places, which a flat metric would make a long way of.
+    let step = |i: usize| {
+        let terms = [hs[i], problem.gradient[i], q[i]];
+        let (sum, rounding) =
+            (terms.iter().sum::<f64>(), 4.0 * f64::EPSILON * terms.iter().map(|term| term.abs()).sum::<f64>());
+        (sum.abs() - rounding).max(0.0).copysign(sum) / problem.metric[i]
+    };
     let clipped = |i: usize| (s[i] - step(i)).clamp(problem.lower[i], problem.upper[i]);
     let of_columns = (0..columns).map(|i| (clipped(i) - s[i]).abs()).fold(0.0, f64::max);
     let of_row = |i: usize| {

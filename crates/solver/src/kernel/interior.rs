@@ -32,8 +32,7 @@ const NEXT_TO_NOTHING: f64 = 1e-16;
 const ROUNDED: f64 = 1e-12;
 /// By how much the proximal term falls where it hides rows.
 const SMALLER: f64 = 1e-2;
-/// Steps shorter than this, while rows do not hold, show that multipliers of bounds are too small for what is to be repaired; looked at in large systems alone,
-/// where factorisations are what takes time (docs/experiments.md has what it does in others).
+/// Steps shorter than this, while rows do not hold, show that multipliers of bounds are too small for what is to be repaired.
 const TOO_SHORT: f64 = 0.1;
 /// Steps shorter than this lead nowhere.
 const NOWHERE: f64 = 1e-10;
@@ -187,7 +186,7 @@ impl Interior {
             add(t, &self.direction.lower, &mut self.lower);
             add(t, &self.direction.upper, &mut self.upper);
             self.last = t;
-            if t < TOO_SHORT && left > ROUNDED * self.scale && system.is_large() {
+            if t < TOO_SHORT && left > ROUNDED * self.scale {
                 self.lift(problem, s);
             }
             expected = (1.0 - EXPECTED * t) * left;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::kernel::aside::Patience;
-use crate::kernel::vector::{add, dot};
+use crate::kernel::vector::{add, dot, norm};
 use crate::run::clock::Clock;
 
 /// A matrix of `m` rows and `n` columns, stored row after row.
@@ -238,6 +238,12 @@ impl Jacobian {
         for (&row, t) in self.slack_rows.iter().zip(t) {
             *t -= y[row];
         }
+    }
+
+    /// The norm of `|J| |v|`.
+    pub fn size_of_terms(&self, v: &[f64]) -> f64 {
+        let (x, t) = v.split_at(self.a.n);
+        self.a.size_of_terms(x).hypot(norm(t))
     }
 
     /// Adds column `j` to `out`.

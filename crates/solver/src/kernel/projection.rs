@@ -22,6 +22,8 @@ use crate::{Event, Kernel, Unusual};
 
 /// Rows that miss the tolerance by so much hold nevertheless, where nothing better can be had.
 pub(super) const AS_GOOD_AS_IT_GETS: f64 = 1e3;
+/// No row holds that misses more than this share of its terms.
+const GROSS: f64 = 1e-3;
 
 /// A column this near a bound is on it where the point came from the inside, relative to the largest column.
 const ON_A_BOUND: f64 = 1e-9;
@@ -321,9 +323,13 @@ impl Projection {
         }
     }
 
+    /// How much rows may miss: what rounding makes of a step of this length, but never more than a share of their own terms. A long step along small
+    /// derivatives would otherwise be right whatever these rows say.
     pub(super) fn allowed(&self, problem: &Subproblem, y: &[f64], s: &[f64]) -> f64 {
-        let size = norm(problem.target) + self.jacobian_norm * norm(s) + problem.softened(y);
-        (self.settings.tolerance * size).max(self.settings.floor)
+        let beside = norm(problem.target) + problem.softened(y);
+        let rounded = self.settings.tolerance * (beside + self.jacobian_norm * norm(s));
+        let gross = GROSS * (beside + problem.jacobian.size_of_terms(s));
+        rounded.min(gross).max(self.settings.floor)
     }
 
     /// How large the terms of `H s + g + J^T y` are.

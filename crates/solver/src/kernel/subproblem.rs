@@ -306,4 +306,18 @@ mod tests {
         projection.find_multipliers_at_rest(&problem, &[1000.0, -1001.0], &mut out);
         assert!((out[0] + 5.0 / 7.0).abs() < 1e-6 && (out[1] + 2.0 / 7.0).abs() < 1e-6, "{out:?}");
     }
+
+    #[test]
+    fn a_row_that_misses_much_of_its_own_terms_does_not_hold() {
+        // 1e-10 s0 + s1 = 0: of s = (1e12, 0) the row misses 100, which is nothing beside |J| |s| and all of its terms.
+        let jacobian =
+            Jacobian { a: Matrix { values: vec![1e-10, 1.0], ..Matrix::dense(1, 2) }, slack_rows: std::sync::Arc::from([]) };
+        let (metric, lower, upper) = ([1.0; 2], [-1e15; 2], [1e15; 2]);
+        let problem =
+            Subproblem { target: &[0.0], softness: &[0.0], ..Subproblem::of_bounds(&jacobian, &metric, &lower, &upper) };
+        let mut projection = projection(&jacobian, &Kernel::default(), Beside::Nothing);
+        assert!(projection.solve(&problem, &mut [0.0], &mut [0.0; 2], &Clock::new(None, 0.0)).converged);
+        let allowed = projection.allowed(&problem, &[0.0], &[1e12, 0.0]);
+        assert!((allowed - 0.1).abs() < 1e-12, "{allowed}");
+    }
 }

@@ -51,10 +51,6 @@ pub struct CurrentMetric {
     pub normal: Vec<f64>,
     quasi_newton: Option<QuasiNewton>,
     limited: Option<LimitedMemory>,
-    /// Whether curvature is weighed by multipliers without the repair. A dense matrix outlives a step with huge multipliers, unless steps are short
-    /// because of noise; of the last few steps alone, one such step is a large part, and second derivatives are made of the last multipliers.
-    #[serde(skip)]
-    pub is_weighed_at_rest: bool,
     /// The Hessian of the Lagrangian, where it is given.
     pub exact: Option<ExactHessian>,
 }
@@ -135,7 +131,6 @@ impl CurrentMetric {
             normal,
             quasi_newton,
             limited: limited.then(|| LimitedMemory::new(n, steps)),
-            is_weighed_at_rest: limited || (dense && noisy),
             exact: None,
         }
     }
@@ -148,7 +143,6 @@ impl CurrentMetric {
     /// Second derivatives take the place of what is learnt.
     pub fn use_hessian(&mut self, hessian: ExactHessian) {
         self.exact = Some(hessian);
-        self.is_weighed_at_rest = true;
     }
 
     pub fn set_scalar(&mut self, scalar: f64) {
@@ -209,6 +203,11 @@ impl CurrentMetric {
     /// Whether it is a dense matrix.
     pub fn is_dense(&self) -> bool {
         self.quasi_newton.is_some()
+    }
+
+    /// Whether curvature is weighed by multipliers without the repair: those of a repair are as large as the matrix that they would be learnt by.
+    pub fn is_weighed_at_rest(&self) -> bool {
+        self.quasi_newton.is_some() || self.limited.is_some() || self.exact.is_some()
     }
 
     /// The smallest eigenvalue, or a bound below it.

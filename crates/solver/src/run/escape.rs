@@ -32,6 +32,9 @@ const ALL_STARTS: u32 = 5;
 /// How far from the point the last starts lie, where a row is flat as far as all others do: as multiples of how far away it could hold.
 const FAR: [f64; 4] = [1.0, 0.3, 3.0, 1.0];
 
+/// Values that differ by no more than this share of their size are the same.
+const ROUNDED: f64 = 1e-12;
+
 /// Points that are tried for one start where functions have no values.
 const MOST_TRIALS: u32 = 20;
 
@@ -136,11 +139,21 @@ impl<S: SampledProblem> Solver<S> {
         self.noisy.is_none() && violated && self.state.progress.escapes.may_go_on(self.settings.limits.escapes)
     }
 
-    /// After a step that was too small: forgets metric and Lipschitz constants. False: there is nothing to forget.
+    /// After a step that was too small: forgets metric and Lipschitz constants. False: there is nothing to forget, or nothing has changed since the
+    /// last time, and forgetting would lead to the same steps for ever.
     pub(crate) fn forget(&mut self) -> bool {
+        let (here, largest) =
+            ((self.state.current.f, self.judging.kkt.residuals.feasibility), self.state.progress.largest_objective);
+        let is_here = |(f, violation): (f64, f64)| {
+            (here.0 - f).abs() <= ROUNDED * largest && (here.1 - violation).abs() <= ROUNDED * violation
+        };
+        if self.state.progress.forgot_at.is_some_and(is_here) {
+            return false;
+        }
         let forgot = self.state.metric.reset();
         if forgot {
             self.state.progress.forget_constants(&self.settings);
+            self.state.progress.forgot_at = Some(here);
         }
         forgot
     }

@@ -93,6 +93,9 @@ pub struct Progress {
     pub followed_at: f64,
     /// The largest value of the objective so far, without its sign: what its terms were at least.
     pub largest_objective: f64,
+    /// The objective, in the internal scale, and the violation where metric and constants were last forgotten.
+    #[serde(default)]
+    pub forgot_at: Option<(f64, f64)>,
 }
 
 impl Progress {
@@ -130,6 +133,7 @@ impl Progress {
     pub fn begin_anew(&mut self, settings: &Settings) {
         self.rho = settings.merit.rho0;
         self.idle = Idle::default();
+        self.forgot_at = None;
         self.slowness = Slowness::default();
         self.forget_constants(settings);
     }
@@ -149,6 +153,7 @@ impl Progress {
             looked_at: 0.0,
             followed_at: 0.0,
             largest_objective: 0.0,
+            forgot_at: None,
         }
     }
 }

@@ -247,7 +247,7 @@ impl<S: SampledProblem> Solver<S> {
                 rounding(norm(&trial.c) + norm(&current.c)).max(line.rounding_of_rows),
             ),
             theta: self.steps.normal.theta,
-            kept: (line.residual - norm(&trial.h)) / (self.steps.normal.theta * line.residual),
+            kept: (line.residual - norm(&trial.h)) / self.steps.normal.gain(&current.h),
             merit: (self.trial_merit() - self.model(line, eta), line.rounding),
         }
     }

@@ -23,7 +23,7 @@ const MOST_FALLS: u32 = 16;
 struct Demand {
     /// `g^T s + 1/2 s^T H s`, and the size of its rounding error
     change: (f64, f64),
-    /// `theta |h|`, and the size of its rounding error
+    /// `theta |h|`, or what is removed of `|h|` where rows are left as they are, and the size of its rounding error
     gain: (f64, f64),
     /// `|lambda|`: with less, a minimum of the merit function need not be feasible.
     multipliers: f64,
@@ -84,7 +84,7 @@ impl<S: SampledProblem> Solver<S> {
         let (g, h, square) = (&current.g, norm(&current.h), self.state.metric.square(s));
         let demand = Demand {
             change: (dot(g, s) + 0.5 * square, ROUNDING * (norm(g) * norm(s) + square)),
-            gain: (self.steps.normal.theta * h, ROUNDING * (norm(&current.c) + h)),
+            gain: (self.steps.normal.gain(&current.h), ROUNDING * (norm(&current.c) + h)),
             multipliers: norm(&self.steps.tangent.lambda),
         };
         let progress = &mut self.state.progress;

@@ -259,6 +259,15 @@ impl NormalStep {
         (attained, projected)
     }
 
+    /// What the step removes of `|h|`, to first order: `theta |h|`, unless rows that are left as they are make up a part of it.
+    pub fn gain(&self, h: &[f64]) -> f64 {
+        if !self.work.at_rest.contains(&true) {
+            return self.theta * norm(h);
+        }
+        let left = h.iter().zip(&self.target).map(|(h, r)| (h + r).powi(2)).sum::<f64>().sqrt();
+        (norm(h) - left).max(0.0)
+    }
+
     /// The rows that are to be left as they are, to be set before each step.
     pub fn at_rest(&mut self) -> &mut [bool] {
         &mut self.work.at_rest
@@ -452,6 +461,20 @@ mod tests {
                 _ => assert!(length < 5.0, "{u:?}"),
             }
             assert!(u[0] >= -0.5 - 1e-9, "{u:?}");
+        }
+    }
+
+    #[test]
+    fn rows_at_rest_are_no_part_of_the_gain() {
+        // h = (3, 4) and J = I: of |h| = 5 the step removes all, or, where the second row is left as it is, 5 - 4.
+        let place = Place::new(&[[1.0, 0.0], [0.0, 1.0]], &[3.0, 4.0], [0.0; 2]);
+        let mut projection = place.projection(Beside::Nothing);
+        let mut normal = NormalStep::new(2, 2, &Normal::default(), Budget::NO_LIMIT);
+        for (is_left, gain) in [(false, 5.0), (true, 1.0)] {
+            normal.at_rest()[1] = is_left;
+            let reckoning = Reckoning { lipschitz: 0.0, posed: 1.0, noise: 0.0, share: None };
+            normal.compute(place.local(), reckoning, &Normal::default(), None, &mut projection, &mut Unusual::default());
+            assert_near(&[normal.theta, normal.gain(&place.at.h)], &[1.0, gain]);
         }
     }
 

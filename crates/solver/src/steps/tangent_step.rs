@@ -79,7 +79,7 @@ impl TangentStep {
         let projection = self.own.as_mut().unwrap_or(projection);
         let projected = projection.solve_or_hand_over(&subproblem, &mut self.lambda, &mut self.s, clock, unusual);
         self.unsuited_metric = projected.unsuited_metric;
-        let wanted = projected.converged && metric.is_weighed_at_rest;
+        let wanted = projected.converged && metric.is_weighed_at_rest();
         if wanted {
             projection.find_multipliers_at_rest(&subproblem, &self.lambda, &mut self.lambda_at_rest);
         }
