@@ -57,6 +57,35 @@ fn nothing_is_called_infeasible_while_other_starts_are_left() {
     assert!(report.message.contains("Stopped because the violation is stationary within its tolerance"), "{}", report.message);
 }
 
+/// Of the starts that are tried the seventh is that of the run, bit for bit, and until the constraints hold the objective has no say in its steps.
+#[test]
+fn one_other_start_is_that_of_the_run_and_repairs_alone() {
+    // x^2 + y^2 = -1, and an objective that would move y: from y = 0 no repair does.
+    let build = || {
+        ClosureProblem::builder(Meta::new("no root", vec![3.0, 0.0]).equalities(&[-1.0]))
+            .objective(|x| x[1])
+            .gradient(|_, g| g.copy_from_slice(&[0.0, 1.0]))
+            .constraints(|x, c| c[0] = x[0] * x[0] + x[1] * x[1])
+            .jacobian(|x, values| values.copy_from_slice(&[2.0 * x[0], 2.0 * x[1]]))
+            .build()
+            .unwrap()
+    };
+    let mut starts: Vec<Vec<Vec<f64>>> = vec![Vec::new()];
+    let mut watch = |row: &tangor_solver::Row, x: &[f64]| {
+        starts.last_mut().unwrap().push(x.to_vec());
+        if row.unusual.contains(Event::Elsewhere) {
+            starts.push(Vec::new());
+        }
+        std::ops::ControlFlow::Continue(())
+    };
+    let report = Solver::new(build(), Settings::default()).unwrap().run(&mut watch);
+    assert_eq!(report.point, Point::EpsInfeasibleStationary, "{}", report.message);
+    let seventh = &starts[7];
+    assert_eq!(seventh[0], [3.0, 0.0]);
+    assert!(seventh.len() > 1 && seventh.iter().all(|x| x[1] == 0.0), "{seventh:?}");
+    assert!(starts[0].iter().any(|x| x[1] != 0.0), "otherwise the objective has its say");
+}
+
 #[test]
 fn a_saddle_of_the_violation_is_left_under_noise() {
     // Values are noisy, the gradient of `xy` at the start is exactly zero: noise alone does not lead away.
@@ -90,6 +119,30 @@ fn the_unit_of_a_row_does_not_make_it_infeasible() {
         let report = honest(constraint(meta, move |x| scale * x[0], move |_, g| g[0] = scale));
         assert_eq!(report.point, Point::EpsKkt, "{scale}: {}", report.message);
     }
+}
+
+/// Squares of these units are nothing, or beyond all numbers.
+#[test]
+fn no_unit_that_a_number_can_have_makes_a_row_infeasible() {
+    for unit in [1e-300, 1e-200, 1e-160, 1e-20, 1e20, 1e160, 1e200, 1e300] {
+        let meta = |start: f64| Meta::new("unit", vec![start]).no_objective().equalities(&[1.0]);
+        let line = honest(constraint(meta(0.0), move |x| unit * x[0], move |_, g| g[0] = unit));
+        let root = unit.sqrt();
+        let square = move |x: &[f64]| (root * x[0]).powi(2);
+        let square = honest(constraint(meta(1.0), square, move |x, g| g[0] = 2.0 * root * (root * x[0])));
+        for report in [line, square] {
+            assert_ne!(report.point, Point::EpsInfeasibleStationary, "{unit:e}: {} {:?}", report.message, report.x);
+        }
+    }
+    let mixed = || {
+        ClosureProblem::builder(Meta::new("mixed", vec![0.0; 2]).no_objective().equalities(&[1.0, 1.0]))
+            .constraints(|x, c| c.copy_from_slice(&[1e-150 * x[0], 1e150 * x[1]]))
+            .jacobian(|_, values| values.copy_from_slice(&[1e-150, 0.0, 0.0, 1e150]))
+            .build()
+            .unwrap()
+    };
+    let report = honest(mixed);
+    assert_ne!(report.point, Point::EpsInfeasibleStationary, "{} {:?}", report.message, report.x);
 }
 
 #[test]
@@ -260,6 +313,105 @@ fn unbounded_problems_are_named() {
             report.objective
         );
     }
+}
+
+/// Slopes that are nothing in numbers, or within the tolerance, are no minimum where values farther away go on falling.
+#[test]
+fn flat_places_of_unbounded_problems_are_no_kkt_points() {
+    let exponential: (Formula, Slope) = (|x| -x[0].exp(), |x, g| g[0] = -x[0].exp());
+    let cases: [(&str, &[f64], (Formula, Slope)); 11] = [
+        ("exp from -800", &[-800.0], exponential),
+        ("exp from -40", &[-40.0], exponential),
+        ("1e-7 x", &[3.0], (|x| -1e-7 * x[0], |_, g| g[0] = -1e-7)),
+        ("1e-310 x", &[0.0, 1.0], (|x| x[1] * x[1] - 1e-310 * x[0], |x, g| g.copy_from_slice(&[-1e-310, 2.0 * x[1]]))),
+        (
+            "1e-350 x^3",
+            &[1.0, 2.0],
+            (
+                |x| x[1] * x[1] - 1e-50 * (1e-100 * x[0]).powi(3),
+                |x, g| g.copy_from_slice(&[-3e-150 * (1e-100 * x[0]).powi(2), 2.0 * x[1]]),
+            ),
+        ),
+        (
+            "x exp(-y^2)",
+            &[5.0, 3.0],
+            (
+                |x| x[0] * (-x[1] * x[1]).exp(),
+                |x, g| {
+                    let e = (-x[1] * x[1]).exp();
+                    g.copy_from_slice(&[e, -2.0 * x[0] * x[1] * e]);
+                },
+            ),
+        ),
+        (
+            "x^3 exp(-y)",
+            &[1.0, 1.0],
+            (
+                |x| x[0].powi(3) * (-x[1]).exp(),
+                |x, g| {
+                    let e = (-x[1]).exp();
+                    g.copy_from_slice(&[3.0 * x[0] * x[0] * e, -x[0].powi(3) * e]);
+                },
+            ),
+        ),
+        ("log log x", &[3.0], (|x| -x[0].ln().ln(), |x, g| g[0] = -1.0 / (x[0] * x[0].ln()))),
+        ("log x", &[1e8], (|x| -x[0].ln(), |x, g| g[0] = -1.0 / x[0])),
+        ("root", &[1e14], (|x| -x[0].sqrt(), |x, g| g[0] = -0.5 / x[0].sqrt())),
+        ("under 1e12", &[0.0], (|x| 1e12 - 1e-8 * x[0], |_, g| g[0] = -1e-8)),
+    ];
+    for (name, start, (f, g)) in cases {
+        let report = honest(objective(Meta::new(name, start.to_vec()), f, g));
+        assert_eq!(report.point, Point::Unbounded, "{name}: {} {:?} {:e}", report.message, report.x, report.objective);
+    }
+}
+
+/// With a row that leaves a line, `x + y = 0`, or a half-plane, `x + y <= 1`.
+#[test]
+fn flat_places_along_rows_are_no_kkt_points_either() {
+    let build = |lower: f64, upper: f64, steep: f64| {
+        move || {
+            ClosureProblem::builder(Meta::new("along a row", vec![-50.0, 50.0]).rows(&[lower], &[upper]))
+                .objective(move |x| -steep * (x[0] - x[1]))
+                .gradient(move |_, g| g.copy_from_slice(&[-steep, steep]))
+                .constraints(|x, c| c[0] = x[0] + x[1])
+                .jacobian(|_, values| values.fill(1.0))
+                .build()
+                .unwrap()
+        }
+    };
+    for (lower, upper) in [(0.0, 0.0), (f64::NEG_INFINITY, 1.0)] {
+        for steep in [1.0, 1e-8, 1e-100] {
+            let report = honest(build(lower, upper, steep));
+            assert_eq!(report.point, Point::Unbounded, "{upper} {steep:e}: {} {:?}", report.message, report.x);
+        }
+    }
+}
+
+/// Flat, and yet bounded: by a rise far away, by a limit, by a bound, or because nothing depends on the variable; rounding is no fall.
+#[test]
+fn flat_places_of_bounded_problems_are_kkt_points() {
+    let cases: [(&str, f64, (Formula, Slope)); 8] = [
+        ("far parabola", 0.0, (|x| 1e-20 * (x[0] - 1e10).powi(2), |x, g| g[0] = 2e-20 * (x[0] - 1e10))),
+        ("farther parabola", 0.0, (|x| (1e-100 * x[0] - 1.0).powi(2), |x, g| g[0] = 2e-100 * (1e-100 * x[0] - 1.0))),
+        ("limit", 40.0, (|x| (-x[0]).exp(), |x, g| g[0] = -(-x[0]).exp())),
+        ("underflow", 800.0, (|x| (-x[0]).exp(), |x, g| g[0] = -(-x[0]).exp())),
+        ("arc", 1e5, (|x| -x[0].atan(), |x, g| g[0] = -1.0 / (1.0 + x[0] * x[0]))),
+        ("slow limit", 1e9, (|x| 1.0 / x[0].ln(), |x, g| g[0] = -1.0 / (x[0] * x[0].ln().powi(2)))),
+        ("constant", 1.0, (|_| 3.0, |_, g| g[0] = 0.0)),
+        ("rounding", 1.0, (|x| (x[0] + 1.0).powi(2) - x[0] * x[0] - 2.0 * x[0], |_, g| g[0] = 0.0)),
+    ];
+    for (name, start, (f, g)) in cases {
+        let report = honest(objective(Meta::new(name, vec![start]), f, g));
+        assert_eq!(report.point, Point::EpsKkt, "{name}: {} {:?}", report.message, report.x);
+        let counts = report.evaluations;
+        assert!(counts.objective <= 200, "{name}: {counts:?}");
+    }
+    let bounded = Meta::new("bounded", vec![0.0]).bounds(&[f64::NEG_INFINITY], &[1e19]);
+    let report = honest(objective(bounded, |x| -1e-8 * x[0], |_, g| g[0] = -1e-8));
+    assert_eq!(report.point, Point::EpsKkt, "{}", report.message);
+    // A minimum with curvature costs one look at derivatives beside it.
+    let report = honest(objective(Meta::new("bowl", vec![3.0]), |x| x[0] * x[0], |x, g| g[0] = 2.0 * x[0]));
+    assert_eq!((report.point, report.evaluations.gradient - report.evaluations.objective), (Point::EpsKkt, 1));
 }
 
 #[test]
