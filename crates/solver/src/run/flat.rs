@@ -7,6 +7,7 @@
 
 use tangor_problem::SampledProblem;
 
+use crate::form::oracle::Trouble;
 use crate::kernel::vector::{largest, norm};
 use crate::noise::random::uniform;
 use crate::run::divergence::{BOTTOM, STEADY};
@@ -170,8 +171,9 @@ impl<S: SampledProblem> Solver<S> {
 
     /// Looks at one place of a ray.
     fn look_on(&mut self, ray: &mut Ray, u: f64) -> Seen {
-        let Some(f) = self.value_on(ray, u) else {
-            return if self.clock.is_over() { Seen::Ends } else { Seen::Nothing };
+        let f = match self.value_on(ray, u) {
+            Ok(f) => f,
+            Err(seen) => return seen,
         };
         let (fall, noise) = (ray.f - f, ROUNDING * ray.f.abs().max(f.abs()));
         if fall < -noise || !self.is_feasible_up_to_rounding(&self.trial.z) {
@@ -191,15 +193,17 @@ impl<S: SampledProblem> Solver<S> {
         if is_steady { Seen::GoesOn } else { Seen::Ends }
     }
 
-    /// The objective at a place of a ray, where it has a value, with the violation there.
-    fn value_on(&mut self, ray: &Ray, u: f64) -> Option<f64> {
+    /// The objective at a place of a ray, where it has a value, with the violation there. A function that is broken, or the end of the run, ends the look.
+    fn value_on(&mut self, ray: &Ray, u: f64) -> Result<f64, Seen> {
         let (z, t) = (&self.state.current.z, u.exp_m1());
         self.trial.put(|i| z[i] + t * ray.direction[i]);
-        if self.clock.is_over() || self.oracle.values(&mut self.trial, true).is_err() {
-            return None;
+        if self.clock.is_over() {
+            return Err(Seen::Ends);
         }
+        let ends = |trouble: Trouble| if trouble.is_broken() { Seen::Ends } else { Seen::Nothing };
+        self.oracle.values(&mut self.trial, true).map_err(ends)?;
         self.judging.kkt.find_violation(&self.trial, &self.oracle.standard);
-        Some(self.to_be_minimised(&self.trial))
+        Ok(self.to_be_minimised(&self.trial))
     }
 
     /// Where the objective is at the bottom, between a place with a value and one without.
