@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOverflowError};
 use pyo3::prelude::*;
 use tangor_problem::{Evaluation, Failure};
 
@@ -85,6 +85,10 @@ impl Shared {
             return Failure::undefined(if reason.is_empty() { "no reason is given".to_string() } else { reason });
         }
         let text = error.to_string();
+        // `math.exp(1000)` raises where NumPy gives an infinity: neither is a value, and a run looks far away before it claims that an objective has a minimum.
+        if error.is_instance_of::<PyOverflowError>(py) {
+            return Failure::undefined(text);
+        }
         match self.keep(py, error) {
             true => Failure::broken(text),
             false => Failure::undefined(STOPPED),

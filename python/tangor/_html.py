@@ -36,7 +36,11 @@ def residual(result: Any, name: str) -> str:
     """With its confidence bound, if there is one."""
     text = f"{result[name]:.2e}"
     verdict = result.get("verdict")
-    return f"{text} (at most {verdict[name]['upper']:.2e}, confidence {verdict['confidence']:g})" if verdict else text
+    if not verdict:
+        return text
+    if verdict.get("bounds_unknown"):
+        return f"{text} (no bound is known)"
+    return f"{text} (at most {verdict[name]['upper']:.2e}, confidence {verdict['confidence']:g})"
 
 
 def vector(x: np.ndarray) -> str:

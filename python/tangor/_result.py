@@ -53,7 +53,8 @@ class Result(OptimizeResult):
     verdict, fun_error
         Of a noisy run: the residuals with confidence bounds, and how far `fun` may be off; None where it is exact or unknown.
     tolerance, certified
-        Of `minimize_sampled`: the tolerances with a sentence on how they were chosen, and the upper confidence bounds.
+        Of `minimize_sampled`: the tolerances with a sentence on how they were chosen, and the upper confidence bounds, infinite
+        where none is known (`verdict["bounds_unknown"]`).
     """
 
     x: NDArray[np.float64]

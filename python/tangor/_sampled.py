@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -67,7 +68,8 @@ def minimize_sampled(
     Returns
     -------
     tangor.Result
-        `result.verdict` has each residual with its upper confidence bound from fresh samples, `result.certified` the bounds alone.
+        `result.verdict` has each residual with its upper confidence bound from fresh samples, `result.certified` the bounds
+        alone, infinite where none is known.
         `tangor.verify(result)` judges the point again on samples that the run has not seen.
 
     >>> import numpy as np, tangor
@@ -120,7 +122,8 @@ def told(run: Any, problem: SampledProblem, given_tolerance: dict[str, Any], cho
     tolerance = result.settings["tolerance"]
     result.tolerance = {**{name: tolerance[name] for name in RESIDUALS}, "chosen": chosen}
     if result.verdict:
-        result.certified = {name: result.verdict[name]["upper"] for name in RESIDUALS}
+        unknown = result.verdict["bounds_unknown"]
+        result.certified = {name: math.inf if unknown else result.verdict[name]["upper"] for name in RESIDUALS}
     return result
 
 

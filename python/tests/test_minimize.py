@@ -1,6 +1,7 @@
 """`tangor.minimize` beyond solving: results, callbacks, exceptions, memory."""
 
 import gc
+import math
 import pickle
 import signal
 import threading
@@ -221,6 +222,12 @@ def test_a_point_without_a_value_shortens_the_step():
     with np.errstate(invalid="ignore", divide="ignore"):
         result = tangor.minimize(lambda x: x[0] - np.log(x[0]), [8.0], jac=lambda x: 1 - 1 / x)
     assert result.success
+
+
+def test_a_value_that_is_too_large_is_none():
+    """`math.exp` raises where NumPy gives an infinity; an objective that is flat at its start is looked at far away."""
+    result = tangor.minimize(lambda x: -math.exp(x[0]), [-40.0], jac=lambda x: np.array([-math.exp(x[0])]))
+    assert result.point == "unbounded" and not result.success, result.message
 
 
 def test_control_c_gives_the_best_point():

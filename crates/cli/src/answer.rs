@@ -31,21 +31,22 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// A residual holds when its bound is within the tolerance, and does not when the bound on the other side is above it.
-    pub fn add(&mut self, judged: &JudgedResidual) {
+    /// A residual holds when its bound is within the tolerance, and does not when one on the other side, which leaves no doubt, is above it.
+    pub fn add(&mut self, judged: &JudgedResidual, sure: &JudgedResidual) {
         let JudgedResidual { name, residual, tolerance } = *judged;
         if residual.upper <= tolerance {
             return;
         }
-        let least = residual.lower;
+        let least = sure.residual.lower;
         // What is not a number is above.
         if least > tolerance || least.is_nan() {
             let (least, tolerance) = (scientific(least, 2), short(tolerance));
             self.above.push(format!("its {name} is at least {least}, above the tolerance {tolerance}"));
             return;
         }
-        // The noise of an average falls with the root of the number of samples.
-        let (noise, room) = (residual.upper - residual.value, (tolerance - residual.value).abs());
+        // The noise of an average falls with the root of the number of samples. That it is above takes more of them than that it is within.
+        let bound = if residual.value > tolerance { sure.residual } else { residual };
+        let (noise, room) = (bound.upper - bound.value, (tolerance - residual.value).abs());
         self.needed = self.needed.max(self.samples as f64 * (noise / room).powi(2) * 1.1);
         let between = format!("{} and {}", scientific(least, 2), scientific(residual.upper, 2));
         self.hidden.push(format!("its {name} is between {between}, and the tolerance is {}", short(tolerance)));

@@ -117,7 +117,8 @@ fn contradictions_of_verdict(report: &Report, verdict: &Verdict) -> Vec<String> 
         found.push("its verdict has a relative slope of the violation that is no number from 0 on".to_string());
     }
     let again = verdict.summed_up(judge.rarest);
-    if (verdict.certified, verdict.noise) != (again.certified, again.noise) {
+    let follows = |verdict: &Verdict| (verdict.certified, verdict.noise, verdict.bounds_unknown);
+    if follows(verdict) != follows(&again) {
         found.push("what its verdict certifies does not follow from its bounds".to_string());
     }
     if verdict.confidence != judge.confidence {
@@ -143,28 +144,79 @@ fn contradictions_of_verdict(report: &Report, verdict: &Verdict) -> Vec<String> 
     found
 }
 
-/// Where the numbers of a noisy result contradict each other, or the fresh samples.
-pub fn contradictions(report: &Report, claimed: &Verdict, fresh: &Verdict) -> Vec<String> {
-    let residuals = [
-        ("stationarity", report.stationarity, claimed.stationarity, fresh.stationarity),
-        ("feasibility", report.feasibility, claimed.feasibility, fresh.feasibility),
-        ("complementarity", report.complementarity, claimed.complementarity, fresh.complementarity),
-        ("slope of the violation", report.infeasible_stationarity, claimed.infeasible, fresh.infeasible),
-    ];
-    let mut found = Vec::new();
-    for (name, residual, claimed, fresh) in residuals {
-        if residual != claimed.value {
-            let (one, other) = (scientific(residual, 6), scientific(claimed.value, 6));
-            found.push(format!("the result says that its {name} is {one}, but its verdict says {other}"));
+/// A noisy result whose numbers are compared with those of fresh samples. Both have noise, and many numbers are compared: what is called wrong is so
+/// beyond doubt, by bounds of both sides that hold for all of them at once.
+pub struct Doubted<'a> {
+    pub report: &'a Report,
+    pub claimed: &'a Verdict,
+    /// How many times farther than the bounds of the result the truth may lie.
+    pub wider: f64,
+}
+
+impl Doubted<'_> {
+    /// Where the numbers of the result contradict each other, or the fresh samples.
+    pub fn contradictions(&self, sure: &Verdict) -> Vec<String> {
+        let (report, claimed) = (self.report, self.claimed);
+        let residuals = [
+            ("stationarity", report.stationarity, claimed.stationarity, sure.stationarity),
+            ("feasibility", report.feasibility, claimed.feasibility, sure.feasibility),
+            ("complementarity", report.complementarity, claimed.complementarity, sure.complementarity),
+            ("slope of the violation", report.infeasible_stationarity, claimed.infeasible, sure.infeasible),
+        ];
+        let mut found = Vec::new();
+        for (name, residual, claimed, sure) in residuals {
+            if residual != claimed.value {
+                let (one, other) = (scientific(residual, 6), scientific(claimed.value, 6));
+                found.push(format!("the result says that its {name} is {one}, but its verdict says {other}"));
+            }
+            let least = sure.lower;
+            let agrees = claimed.value + self.wider * (claimed.upper - claimed.value) + ROUNDING >= least;
+            if !agrees {
+                let (claim, least) = (scientific(claimed.upper, 2), scientific(least, 2));
+                found.push(format!(
+                    "the result says that its {name} is at most {claim}, but fresh samples say at least {least}"
+                ));
+            }
         }
-        let least = fresh.lower;
-        let agrees = claimed.upper + ROUNDING >= least;
-        if !agrees {
-            let (claim, least) = (scientific(claimed.upper, 2), scientific(least, 2));
-            found.push(format!("the result says that its {name} is at most {claim}, but fresh samples say at least {least}"));
-        }
+        found
     }
-    found
+
+    /// Where the error bar of the objective is not what the spread of fresh samples, so many in so many batches, makes of any number of samples
+    /// that the verdict may have taken: one in each batch at least, and no more than all of them.
+    pub fn wrong_error_bar(&self, fresh: &Verdict, (size, batches): (u64, usize)) -> Option<String> {
+        let (own, new) = (self.claimed.objective?, fresh.objective?.error);
+        let expected = |samples: f64| new * (size as f64 / samples).sqrt();
+        let (least, most) = (expected(self.claimed.samples as f64) / SPREADS, expected(batches as f64) * SPREADS);
+        let is_credible = least <= own.error && own.error <= most + ROUNDING * (1.0 + own.value.abs());
+        (!is_credible).then(|| {
+            let [own, least, most] = [own.error, least, most].map(|error| scientific(error, 1));
+            format!(
+                "the result says that its objective is off by at most {own}; by fresh samples that is between {least} and {most}"
+            )
+        })
+    }
+
+    /// Where the objective contradicts the verdict, or the fresh samples by more than the noise of both.
+    pub fn wrong_objective(&self, sure: &Verdict) -> Option<String> {
+        let (claimed, sure) = (self.claimed.objective?, sure.objective?);
+        if self.report.objective != claimed.value {
+            let (one, other) = (scientific(self.report.objective, 6), scientific(claimed.value, 6));
+            return Some(format!("the result says that its objective is {one}, but its verdict says {other}"));
+        }
+        let allowance = self.wider * claimed.error + sure.error + ROUNDING * (1.0 + sure.value.abs());
+        (!near(claimed.value, sure.value, allowance)).then(|| disagrees("objective", claimed.value, sure))
+    }
+
+    /// The first constraint that differs from the fresh samples by more than the noise of both, and what they say. That of the result is in the
+    /// bound on its violation, from one tail and for all rows together: twice that covers a row on both sides.
+    pub fn wrong_row(&self, rows: &[Averaged]) -> Option<(usize, Averaged)> {
+        let own = 2.0 * self.wider * (self.claimed.feasibility.upper - self.claimed.feasibility.value);
+        let differs = |(i, row): (usize, &Averaged)| {
+            let allowance = own + row.error + ROUNDING * (1.0 + row.value.abs());
+            (!near(self.report.constraints[i], row.value, allowance)).then_some((i, *row))
+        };
+        rows.iter().enumerate().find_map(differs)
+    }
 }
 
 /// Where a result says of its own samples that no event can be missing among them, though they are samples of functions with noise.
@@ -175,45 +227,6 @@ pub fn hidden_events(report: &Report, claimed: &Verdict, fresh: &Verdict) -> Opt
 
 /// Two spreads of batches of the same samples differ by no more than this factor, the quantiles of both judgements included.
 const SPREADS: f64 = 10.0;
-
-/// Where the error bar of the objective of a result is not what the spread of fresh samples makes of any number of samples that its verdict may
-/// have taken: one in each batch at least, and no more than all of them.
-fn wrong_error_bar(claimed: &Verdict, fresh: &Verdict, (size, batches): (u64, usize)) -> Option<String> {
-    let (own, new) = (claimed.objective?.error, fresh.objective?.error);
-    let expected = |samples: f64| new * (size as f64 / samples).sqrt();
-    let (least, most) = (expected(claimed.samples as f64) / SPREADS, expected(batches as f64) * SPREADS);
-    let is_credible = least <= own && own <= most + ROUNDING * (1.0 + claimed.objective?.value.abs());
-    (!is_credible).then(|| {
-        let [own, least, most] = [own, least, most].map(|error| scientific(error, 1));
-        format!(
-            "the result says that its objective is off by at most {own}; by fresh samples that is between {least} and {most}"
-        )
-    })
-}
-
-/// Where the objective of a noisy result contradicts its verdict, or the fresh samples, so many in so many batches, by more than the noise
-/// of both. Without a number of samples, as of a population that is seen as a whole, there is no spread to compare with.
-pub fn wrong_objective(report: &Report, verdict: &Verdict, judged: &Verdict, sizes: Option<(u64, usize)>) -> Option<String> {
-    let (claimed, fresh) = (verdict.objective?, judged.objective?);
-    if report.objective != claimed.value {
-        let (one, other) = (scientific(report.objective, 6), scientific(claimed.value, 6));
-        return Some(format!("the result says that its objective is {one}, but its verdict says {other}"));
-    }
-    let allowance = claimed.error + fresh.error + ROUNDING * (1.0 + fresh.value.abs());
-    let differs = !near(claimed.value, fresh.value, allowance);
-    differs.then(|| disagrees("objective", claimed.value, fresh)).or_else(|| wrong_error_bar(verdict, judged, sizes?))
-}
-
-/// The first constraint of a noisy result that differs from the fresh samples by more than the noise of both, and what they say. That of the
-/// result is in the bound on its violation, from one tail and for all rows together: twice that covers a row on both sides.
-pub fn wrong_row(report: &Report, claimed: &Verdict, rows: &[Averaged]) -> Option<(usize, Averaged)> {
-    let own = 2.0 * (claimed.feasibility.upper - claimed.feasibility.value);
-    let differs = |(i, row): (usize, &Averaged)| {
-        let allowance = own + row.error + ROUNDING * (1.0 + row.value.abs());
-        (!near(report.constraints[i], row.value, allowance)).then_some((i, *row))
-    };
-    rows.iter().enumerate().find_map(differs)
-}
 
 #[cfg(test)]
 mod tests {
@@ -235,7 +248,11 @@ mod tests {
     #[test]
     fn an_objective_may_differ_by_the_noise_of_both_sides() {
         let verdict = |value, error| Verdict { objective: Some(Averaged { value, error }), samples: 100, ..Verdict::default() };
-        let wrong = |claimed: &Verdict, fresh: &Verdict| wrong_objective(&report(), claimed, fresh, Some((100, 20))).is_some();
+        let (report, wider) = (report(), 1.0);
+        let wrong = |claimed: &Verdict, fresh: &Verdict| {
+            let doubted = Doubted { report: &report, claimed, wider };
+            doubted.wrong_objective(fresh).or_else(|| doubted.wrong_error_bar(fresh, (100, 20))).is_some()
+        };
         assert!(!wrong(&verdict(2.0, 0.25), &verdict(2.5, 0.25)));
         assert!(wrong(&verdict(2.0, 0.25), &verdict(2.5, 0.24)));
         assert!(wrong(&verdict(2.1, 9.0), &verdict(2.0, 9.0)), "the report says 2");
@@ -245,7 +262,13 @@ mod tests {
         assert!(!wrong(&verdict(2.0, 0.011), &verdict(2.0, 0.1)) && wrong(&verdict(2.0, 0.009), &verdict(2.0, 0.1)));
         assert!(wrong(&verdict(2.0, f64::NAN), &verdict(2.0, 0.1)));
         assert!(wrong(&verdict(2.0, 0.1), &verdict(2.0, 0.0)) && !wrong(&verdict(2.0, 0.0), &verdict(2.0, 0.0)));
-        assert_eq!(wrong_objective(&report(), &verdict(2.0, 0.1), &verdict(2.0, 0.0), None), None);
+        // Twice as wide, the noise of the result counts twice.
+        let wider = |fresh: f64| {
+            Doubted { report: &report, claimed: &verdict(2.0, 0.25), wider: 2.0 }
+                .wrong_objective(&verdict(fresh, 0.25))
+                .is_some()
+        };
+        assert!(!wider(2.75) && wider(2.76));
     }
 
     #[test]
@@ -274,7 +297,9 @@ mod tests {
     #[test]
     fn a_constraint_may_differ_by_its_noise_and_twice_that_of_the_violation() {
         let claimed = Verdict { feasibility: Bounded { value: 0.1, lower: 0.0, upper: 0.2 }, ..Verdict::default() };
-        let found = |value, error| wrong_row(&report(), &claimed, &[Averaged { value, error }]);
+        let report = report();
+        let found =
+            |value, error| Doubted { report: &report, claimed: &claimed, wider: 1.0 }.wrong_row(&[Averaged { value, error }]);
         assert_eq!(found(3.29, 0.1), None);
         assert_eq!(found(3.31, 0.1), Some((0, Averaged { value: 3.31, error: 0.1 })));
         assert_eq!(found(f64::NAN, 0.1).map(|(i, _)| i), Some(0));

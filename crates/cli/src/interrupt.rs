@@ -11,7 +11,11 @@ use crate::error::Error;
 /// What a shell reports for a process that Ctrl-C ended.
 const KILLED: i32 = 130;
 
-/// A flag that the first Ctrl-C (or termination signal) sets, so that the run ends in order; the second ends the process at once.
+/// A terminal tells all of its processes of a Ctrl-C, and a program among them that started this one may tell it once more: what comes so soon
+/// after the first signal is the same wish. Nobody presses two keys on purpose faster.
+const SAME: Duration = Duration::from_millis(300);
+
+/// A flag that the first Ctrl-C (or termination signal) sets, so that the run ends in order; a later one ends the process at once.
 pub fn flag() -> Result<Arc<AtomicBool>, Error> {
     flag_with("The run ends after this iteration; Ctrl-C again ends it at once.")
 }
@@ -24,10 +28,14 @@ pub fn patience() -> Result<Patience, Error> {
 fn flag_with(message: &'static str) -> Result<Arc<AtomicBool>, Error> {
     let flag = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&flag);
+    let mut first: Option<Instant> = None;
     ctrlc::set_handler(move || {
-        if seen.swap(true, Ordering::SeqCst) {
-            std::process::exit(KILLED);
+        match first {
+            Some(first) if first.elapsed() >= SAME => std::process::exit(KILLED),
+            Some(_) => return,
+            None => first = Some(Instant::now()),
         }
+        seen.store(true, Ordering::SeqCst);
         if stderr().is_terminal() {
             let _ = writeln!(stderr(), "\n{message}");
         }

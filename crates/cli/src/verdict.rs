@@ -49,18 +49,19 @@ pub fn print_with_names(
     tolerance: &Tolerance,
     row_name: impl Fn(usize) -> String,
 ) -> io::Result<()> {
-    // Rows that rest on few events, or never varied, may be violated by what no sample has shown.
-    let lacks_events = verdict.few_events || verdict.silent_row.is_some();
     for judged in verdict.residuals(tolerance) {
         let (word, style) = match judged.standing() {
-            Standing::Within if lacks_events && judged.name != "stationarity" => ("unclear", UNUSUAL),
+            Standing::Within | Standing::Hidden if verdict.bounds_unknown => ("unclear", UNUSUAL),
             Standing::Within => ("within", GOOD),
             Standing::Hidden => ("unclear", UNUSUAL),
             Standing::Above => ("above", UNUSUAL),
         };
         let JudgedResidual { name, residual, tolerance } = judged;
-        let (value, upper) = (scientific(residual.value, 2), scientific(residual.upper, 2));
-        let bound = format!("{value}, at most {upper}");
+        let value = scientific(residual.value, 2);
+        let bound = match verdict.bounds_unknown && residual.upper > residual.value {
+            true => format!("{value}, no bound"),
+            false => format!("{value}, at most {}", scientific(residual.upper, 2)),
+        };
         writeln!(out, "  {name:<LABEL$} {bound:<28}{style}{word} {}{style:#}", short(tolerance))?;
     }
     writeln!(out, "\n  {}", width::wrapped(&sentence(verdict, tolerance, row_name), 2))
@@ -81,19 +82,26 @@ fn sentence(verdict: &Verdict, tolerance: &Tolerance, row_name: impl Fn(usize) -
             1.0 / told
         ),
     };
-    let judged = format!("Judged on {samples}, with {confidence} confidence in each bound{assumed}:");
+    let judged = match verdict.bounds_unknown {
+        true => format!("Judged on {samples}:"),
+        false => format!("Judged on {samples}, with {confidence} confidence in each bound{assumed}:"),
+    };
     if let (true, Some(row)) = (verdict.few_events, verdict.silent_row) {
         return format!(
-            "{judged} but constraint {} did not vary among them: it has no noise, or it waits for an event that is too rare for these \
+            "{judged} constraint {} did not vary among them: it has no noise, or it waits for an event that is too rare for these \
              samples. More samples (sampling.judge.samples) tell; who knows that it has no noise declares it (exact_rows of an oracle).",
             row_name(row)
         );
     }
     if verdict.few_events {
         return format!(
-            "{judged} but an average rests on too few events to be relied on. A sample may not contain what happens \
+            "{judged} an average rests on too few events, so that no bound is known. A sample may not contain what happens \
              rarely: more samples (sampling.judge.samples) or a range of the samples (sampling.judge.range) may tell."
         );
+    }
+    if verdict.bounds_unknown && above.is_empty() {
+        let missing = verdict.missing_event().unwrap_or_default();
+        return format!("{judged} {missing}, so that no bound is known.") + &certified(verdict);
     }
     match (above.is_empty(), hidden.is_empty()) {
         (true, true) => format!("{judged} all three residuals are within their tolerances."),
@@ -153,12 +161,20 @@ mod tests {
         let whole = sentence(&verdict, &tolerance, |row| format!("row {row}"));
         assert!(whole.contains(rarer), "{whole}");
         verdict.rarest = None;
-        verdict.few_events = true;
-        assert!(told(&verdict).starts_with("but an average rests on too few events"), "{}", told(&verdict));
+        (verdict.few_events, verdict.bounds_unknown) = (true, true);
+        let start_without = "Judged on 2000 fresh samples: ";
+        let without = |verdict: &Verdict| {
+            let whole = sentence(verdict, &tolerance, |row| format!("r{row}"));
+            whole.strip_prefix(start_without).unwrap_or_default().to_string()
+        };
+        assert!(without(&verdict).starts_with("an average rests on too few events, so that no bound"), "{}", without(&verdict));
         verdict.silent_row = Some(3);
-        let silent = told(&verdict);
-        assert!(silent.starts_with("but constraint r3 did not vary among them") && silent.contains("exact_rows"), "{silent}");
-        verdict.few_events = false;
+        let silent = without(&verdict);
+        assert!(silent.starts_with("constraint r3 did not vary among them") && silent.contains("exact_rows"), "{silent}");
+        (verdict.few_events, verdict.silent_row, verdict.rarest) = (false, None, Some(1e-2));
+        let missing = "an event rarer than 1 in 100 samples may be missing among the fresh ones, so that no bound is known.";
+        assert_eq!(without(&verdict), missing);
+        (verdict.bounds_unknown, verdict.rarest) = (false, None);
         verdict.feasibility = bounded(9e-3, 2e-2);
         let hidden = "noise hides whether feasibility is within the tolerance.";
         assert_eq!(told(&verdict), hidden);
@@ -174,6 +190,23 @@ mod tests {
         verdict.stationarity = bounded(f64::NAN, f64::NAN);
         verdict.complementarity = Bounded { value: 1.0, lower: 0.5, upper: 2.0 };
         assert_eq!(told(&verdict), "stationarity and complementarity are not within the tolerance.");
+    }
+
+    #[test]
+    fn a_bound_that_is_unknown_is_not_printed() {
+        let bounded = Bounded { value: 1e-3, lower: 0.0, upper: 5e-3 };
+        let mut verdict = Verdict { stationarity: bounded, feasibility: bounded, rarest: Some(1e-2), ..Verdict::default() };
+        let tolerance = Tolerance { stationarity: 1e-2, feasibility: 1e-2, complementarity: 1e-2, infeasible: 1e-6 };
+        let mut printed = |rarest: f64| {
+            verdict = verdict.summed_up(rarest);
+            let mut out = Vec::new();
+            print(&mut out, &verdict, &tolerance).expect("written");
+            String::from_utf8(out).expect("text")
+        };
+        let (known, unknown) = (printed(1e-2), printed(1e-3));
+        assert!(known.contains("1.00e-03, at most 5.00e-03") && known.contains("within 1e-2"), "{known}");
+        assert!(unknown.contains("1.00e-03, no bound") && !unknown.contains("5.00e-03"), "{unknown}");
+        assert!(unknown.contains("unclear 1e-2") && !unknown.contains("confidence"), "{unknown}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The residuals of the conditions of Karush, Kuhn and Tucker in whatever form a problem has: the one place where they are computed.
 
 use crate::Interval;
-use crate::vector::{dot, norm};
+use crate::vector::{norm, norm_of};
 
 /// A row or a variable: its bounds, its value and its multiplier.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -131,8 +131,7 @@ impl KktMemory {
     /// The violation of rows, found before, and of bounds together.
     pub fn feasibility(&self, form: &impl KktForm) -> f64 {
         let outside = |i: usize| form.unit(i) * form.variable(i).bounds.violation(form.variable(i).value);
-        let of_bounds: f64 = (0..self.mu.len()).map(|i| outside(i).powi(2)).sum();
-        (dot(&self.violation, &self.violation) + of_bounds).sqrt()
+        norm(&self.violation).hypot(norm_of(|| (0..self.mu.len()).map(outside)))
     }
 
     /// The sum of |multiplier| times distance to its bound, over rows and variables.

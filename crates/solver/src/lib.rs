@@ -25,7 +25,7 @@ mod steps;
 
 pub use error::Error;
 pub use judging::events::rarest_told;
-pub use judging::judge_point::{Candidate, judge_before, judge_point, judge_point_and_rows};
+pub use judging::judge_point::{Candidate, JudgedPoint, beyond_doubt, judge_before, judge_point, judge_point_and_rows};
 pub use judging::standing::{JudgedResidual, Standing};
 #[doc(hidden)]
 pub use judging::standing::{and_are, names_of};

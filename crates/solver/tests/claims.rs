@@ -1,16 +1,13 @@
-//! What a run claims is true: of infeasible and unbounded problems, of saddles of the violation, of rows in any unit.
+//! What a run claims is true: of infeasible problems, of saddles of the violation, of rows in any unit.
 
+#[path = "support/by_formula.rs"]
+mod by_formula;
 #[path = "support/referee.rs"]
 mod referee;
 
-use tangor_problem::{ClosureProblem, Failure, Meta, Noise, Noisy};
-use tangor_solver::{Event, Point, Report, Settings, Silent, Solver, Stop, solve, solve_sampled};
-
-fn honest(build: impl Fn() -> ClosureProblem) -> Report {
-    let report = solve(build(), Settings::default()).unwrap();
-    referee::assert_honest(&mut build(), &report);
-    report
-}
+use by_formula::{honest, objective};
+use tangor_problem::{ClosureProblem, Meta, Noise, Noisy};
+use tangor_solver::{Event, Point, Settings, Silent, Solver, Stop, solve, solve_sampled};
 
 /// Only a constraint, given with its gradient.
 fn constraint(
@@ -57,6 +54,35 @@ fn nothing_is_called_infeasible_while_other_starts_are_left() {
     assert!(report.message.contains("Stopped because the violation is stationary within its tolerance"), "{}", report.message);
 }
 
+/// Of the starts that are tried the seventh is that of the run, bit for bit, and until the constraints hold the objective has no say in its steps.
+#[test]
+fn one_other_start_is_that_of_the_run_and_repairs_alone() {
+    // x^2 + y^2 = -1, and an objective that would move y: from y = 0 no repair does.
+    let build = || {
+        ClosureProblem::builder(Meta::new("no root", vec![3.0, 0.0]).equalities(&[-1.0]))
+            .objective(|x| x[1])
+            .gradient(|_, g| g.copy_from_slice(&[0.0, 1.0]))
+            .constraints(|x, c| c[0] = x[0] * x[0] + x[1] * x[1])
+            .jacobian(|x, values| values.copy_from_slice(&[2.0 * x[0], 2.0 * x[1]]))
+            .build()
+            .unwrap()
+    };
+    let mut starts: Vec<Vec<Vec<f64>>> = vec![Vec::new()];
+    let mut watch = |row: &tangor_solver::Row, x: &[f64]| {
+        starts.last_mut().unwrap().push(x.to_vec());
+        if row.unusual.contains(Event::Elsewhere) {
+            starts.push(Vec::new());
+        }
+        std::ops::ControlFlow::Continue(())
+    };
+    let report = Solver::new(build(), Settings::default()).unwrap().run(&mut watch);
+    assert_eq!(report.point, Point::EpsInfeasibleStationary, "{}", report.message);
+    let seventh = &starts[7];
+    assert_eq!(seventh[0], [3.0, 0.0]);
+    assert!(seventh.len() > 1 && seventh.iter().all(|x| x[1] == 0.0), "{seventh:?}");
+    assert!(starts[0].iter().any(|x| x[1] != 0.0), "otherwise the objective has its say");
+}
+
 #[test]
 fn a_saddle_of_the_violation_is_left_under_noise() {
     // Values are noisy, the gradient of `xy` at the start is exactly zero: noise alone does not lead away.
@@ -90,6 +116,30 @@ fn the_unit_of_a_row_does_not_make_it_infeasible() {
         let report = honest(constraint(meta, move |x| scale * x[0], move |_, g| g[0] = scale));
         assert_eq!(report.point, Point::EpsKkt, "{scale}: {}", report.message);
     }
+}
+
+/// Squares of these units are nothing, or beyond all numbers.
+#[test]
+fn no_unit_that_a_number_can_have_makes_a_row_infeasible() {
+    for unit in [1e-300, 1e-200, 1e-160, 1e-20, 1e20, 1e160, 1e200, 1e300] {
+        let meta = |start: f64| Meta::new("unit", vec![start]).no_objective().equalities(&[1.0]);
+        let line = honest(constraint(meta(0.0), move |x| unit * x[0], move |_, g| g[0] = unit));
+        let root = unit.sqrt();
+        let square = move |x: &[f64]| (root * x[0]).powi(2);
+        let square = honest(constraint(meta(1.0), square, move |x, g| g[0] = 2.0 * root * (root * x[0])));
+        for report in [line, square] {
+            assert_ne!(report.point, Point::EpsInfeasibleStationary, "{unit:e}: {} {:?}", report.message, report.x);
+        }
+    }
+    let mixed = || {
+        ClosureProblem::builder(Meta::new("mixed", vec![0.0; 2]).no_objective().equalities(&[1.0, 1.0]))
+            .constraints(|x, c| c.copy_from_slice(&[1e-150 * x[0], 1e150 * x[1]]))
+            .jacobian(|_, values| values.copy_from_slice(&[1e-150, 0.0, 0.0, 1e150]))
+            .build()
+            .unwrap()
+    };
+    let report = honest(mixed);
+    assert_ne!(report.point, Point::EpsInfeasibleStationary, "{} {:?}", report.message, report.x);
 }
 
 #[test]
@@ -220,120 +270,6 @@ fn the_least_violation_is_judged_in_the_units_of_the_user() {
     let x = report.x[0];
     assert!(((2.0 * x).exp() + x - 2.0).abs() < 1e-5, "{x}");
     assert!(report.unusual.iter().any(|(event, _)| *event == Event::Rescaled), "{:?}", report.unusual);
-}
-
-/// Only an objective, given with its derivative, with a value where `f` is finite.
-fn objective(meta: Meta, f: fn(&[f64]) -> f64, g: fn(&[f64], &mut [f64])) -> impl Fn() -> ClosureProblem {
-    move || {
-        let value = move |x: &[f64]| if f(x).is_finite() { Ok(f(x)) } else { Err(Failure::undefined("outside of its domain")) };
-        ClosureProblem::builder(meta.clone()).objective(value).gradient(g).build().unwrap()
-    }
-}
-
-#[test]
-fn unbounded_problems_are_named() {
-    let line = objective(Meta::new("line", vec![0.0]), |x| x[0], |_, g| g[0] = 1.0);
-    let saddle = objective(
-        Meta::new("saddle", vec![0.1, 0.1]),
-        |x| x[1] * x[1] - x[0] * x[0],
-        |x, g| g.copy_from_slice(&[-2.0 * x[0], 2.0 * x[1]]),
-    );
-    let logarithm = objective(Meta::new("logarithm", vec![1.0]), |x| -x[0].ln(), |x, g| g[0] = -1.0 / x[0]);
-    let cube = objective(Meta::new("cube", vec![-1.0]), |x| x[0].powi(3), |x, g| g[0] = 3.0 * x[0] * x[0]);
-    let ray = objective(Meta::new("ray", vec![1.0]).maximise(), |x| x[0], |_, g| g[0] = 1.0);
-    let hill = objective(Meta::new("hill", vec![1.0]).maximise(), |x| x[0].powi(3), |x, g| g[0] = 3.0 * x[0] * x[0]);
-    // Its slope is within the tolerance before it is far away by any other measure.
-    let root = objective(
-        Meta::new("tenth root", vec![4.0]).bounds(&[1e-3], &[f64::INFINITY]),
-        |x| -x[0].powf(0.1),
-        |x, g| g[0] = -0.1 * x[0].powf(-0.9),
-    );
-    for build in [&line as &dyn Fn() -> ClosureProblem, &saddle, &logarithm, &cube, &ray, &hill, &root] {
-        let report = honest(build);
-        assert_eq!(
-            (report.stop, report.point),
-            (Stop::Unbounded, Point::Unbounded),
-            "{}: {} {:?} {:?}",
-            report.problem,
-            report.message,
-            report.x,
-            report.objective
-        );
-    }
-}
-
-#[test]
-fn bounded_problems_are_not_called_unbounded() {
-    let flat = objective(Meta::new("flat", vec![0.0]), |x| (-x[0]).exp(), |x, g| g[0] = -(-x[0]).exp());
-    let inverse = objective(
-        Meta::new("inverse", vec![1.0]).bounds(&[1e-3], &[f64::INFINITY]),
-        |x| 1.0 / x[0],
-        |x, g| g[0] = -1.0 / (x[0] * x[0]),
-    );
-    let far = objective(Meta::new("far", vec![0.0]), |x| (x[0] - 1e9).powi(2), |x, g| g[0] = 2.0 * (x[0] - 1e9));
-    // Minima and limits where slopes are as small as far away, a hundred thousand times the start from it.
-    let distant =
-        objective(Meta::new("distant", vec![1.0]), |x| 1e-9 * (x[0] - 1e5).powi(2), |x, g| g[0] = 2e-9 * (x[0] - 1e5));
-    let arc = objective(Meta::new("arc", vec![1.0]), |x| -1e4 * x[0].atan(), |x, g| g[0] = -1e4 / (1.0 + x[0] * x[0]));
-    for build in [&flat as &dyn Fn() -> ClosureProblem, &inverse, &far, &distant, &arc] {
-        let report = honest(build);
-        assert_ne!(report.point, Point::Unbounded, "{}: {}", report.problem, report.message);
-    }
-}
-
-type Formula = fn(&[f64]) -> f64;
-type Slope = fn(&[f64], &mut [f64]);
-
-/// An objective on a curve in the plane, `c(x, y) = bound`, from (1, 1).
-fn on_a_curve(name: &str, bound: f64, (f, g): (Formula, Slope), (c, j): (Formula, Slope)) -> impl Fn() -> ClosureProblem {
-    let meta = Meta::new(name, vec![1.0, 1.0]).equalities(&[bound]);
-    move || {
-        let builder = ClosureProblem::builder(meta.clone()).objective(f).gradient(g);
-        builder.constraints(move |x, out| out[0] = c(x)).jacobian(j).build().unwrap()
-    }
-}
-
-const HYPERBOLA: (Formula, Slope) = (|x| x[0] * x[1], |x, j| j.copy_from_slice(&[x[1], x[0]]));
-const PARABOLA: (Formula, Slope) = (|x| x[1] - x[0] * x[0], |x, j| j.copy_from_slice(&[-2.0 * x[0], 1.0]));
-const LEFT: (Formula, Slope) = (|x| -x[0], |_, g| g.copy_from_slice(&[-1.0, 0.0]));
-const DOWN: (Formula, Slope) = (|x| -x[1], |_, g| g.copy_from_slice(&[0.0, -1.0]));
-const UP: (Formula, Slope) = (|x| x[1], |_, g| g.copy_from_slice(&[0.0, 1.0]));
-
-/// No ray stays on a hyperbola or a parabola.
-#[test]
-fn what_falls_without_bound_along_a_curve_is_named() {
-    let hyperbola = on_a_curve("hyperbola", 1.0, LEFT, HYPERBOLA);
-    let other = on_a_curve("other arm", 1.0, DOWN, HYPERBOLA);
-    let parabola = on_a_curve("parabola", 0.0, DOWN, PARABOLA);
-    for build in [&hyperbola as &dyn Fn() -> ClosureProblem, &other, &parabola] {
-        let report = honest(build);
-        assert_eq!((report.stop, report.point), (Stop::Unbounded, Point::Unbounded), "{}: {}", report.problem, report.message);
-        assert!(report.feasibility <= 1e-6 && report.objective < -1e5, "{}: {}", report.problem, report.feasibility);
-    }
-}
-
-#[test]
-fn what_has_an_infimum_along_a_curve_is_not_called_unbounded() {
-    let inverse = on_a_curve("inverse", 1.0, UP, HYPERBOLA);
-    let far_away: (Formula, Slope) = (|x| x[0] * (5e-8 * x[0] - 1.0), |x, g| g.copy_from_slice(&[1e-7 * x[0] - 1.0, 0.0]));
-    let far = on_a_curve("far", 1.0, far_away, HYPERBOLA);
-    let arc: (Formula, Slope) = (|x| x[1] - x[0].atan(), |x, j| j.copy_from_slice(&[-1.0 / (1.0 + x[0] * x[0]), 1.0]));
-    let limit = on_a_curve("limit", 0.0, DOWN, arc);
-    for build in [&inverse as &dyn Fn() -> ClosureProblem, &far, &limit] {
-        let report = honest(build);
-        assert_ne!(report.point, Point::Unbounded, "{}: {}", report.problem, report.message);
-    }
-    // `x y = 1` and `y >= 1e-5`: x is at most 100,000, and a little farther within the tolerance.
-    let report = honest(|| {
-        let meta = Meta::new("arm", vec![1.0, 1.0]).equalities(&[1.0]).at_least(&[1e-5]);
-        let builder = ClosureProblem::builder(meta).objective(LEFT.0).gradient(LEFT.1);
-        builder
-            .constraints(|x, c| c.copy_from_slice(&[x[0] * x[1], x[1]]))
-            .jacobian(|x, j| j.copy_from_slice(&[x[1], x[0], 0.0, 1.0]))
-            .build()
-            .unwrap()
-    });
-    assert_ne!(report.point, Point::Unbounded, "{}", report.message);
 }
 
 /// `min x` with `x + y = 1` and `k (x + y) = 2 k`: far away along `x + y` rounding hides that both cannot hold.

@@ -112,15 +112,19 @@ impl Rarely {
         noise(draws, 3) + 5000.0 * events as f64 / draws.len() as f64
     }
 
-    /// Whether a run with at most so many samples claims a KKT point where there is none.
-    fn misleads(self, samples: Option<u64>, seed: u64) -> (bool, bool) {
+    fn run(self, samples: Option<u64>, seed: u64) -> Report {
         let mut settings = Settings::default();
         (settings.limits.samples, settings.sampling.seed) = (samples, seed);
         for tolerance in ["stationarity", "feasibility", "complementarity"] {
             settings.set(&format!("tolerance.{tolerance}"), "0.1").expect("a setting");
         }
+        solve_sampled(self, settings).expect("valid")
+    }
+
+    /// Whether a run with at most so many samples claims a KKT point where there is none.
+    fn misleads(self, samples: Option<u64>, seed: u64) -> (bool, bool) {
         let truth = if self.of_gradient { 0.0 } else { 1.0 };
-        let report = solve_sampled(self, settings).expect("valid");
+        let report = self.run(samples, seed);
         let claims = report.point == Point::EpsKkt;
         (claims, claims && (report.x[0] - truth).abs() > 0.1)
     }
@@ -157,6 +161,30 @@ fn a_rare_event_beside_noise_makes_no_false_claim_under_a_limit_on_samples() {
         let claims = (0..15).filter(|&seed| Rarely::new(of_gradient).misleads(Some(limit), seed).0).count();
         assert_eq!(claims, 0, "with {limit} samples, of the gradient: {of_gradient}");
     }
+}
+
+/// What the spread of batches makes of a bound that an event exceeds, which is not among them, is no bound, and the verdict says so.
+#[test]
+fn a_bound_that_a_rare_event_may_exceed_is_not_given() {
+    let (mut given, mut exceeded, mut unknown) = (0, 0, 0);
+    for limit in [8000, 20_000, 60_000, 120_000] {
+        for seed in 0..15 {
+            let report = Rarely::new(false).run(Some(limit), seed);
+            let Some(verdict) = report.verdict else { continue };
+            let truth = (report.x[0] + 1.0 - 2.0).max(0.0);
+            match verdict.bounds_unknown {
+                true => unknown += i32::from(truth > verdict.feasibility.upper),
+                false => (given, exceeded) = (given + 1, exceeded + i32::from(truth > verdict.feasibility.upper)),
+            }
+            assert!(
+                report.point != Point::EpsKkt || report.message.contains("if no event rarer than 1 in "),
+                "{}",
+                report.message
+            );
+        }
+    }
+    assert!(unknown > 0 && given > 0, "{given} bounds were given, {unknown} that were not would have been exceeded");
+    assert!(exceeded <= 3, "{exceeded} of {given} bounds with 95% confidence");
 }
 
 #[test]

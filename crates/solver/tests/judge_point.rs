@@ -2,7 +2,10 @@
 
 use tangor_collection::{entries, find};
 use tangor_problem::{Exact, FiniteSum, Meta, Noise, Noisy, Problem, SampledProblem};
-use tangor_solver::{Candidate, Point, Report, Sampling, Settings, Silent, Solver, Verdict, judge_before, judge_point, solve};
+use tangor_solver::{
+    Candidate, Point, Report, Sampling, Settings, Silent, Solver, Verdict, beyond_doubt, judge_before, judge_point,
+    judge_point_and_rows, solve,
+};
 
 fn candidate(report: &Report) -> Candidate<'_> {
     let Report { x, row_multipliers, bound_multipliers, .. } = report;
@@ -45,6 +48,24 @@ fn more_samples_bring_closer_bounds() {
     assert!(many.feasibility.upper < 0.3 * few.feasibility.upper, "{few:?}, {many:?}");
     assert_eq!(verdict_of_hs71(1, 200), few);
     assert_ne!(verdict_of_hs71(2, 200), few);
+}
+
+/// By how many standard errors two averages of the same samples are surrounded follows from Student's distribution alone.
+#[test]
+fn what_contradicts_somebody_else_is_beyond_doubt() {
+    let report = solve((find("HS71").unwrap().build)(), Settings::default()).unwrap();
+    let noisy = Noisy::new((find("HS71").unwrap().build)(), Noise::level(1e-2)).unwrap();
+    let judged = judge_point_and_rows(noisy, candidate(&report), &Sampling::default(), None).unwrap();
+    let width = |verdict: &Verdict| verdict.feasibility.upper - verdict.feasibility.value;
+    assert_eq!(judged.verdict.feasibility.value, judged.beyond_doubt.feasibility.value);
+    // One tail of 0.05 / one tail of 1e-4 / 7 with 19 degrees of freedom: 1.7291 and 5.6.
+    let wider = width(&judged.beyond_doubt) / width(&judged.verdict);
+    assert!((3.0..3.5).contains(&wider), "{wider}");
+    // Both tails, and half as many batches.
+    let wider = beyond_doubt(&Sampling::default().judge, 2);
+    assert!((4.0..6.0).contains(&wider), "{wider}");
+    assert!(beyond_doubt(&Sampling::default().judge, 1000) > wider, "more numbers are compared");
+    assert_eq!(judged.rows.len(), 2);
 }
 
 /// The mean of the numbers below `members`.

@@ -115,7 +115,8 @@ pub mod run {
 pub mod judging {
     pub use tangor_problem::{Interval, KktForm, KktMemory, KktPoint, KktResiduals, Place, gradient_of_lagrangian};
     pub use tangor_solver::{
-        Averaged, Bounded, Candidate, JudgedResidual, Standing, Verdict, judge_before, judge_point, judge_point_and_rows,
+        Averaged, Bounded, Candidate, JudgedPoint, JudgedResidual, Standing, Verdict, beyond_doubt, judge_before, judge_point,
+        judge_point_and_rows,
     };
 }
 

@@ -8,12 +8,10 @@ use clap::Args;
 use serde::Deserialize;
 use tangor_open::disturbed;
 use tangor_problem::{Access, Accesses, MemoryLimit, Meta, Noise, Problem, SampledProblem, count_of};
-use tangor_solver::{Candidate, Report, Sampling, judge_point_and_rows};
+use tangor_solver::{Candidate, Report, Sampling, beyond_doubt, judge_point_and_rows};
 
 use crate::answer::Answer;
-use crate::contradiction::{
-    ROUNDING, contradictions, differs, disagrees, hidden_events, inconsistencies, near, wrong_objective, wrong_row,
-};
+use crate::contradiction::{Doubted, ROUNDING, differs, disagrees, hidden_events, inconsistencies, near};
 use crate::error::Error;
 use crate::idle::Idle;
 use crate::interrupt::Ending;
@@ -249,8 +247,8 @@ fn judge_on_samples(
     let problem = disturbed(problem, noise)?;
     let names: Vec<String> = (0..problem.meta().m()).map(|i| plain::name(&problem.meta().row_name(i)).into_owned()).collect();
     let Accesses { gradient, constraints, jacobian } = problem.accesses();
-    let (fresh, rows) = judge_point_and_rows(problem, candidate, sampling, Some(Arc::new(move || ending.is_over())))?;
-    let tolerance = &report.settings.tolerance;
+    let judged = judge_point_and_rows(problem, candidate, sampling, Some(Arc::new(move || ending.is_over())))?;
+    let (fresh, sure, tolerance) = (judged.verdict, judged.beyond_doubt, &report.settings.tolerance);
     let what = noise.as_ref().map_or_else(|| "its functions are sampled".to_string(), described);
     writeln!(out, "{TITLE}{}{TITLE:#}: {what}\n", report.problem)?;
     if let Some(judged) = fresh.objective {
@@ -258,18 +256,20 @@ fn judge_on_samples(
     }
     verdict::print(out, &fresh, tolerance)?;
     let mut answer = Answer { samples: sampling.judge.samples as u64, ..Answer::default() };
-    fresh.residuals(tolerance).iter().for_each(|judged| answer.add(judged));
+    fresh.residuals(tolerance).iter().zip(&sure.residuals(tolerance)).for_each(|(judged, sure)| answer.add(judged, sure));
     answer.add_events(&fresh, sampling.judge.rarest, sampling.judge.samples_that_tell());
     let sizes = (!matches!(gradient, Access::Finite(_))).then_some((answer.samples, sampling.judge.batches));
     if let Some(claimed) = &report.verdict {
-        answer.wrong.extend(contradictions(report, claimed, &fresh));
-        answer.wrong.extend(wrong_objective(report, claimed, &fresh, sizes));
+        let doubted = Doubted { report, claimed, wider: beyond_doubt(&report.settings.sampling.judge, names.len()) };
+        answer.wrong.extend(doubted.contradictions(&sure));
+        answer.wrong.extend(doubted.wrong_objective(&sure).or_else(|| doubted.wrong_error_bar(&fresh, sizes?)));
         // A run may have judged a whole population of which there are fewer samples here.
         let is_whole = |access: &Access| matches!(access, Access::Finite(members) if *members <= claimed.samples);
         let sees_all = [gradient, constraints, jacobian].iter().any(is_whole);
         answer.wrong.extend(hidden_events(report, claimed, &fresh).filter(|_| !sees_all));
         answer.wrong.extend(
-            wrong_row(report, claimed, &rows)
+            doubted
+                .wrong_row(&judged.rows)
                 .map(|(i, fresh)| disagrees(&format!("constraint {}", names[i]), report.constraints[i], fresh)),
         );
     }

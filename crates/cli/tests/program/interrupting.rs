@@ -100,6 +100,54 @@ fn an_interrupt_ends_the_run_in_order() {
     assert_eq!(resumed["problem"], "HS71");
 }
 
+/// A run that is interrupted at its beginning, and again after each of these many milliseconds: what it printed, and how it ended.
+#[cfg(unix)]
+fn interrupted_again(arguments: &[&str], later: &[u64]) -> (String, i32) {
+    use std::io::BufRead;
+    let mut child = tangor(arguments).stdout(Stdio::piped()).spawn().expect("the program can be started");
+    let mut out = std::io::BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut text = String::new();
+    out.read_line(&mut text).expect("a first line");
+    interrupt(&child);
+    for milliseconds in later {
+        std::thread::sleep(std::time::Duration::from_millis(*milliseconds));
+        interrupt(&child);
+    }
+    out.read_to_string(&mut text).expect("the rest");
+    (text, child.wait().expect("the program ends").code().unwrap_or(-1))
+}
+
+/// A terminal and a program that hands signals on make two of one.
+#[cfg(unix)]
+#[test]
+fn a_signal_that_comes_twice_at_once_ends_the_run_in_order() {
+    let arguments = [&ENDLESS[..], &["--verbose", "--time-limit", "60s"]].concat();
+    for later in [&[0][..], &[1], &[0, 0, 2]] {
+        let (text, exit) = interrupted_again(&arguments, later);
+        assert_eq!(exit, 4, "{later:?}");
+        assert!(text.contains("interrupted"), "{later:?}: {}", text.lines().rev().take(20).collect::<Vec<_>>().join("\n"));
+    }
+}
+
+/// A run whose output nobody reads does not come to its end: a second signal does not wait for it, unless it belongs to the first.
+#[cfg(unix)]
+#[test]
+fn a_later_signal_ends_the_program_at_once() {
+    let wait = |milliseconds| std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+    let arguments = [&ENDLESS[..], &["--verbose", "--time-limit", "60s"]].concat();
+    let mut child = tangor(&arguments).stdout(Stdio::piped()).spawn().expect("the program can be started");
+    let mut out = child.stdout.take().expect("a pipe");
+    out.read_exact(&mut [0; 64]).expect("it has begun");
+    wait(300);
+    interrupt(&child);
+    interrupt(&child);
+    wait(400);
+    assert_eq!(child.try_wait().expect("a child"), None, "it waits for its reader");
+    interrupt(&child);
+    assert_eq!(child.wait().expect("the program ends").code(), Some(130));
+    drop(out);
+}
+
 #[test]
 fn a_closed_pipe_ends_the_run_without_a_word() {
     let mut arguments = ENDLESS.to_vec();

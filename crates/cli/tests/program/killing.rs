@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::{run_json, tangor};
 
-/// Kills per test; there are two.
-const KILLS: u64 = 50;
+/// Kills per test; there are four.
+const KILLS: u64 = 25;
 
 /// How long each run lives after it has begun to save its state, in milliseconds: never the same twice in a row.
 fn life(k: u64) -> Duration {
@@ -97,4 +97,19 @@ fn a_fit_survives_being_killed() {
     let data = ["fit", "--rows", "3000", "--max-rate-gap", "group=0.02", "--batch", "300"];
     let start = [&data[..], &["--seed", "5"]].concat();
     killed_runs_go_on(&[&start[..], &STUBBORN].concat(), &["fit"]);
+}
+
+/// An exact run that no tolerance ends, and no step that is too small.
+const EXACT: [&str; 6] = ["--tolerance", "1e-300", "--set", "stepsize.smallest=1e-300", "--set", "metric.kind=identity"];
+
+#[test]
+fn an_exact_run_survives_being_killed() {
+    killed_runs_go_on(&[&["solve", "HS71"], &EXACT[..]].concat(), &["solve", "HS71"]);
+}
+
+/// With other starts, whose number and place are part of the state: the violation of this one is stationary wherever it goes.
+#[test]
+fn an_exact_run_that_looks_for_a_way_out_survives_being_killed() {
+    let starts = ["--set", "limits.escapes=100000000"];
+    killed_runs_go_on(&[&["solve", "CIRCLELINE"], &EXACT[..], &starts].concat(), &["solve", "CIRCLELINE"]);
 }

@@ -8,12 +8,12 @@ use tangor_problem::{
 use crate::form::oracle::{Trouble, trouble};
 use crate::form::quantity::Quantity;
 use crate::judging::batch;
-use crate::judging::confidence::{self, Factors, slope_noise};
+use crate::judging::confidence::{self, Factors, factor_above, slope_noise};
 use crate::judging::events::{Events, Lacking};
 use crate::judging::sample_mean::SampleMean;
 use crate::kernel::vector::norm;
 use crate::noise::random::Stream;
-use crate::{Averaged, Bounded, Error, Sampling, Verdict};
+use crate::{Averaged, Bounded, Error, Judge, Sampling, Verdict};
 
 /// The first of the three streams of draws that no run uses, and the first of those of a pilot.
 const FRESH: u64 = 6;
@@ -37,16 +37,30 @@ pub fn judge_point<S: SampledProblem>(problem: S, candidate: Candidate, sampling
     Ok(judge_on(FRESH, problem, candidate, sampling, None)?.verdict)
 }
 
-/// The same with the average of each constraint; the error is that of all of them at once, with the confidence of the verdict. It fails when
-/// somebody wants its end.
+/// The same with what contradicts the numbers of somebody else beyond doubt. It fails when somebody wants its end.
 pub fn judge_point_and_rows<S: SampledProblem>(
     problem: S,
     candidate: Candidate,
     sampling: &Sampling,
     end_wanted: Option<EndWanted>,
-) -> Result<(Verdict, Vec<Averaged>), Error> {
-    let judged = judge_on(FRESH, problem, candidate, sampling, end_wanted)?;
-    Ok((judged.verdict, judged.rows))
+) -> Result<JudgedPoint, Error> {
+    judge_on(FRESH, problem, candidate, sampling, end_wanted)
+}
+
+/// Who says that numbers of somebody else are wrong may be wrong so often, all numbers of a result together.
+const DOUBT: f64 = 1e-4;
+
+/// How many times farther than a bound of a verdict with these settings the truth may lie, where none of so many rows, nor a residual, nor the
+/// objective, is to be beyond it but with a risk of 1e-4: a bound with 95% confidence is wrong in one of twenty honest results.
+pub fn beyond_doubt(judge: &Judge, rows: usize) -> f64 {
+    // Some bounds rest on half of the batches, which is the wider one here.
+    let count = judge.batches / 2;
+    confidence::factor(DOUBT / statements(rows), count) / factor_above(1.0 - judge.confidence, count)
+}
+
+/// The numbers of a result that are compared: four residuals, the objective, and each row.
+fn statements(rows: usize) -> f64 {
+    5.0 + rows as f64
 }
 
 /// The same before a run, to learn how large the noise is: on samples that neither the run nor a later [`judge_point`] sees. With the
@@ -61,10 +75,16 @@ pub fn judge_before<S: SampledProblem>(
 }
 
 /// What fresh samples say of a point.
-struct JudgedPoint {
-    verdict: Verdict,
-    rows: Vec<Averaged>,
-    samples: Samples,
+#[derive(Clone, Debug)]
+pub struct JudgedPoint {
+    /// With the confidence that was asked for in each bound.
+    pub verdict: Verdict,
+    /// The same with bounds so wide that all of them hold at once, but with a risk of 1e-4: what is beyond them is wrong.
+    pub beyond_doubt: Verdict,
+    /// The average of each constraint, with an error of that kind.
+    pub rows: Vec<Averaged>,
+    /// The samples that were taken.
+    pub samples: Samples,
 }
 
 fn judge_on<S: SampledProblem>(
@@ -96,16 +116,24 @@ fn judge_on<S: SampledProblem>(
     let sampled = [0, 1, 2].map(|k| is_sampled(k).then_some(size * batches));
     let lacking = Lacking::among(sampled, &means.events, sampler.problem.exact_rows(), (risk, sampling.judge.rarest));
     let samples = sampler.problem.samples();
-    let verdict = Verdict {
-        confidence: sampling.judge.confidence,
-        few_events: lacking.events,
-        silent_row: lacking.silent,
-        rarest: lacking.rarest,
-        samples: samples.total(),
-        ..means.verdict(&meta, &candidate, Factors::new(risk, batches)).map_err(wrong)?
+    let verdict_with = |risk: f64| {
+        let verdict = Verdict {
+            confidence: 1.0 - risk,
+            few_events: lacking.events,
+            silent_row: lacking.silent,
+            rarest: lacking.rarest,
+            samples: samples.total(),
+            ..means.verdict(&meta, &candidate, Factors::new(risk, batches))?
+        };
+        Ok(verdict.summed_up(sampling.judge.rarest))
     };
-    let of_rows = confidence::factor(risk / meta.m().max(1) as f64, batches);
-    Ok(JudgedPoint { verdict: verdict.summed_up(sampling.judge.rarest), rows: means.rows(of_rows), samples })
+    let doubt = DOUBT.min(risk) / statements(meta.m());
+    Ok(JudgedPoint {
+        verdict: Verdict { confidence: sampling.judge.confidence, ..verdict_with(risk).map_err(wrong)? },
+        beyond_doubt: verdict_with(doubt).map_err(wrong)?,
+        rows: means.rows(confidence::factor(doubt, batches)),
+        samples,
+    })
 }
 
 /// The averages of all functions over batches, and of the gradient of the Lagrangian at the multipliers of the point.

@@ -38,11 +38,11 @@ pub fn removable_share(meta: &Meta, x: &[f64], constraints: &[f64], jacobian: &[
             columns[column][row] += value;
         }
     }
-    let invisible = ROUNDING * dot(&v, &v);
+    let violation = norm(&v);
     let is_free = |(i, column): (usize, &Vec<f64>)| {
         let slope = dot(column, &v);
         let way = if slope > 0.0 { x[i] - meta.x_lower[i] } else { meta.x_upper[i] - x[i] };
-        meta.x_lower[i] < meta.x_upper[i] && way * slope.abs() > invisible
+        meta.x_lower[i] < meta.x_upper[i] && way * (slope.abs() / violation) > ROUNDING * violation
     };
     let free: Vec<bool> = columns.iter().enumerate().map(is_free).collect();
     let mut kept = free.iter();

@@ -7,7 +7,7 @@ use crate::Tolerance;
 use crate::form::iterate::Iterate;
 use crate::form::standard::Standard;
 use crate::judging::row_sizes::RowSizes;
-use crate::kernel::vector::norm;
+use crate::kernel::vector::{norm, norm_of};
 use crate::run::number;
 use crate::steps::line_search::ROUNDING;
 use crate::steps::tangent_step::TangentStep;
@@ -135,24 +135,22 @@ impl Kkt {
     /// nothing, one that is small because the row's own gradient has vanished, or because rows pull against each other, does.
     pub fn measure_infeasibility(&mut self, at: &Iterate, standard: &Standard, row_sizes: &mut RowSizes) {
         self.residuals.infeasible = self.memory.infeasible_stationarity(&InternalForm::without_multipliers(at, standard));
-        let (mut square, mut steep, invisible) = (0.0, 0.0, ROUNDING * self.violation() * self.violation());
+        let violation = self.violation();
         for (i, &gradient) in self.memory.slope().iter().enumerate() {
-            let (z, unit) = (at.z[i], standard.scales.units[i]);
+            let z = at.z[i];
             // A bound holds the variable where all the way to it would gain no more than rounding, whatever the unit of the variable is.
             let way = if gradient > 0.0 { z - standard.lower[i] } else { standard.upper[i] - z };
-            self.held[i] = gradient != 0.0 && way * gradient.abs() <= invisible;
-            if !self.held[i] {
-                square += gradient * gradient;
-                steep += (gradient / unit).powi(2);
-            }
+            self.held[i] = gradient != 0.0 && way * (gradient.abs() / violation) <= ROUNDING * violation;
         }
+        let free = || self.memory.slope().iter().enumerate().filter(|(i, _)| !self.held[*i]);
+        let slope = norm_of(|| free().map(|(_, gradient)| *gradient));
+        self.residuals.steepness = norm_of(|| free().map(|(i, gradient)| gradient / standard.scales.units[i]));
         let (terms_here, values_here) = self.find_row_sizes(at, standard);
         row_sizes.see(self.violation(), &self.sizes, &self.free_sizes);
         let terms: f64 = self.violations().iter().zip(&row_sizes.near).map(|(violation, size)| violation.abs() * size).sum();
-        self.residuals.steepness = steep.sqrt();
         // A violation is the difference of two values that are rounded.
         self.residuals.infeasible_rounding = (LOST_IN_ROUNDING * terms_here).max(ROUNDING * values_here);
-        self.residuals.relative_infeasible = if square > 0.0 { square.sqrt() / terms } else { 0.0 };
+        self.residuals.relative_infeasible = if slope > 0.0 { slope / terms } else { 0.0 };
     }
 
     /// Where all constraints hold, nobody asks whether a small change reduces a violation.
@@ -167,18 +165,14 @@ impl Kkt {
     fn find_row_sizes(&mut self, at: &Iterate, standard: &Standard) -> (f64, f64) {
         let (mut terms, mut values) = (0.0, 0.0);
         for row in 0..self.sizes.len() {
-            let (mut all, mut free, mut own, scale) = (0.0, 0.0, 0.0, standard.scales.rows[row]);
-            for (k, value) in at.jacobian.a.row_values(row).iter().enumerate() {
-                let (value, column) = (value / scale, at.jacobian.a.column(row, k));
-                all += value * value;
-                if !self.held[column] {
-                    free += value * value;
-                    own += (value / standard.scales.units[column]).powi(2);
-                }
-            }
-            (self.sizes[row], self.free_sizes[row]) = (all.sqrt(), free.sqrt());
-            terms += self.violations()[row].abs() * own.sqrt();
-            values += (at.c[row] / scale).abs() * own.sqrt();
+            let (a, scale) = (&at.jacobian.a, standard.scales.rows[row]);
+            let entries = || a.row_values(row).iter().enumerate().map(|(k, value)| (a.column(row, k), value / scale));
+            let free = || entries().filter(|(column, _)| !self.held[*column]);
+            let own = norm_of(|| free().map(|(column, value)| value / standard.scales.units[column]));
+            self.sizes[row] = norm_of(|| entries().map(|(_, value)| value));
+            self.free_sizes[row] = norm_of(|| free().map(|(_, value)| value));
+            terms += self.violations()[row].abs() * own;
+            values += (at.c[row] / scale).abs() * own;
         }
         (terms, values)
     }

@@ -42,7 +42,8 @@ pub struct Averaged {
 ///
 /// A bound rests on the spread of batches: it assumes that these are nearly Gaussian, as averages over many samples are, and that no event
 /// which matters is missing among the samples: those that are less likely than `rarest` may be. What the batches show of few events is
-/// `few_events`. A range of the samples (`sampling.judge.range`) makes do without both assumptions, and a whole population is exact.
+/// `few_events`. Where that, or an event which may be missing, leaves nothing certain, `bounds_unknown` says so: then what the spread of batches makes of
+/// the bounds is none. A range of the samples (`sampling.judge.range`) makes do without both assumptions, and a whole population is exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// `|g + J^T y - mu|`
@@ -71,6 +72,9 @@ pub struct Verdict {
     /// is known. None where there is nothing to miss: exact functions, a whole population; constraints whose samples have a known range.
     #[serde(default)]
     pub rarest: Option<f64>,
+    /// Whether few events, or one as rare as `sampling.judge.rarest` that may be missing, leave no bound on any residual that could be relied on.
+    #[serde(default)]
+    pub bounds_unknown: bool,
     /// The least tolerance, the same for all three residuals, that their upper bounds keep: to that the point is certified, whatever was asked for.
     /// None where few events, one as rare as `sampling.judge.rarest` that may be missing, or a residual that is no number leave nothing certain.
     #[serde(default)]
@@ -92,7 +96,8 @@ impl Verdict {
         let most = |part: fn(&Bounded) -> f64| {
             all.iter().map(part).fold(0.0, |most: f64, one| if one.is_nan() || one > most { one } else { most })
         };
-        self.certified = Some(most(|one| one.upper)).filter(|upper| upper.is_finite() && self.tells_of_events(rarest));
+        self.bounds_unknown = !self.tells_of_events(rarest);
+        self.certified = Some(most(|one| one.upper)).filter(|upper| upper.is_finite() && !self.bounds_unknown);
         self.noise = Some(most(|one| one.upper - one.value)).filter(|noise| noise.is_finite()).unwrap_or(0.0);
         self
     }
@@ -143,6 +148,17 @@ impl Verdict {
     pub fn missing_event(&self) -> Option<String> {
         self.rarest
             .map(|told| format!("an event rarer than 1 in {:.0} samples may be missing among the fresh ones", 1.0 / told))
+    }
+
+    /// With what confidence the verdict says what it says, and what it assumes: the end of a sentence.
+    pub(crate) fn assumption(&self) -> String {
+        let confidence = format!("with {}% confidence", (1e6 * self.confidence).round() / 1e4);
+        match self.rarest {
+            // Of a whole population, or with exact functions, nothing is assumed.
+            None if self.noise == 0.0 => String::new(),
+            None => format!(", {confidence}"),
+            Some(told) => format!(", {confidence} if no event rarer than 1 in {:.0} samples matters", 1.0 / told),
+        }
     }
 
     /// Whether the constraints hold within their tolerance.
@@ -217,12 +233,15 @@ mod tests {
             ..Verdict::default()
         }
         .summed_up(1e-3);
-        assert_eq!((verdict.certified, verdict.noise), (Some(3e-3), 2.5e-3));
+        assert_eq!((verdict.certified, verdict.noise, verdict.bounds_unknown), (Some(3e-3), 2.5e-3, false));
         verdict.few_events = true;
-        assert_eq!(verdict.summed_up(1e-3).certified, None);
+        assert_eq!((verdict.summed_up(1e-3).certified, verdict.summed_up(1e-3).bounds_unknown), (None, true));
         verdict.few_events = false;
         verdict.rarest = Some(1e-3);
         assert_eq!([1e-3, 0.9e-3].map(|rarest| verdict.summed_up(rarest).certified), [Some(3e-3), None]);
+        assert_eq!([1e-3, 0.9e-3].map(|rarest| verdict.summed_up(rarest).bounds_unknown), [false, true]);
+        verdict.confidence = 0.999;
+        assert_eq!(verdict.assumption(), ", with 99.9% confidence if no event rarer than 1 in 1000 samples matters");
         verdict.feasibility = Bounded::new(f64::NAN, 0.0, 0.0);
         assert_eq!(verdict.summed_up(1e-3).certified, None);
     }

@@ -1,6 +1,6 @@
 //! The few operations on slices that everything else is made of.
 
-pub use tangor_problem::vector::{dot, norm};
+pub use tangor_problem::vector::{dot, norm, norm_of};
 
 /// `b += t a`
 pub fn add(t: f64, a: &[f64], b: &mut [f64]) {

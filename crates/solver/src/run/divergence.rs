@@ -9,13 +9,10 @@ use crate::solver::Solver;
 use crate::steps::line_search::ROUNDING;
 
 /// An objective below this at a feasible point is no minimum that anybody looks for.
-const BOTTOM: f64 = -1e20;
+pub(super) const BOTTOM: f64 = -1e20;
 
 /// How far from the start a point is suspicious, relative to `1 + |start|`.
 const FAR: f64 = 1e5;
-
-/// The same for a point that is about to be called a KKT point: slopes vanish far away although the objective may never stop falling.
-const FAR_TO_END: f64 = 1e3;
 
 /// A ray is looked at again when the distance has grown by this factor.
 const AGAIN: f64 = 10.0;
@@ -40,15 +37,21 @@ impl<S: SampledProblem> Solver<S> {
         let progress = &self.state.progress;
         let is_deep = self.to_be_minimised(&self.state.current) < BOTTOM;
         let is_new = |looked_at: f64| self.is_far(distance) && distance > AGAIN * looked_at;
-        let is_last = self.settings.tolerance.is_kkt(&self.judging.kkt.residuals) && self.is_farther(FAR_TO_END, distance);
-        let ray = is_last || is_new(progress.looked_at);
+        let is_last = self.settings.tolerance.is_kkt(&self.judging.kkt.residuals);
+        let ray = is_new(progress.looked_at);
         let curve = is_new(progress.followed_at) && !self.state.current.h.is_empty();
-        if progress.was_feasible && (is_deep || ray) {
+        if progress.was_feasible && (is_deep || is_last || ray) {
             self.judging.kkt.find_violation(&self.state.current, &self.oracle.standard);
             if self.is_feasible_up_to_rounding(&self.state.current.z) {
-                self.state.progress.looked_at = distance;
-                if is_deep || self.falls_along_the_ray(distance) {
+                // Slopes within the tolerance are no minimum where the objective goes on falling far away.
+                if is_deep || (is_last && self.falls_from_a_flat_place()) {
                     return true;
+                }
+                if ray {
+                    self.state.progress.looked_at = distance;
+                    if self.falls_along_the_ray(distance) {
+                        return true;
+                    }
                 }
             }
         }
@@ -84,11 +87,7 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     fn is_far(&self, distance: f64) -> bool {
-        self.is_farther(FAR, distance)
-    }
-
-    fn is_farther(&self, far: f64, distance: f64) -> bool {
-        distance > far * (1.0 + norm(&self.oracle.standard.start))
+        distance > FAR * (1.0 + norm(&self.oracle.standard.start))
     }
 
     /// So far away that rounding hides a violation, rows that contradict each other seem to hold: a point must have shown that they can.
@@ -129,7 +128,7 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     /// Whether each row holds, by the violation found last, but for the tolerance and what rounding makes of its own terms so far away.
-    fn is_feasible_up_to_rounding(&self, z: &[f64]) -> bool {
+    pub(super) fn is_feasible_up_to_rounding(&self, z: &[f64]) -> bool {
         let tolerance = self.settings.tolerance.feasibility;
         let mut rows = self.judging.kkt.violations().iter().enumerate();
         rows.all(|(row, violation)| violation.abs() <= tolerance + self.rounding_of_terms(row, &self.state.current, z))

@@ -23,6 +23,10 @@ const CLEARLY: f64 = 1e-3;
 const SPREAD: f64 = 3.0;
 const WEIGHED: usize = 1;
 
+/// This start is the very one of the run, and until its constraints hold its steps repair alone: the objective may have led away from what a few steps
+/// would have mended.
+const REPAIRING: usize = 6;
+
 /// Weights come from another seed than points.
 const OTHER: u64 = 1 << 32;
 
@@ -52,6 +56,9 @@ pub struct Escapes {
     /// Whether rows are flat as far as the starts nearby lie: then there are some more.
     #[serde(default)]
     is_flat: bool,
+    /// Whether steps serve the constraints alone until these hold.
+    #[serde(default)]
+    repairs: bool,
 }
 
 impl Escapes {
@@ -74,6 +81,12 @@ impl Escapes {
     /// The least violation at which the run was stuck, while it looks for a way out.
     pub fn least_violation(&self) -> Option<f64> {
         self.violation
+    }
+
+    /// Whether steps at a point that is violated, or not, serve the constraints alone.
+    pub fn repairs(&mut self, violated: bool) -> bool {
+        self.repairs &= violated;
+        self.repairs
     }
 
     /// Whether the run looks for a way out.
@@ -212,7 +225,8 @@ impl<S: SampledProblem> Solver<S> {
         // Around a point that is lost far away there is nothing to be found.
         let from_start = attempt >= RADII.len() || self.is_lost();
         let round = if attempt < RADII.len() { attempt } else { attempt - RADII.len() };
-        let radius = RADII[round.min(RADII.len() - 1)];
+        let repairs = attempt == REPAIRING && self.noisy.is_none();
+        let radius = if repairs { 0.0 } else { RADII[round.min(RADII.len() - 1)] };
         self.place_start(radius, unusual, |solver, radius| solver.scatter(from_start, radius, seed))?;
         // A noisy run would end at a point that is stationary by the weights alone: it does not notice that it moves no more.
         if from_start && attempt % 2 == WEIGHED && self.noisy.is_none() {
@@ -220,6 +234,10 @@ impl<S: SampledProblem> Solver<S> {
             self.state.progress.escapes.unscaled = true;
         }
         self.begin_anew();
+        if repairs {
+            self.state.progress.lipschitz.dare();
+        }
+        self.state.progress.escapes.repairs = repairs;
         Ok(())
     }
 
@@ -231,6 +249,7 @@ impl<S: SampledProblem> Solver<S> {
         self.state.progress.escapes.unscaled = true;
         self.begin_anew();
         self.take_the_measure_of_a_start(true);
+        self.state.progress.escapes.repairs = false;
         Ok(())
     }
 

@@ -36,7 +36,9 @@ impl Report {
                     false => missed(self.point, &above),
                 }
             }
-            (point, _) => format!("the point is {point}"),
+            (point, None) => format!("the point is {point}"),
+            // What samples say has a condition, which belongs to it.
+            (point, Some(judged)) => format!("the point is {point}{}", judged.assumption()),
         }
     }
 

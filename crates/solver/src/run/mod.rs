@@ -10,6 +10,7 @@ mod divergence;
 pub(crate) mod escape;
 mod evaluations;
 mod finding;
+mod flat;
 mod idle;
 mod keeping;
 pub(crate) mod memory;

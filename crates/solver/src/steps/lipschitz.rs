@@ -178,6 +178,11 @@ impl Estimates {
         self.caution.share
     }
 
+    /// The next normal step is as bold as it can be: it goes all the way that the linearised constraints show.
+    pub fn dare(&mut self) {
+        self.caution.share = LEAST_CAUTION;
+    }
+
     /// Nothing was measured yet: what is not known must not outweigh the Jacobian by far, whatever its unit is.
     pub fn limit_unknown(&mut self, jacobian: f64, residual: f64) {
         if !self.given && residual > 0.0 {

@@ -114,5 +114,5 @@ fn held(multiplier: f64, value: f64, lower: f64, upper: f64) -> f64 {
 }
 
 fn norm(values: impl IntoIterator<Item = f64>) -> f64 {
-    values.into_iter().map(|value| value * value).sum::<f64>().sqrt()
+    values.into_iter().fold(0.0, f64::hypot)
 }
