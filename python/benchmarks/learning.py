@@ -4,6 +4,8 @@
     python benchmarks/learning.py run --adult DATA --out learning.jsonl
     python benchmarks/learning.py table learning.jsonl --pictures FOLDER
 
+That is all tasks, methods and seeds, one after the other. `run --share 0.02 --seeds 1` is the same in short, to see that everything runs.
+
 All methods see the same batches of 128, and a batch that is taken at two points counts twice. A peer is tuned on a seed of its own with a share of
 the samples: the settings with the least `loss + 10 violation` are taken. Losses, violations and KKT residuals are those on all the data.
 """
@@ -93,6 +95,7 @@ def run(options):
                 print(f"{name} is left out: it needs the census data, --adult FOLDER")
                 continue
             task = TASKS[name](options.adult)
+            task.samples = int(options.share * task.samples)
             ours = {OURS: "lagrangian", f"{OURS}, all rows": "rows"}
             runs = {name: lambda task=task, kind=kind: run_ours(task, options.seeds, kind) for name, kind in ours.items()}
             for peer, (make, form, grid) in methods(task).items():
@@ -155,6 +158,7 @@ def main():
     running.add_argument("--out", type=Path, default=Path("learning.jsonl"))
     running.add_argument("--seeds", type=int, default=5)
     running.add_argument("--tuning", type=float, default=0.25, help="the share of the samples that tuning takes for each point of a grid")
+    running.add_argument("--share", type=float, default=1.0, help="of the samples of each task, for a short run")
     running.set_defaults(action=run)
     showing = commands.add_parser("table", help="medians over the seeds, and a picture")
     showing.add_argument("file", type=Path)

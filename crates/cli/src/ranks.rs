@@ -110,8 +110,8 @@ impl Processes for Place {
         mpi_world::send(to, message);
     }
 
-    fn receive(&self) -> Vec<u8> {
-        mpi_world::receive()
+    fn receive(&self, from: usize) -> Vec<u8> {
+        mpi_world::receive(from)
     }
 }
 
@@ -189,9 +189,9 @@ mod mpi_world {
         SimpleCommunicator::world().process_at_rank(to as i32).send(message);
     }
 
-    /// The next message from the first process.
-    pub fn receive() -> Vec<u8> {
-        SimpleCommunicator::world().process_at_rank(0).receive_vec().0
+    /// The next message from another process.
+    pub fn receive(from: usize) -> Vec<u8> {
+        SimpleCommunicator::world().process_at_rank(from as i32).receive_vec().0
     }
 
     /// All processes have all of the memory, of which each computed a part; `ends` says where those of the processes end.
@@ -246,7 +246,7 @@ mod mpi_world {
 
     pub fn send(_to: usize, _message: &[u8]) {}
 
-    pub fn receive() -> Vec<u8> {
+    pub fn receive(_from: usize) -> Vec<u8> {
         Vec::new()
     }
 

@@ -1,7 +1,7 @@
 //! Rows on their way from a file to where they stay: in this process, or in the one that is to have them.
 //!
-//! The first process reads, sends each of the others its rows in parcels, and in the end what is known of all rows, or that
-//! they cannot be had.
+//! Each process reads its own part of a file that all of them see. Where a part cannot be read alone, the first process reads, sends each of
+//! the others its rows in parcels, and in the end what is known of all rows, or that they cannot be had.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,10 +10,11 @@ use serde::{Deserialize, Serialize};
 use tangor_problem::MemoryLimit;
 
 use crate::cache::Room;
+use crate::cut::{Rule, cut, own_rows};
 use crate::data::OF_A_ROW;
 use crate::features::{Collector, Entry};
-use crate::sharing::{ends, first_failed, of_each};
-use crate::{DataSet, Encoding, Error, Grouping, Labels, Processes, Share};
+use crate::sharing::{agreed, damaged, ends, of_each};
+use crate::{DataSet, Encoding, Error, Grouping, Input, Labels, Processes, Share};
 
 /// Rows are sent when they are so many bytes or a few more.
 const PARCEL: usize = 1 << 20;
@@ -66,6 +67,43 @@ pub(crate) struct Place {
     pub room: Room,
 }
 
+/// Who has the rows of a file, and how they get there.
+#[derive(Clone, Copy)]
+pub(crate) enum Sharing<'a> {
+    /// This process has all.
+    Alone,
+    /// The first process reads all of them, and sends the others theirs.
+    Sent(&'a dyn Processes),
+    /// Each process reads its own, of so many.
+    Parts { processes: &'a dyn Processes, rows: usize },
+}
+
+impl<'a> Sharing<'a> {
+    /// The processes that read a part each.
+    pub fn parts(self) -> Option<&'a dyn Processes> {
+        if let Sharing::Parts { processes, .. } = self { Some(processes) } else { None }
+    }
+
+    /// Whether this process tells people what they should know.
+    pub fn tells(self) -> bool {
+        self.parts().is_none_or(|processes| processes.rank() == 0)
+    }
+
+    /// How many rows the file has of which so many are here.
+    pub fn all_of(self, here: usize) -> usize {
+        if let Sharing::Parts { rows, .. } = self { rows } else { here }
+    }
+
+    /// How many rows the file has, where that must be known before they are read; who sends them counts them.
+    pub fn rows(self, count: impl FnOnce() -> Result<usize, Error>) -> Result<Option<usize>, Error> {
+        match self {
+            Sharing::Alone => Ok(None),
+            Sharing::Sent(_) => count().map(Some),
+            Sharing::Parts { rows, .. } => Ok(Some(rows)),
+        }
+    }
+}
+
 /// The rows of this process.
 struct Kept {
     shape: Shape,
@@ -100,7 +138,6 @@ impl Kept {
 
     /// The rows of a parcel.
     fn unpack(&mut self, parcel: &[u8]) -> Result<(), Error> {
-        let damaged = || Error::Senseless("a message between processes is not what was sent".to_string());
         let Shape { dense, groups, weighted } = self.shape;
         let (mut values, mut entries, mut places) = (vec![0.0; dense], Vec::new(), vec![None; groups]);
         let mut rest = Unpacked(parcel);
@@ -194,6 +231,8 @@ pub(crate) struct Distribution<'a> {
     others: Option<Others<'a>>,
     /// How many rows came.
     pub rows: usize,
+    /// How many there were before, if they were counted.
+    expected: Option<usize>,
 }
 
 /// The other processes, seen from the first one.
@@ -207,9 +246,14 @@ struct Others<'a> {
 
 impl<'a> Distribution<'a> {
     /// Before the first row. Several processes must know how many there will be.
-    pub fn new(shape: Shape, rows: Option<usize>, place: &Place, processes: Option<&'a dyn Processes>) -> Result<Self, Error> {
-        let Some((processes, rows)) = processes.zip(rows) else {
-            return Ok(Distribution { kept: Kept::new(shape, rows, place)?, others: None, rows: 0 });
+    pub fn new(shape: Shape, rows: Option<usize>, place: &Place, sharing: Sharing<'a>) -> Result<Self, Error> {
+        let (processes, rows) = match (sharing, rows) {
+            (Sharing::Sent(processes), Some(rows)) => (processes, rows),
+            (Sharing::Parts { processes, rows }, _) => {
+                let own = Some(own_rows(processes, rows).len());
+                return Ok(Distribution { kept: Kept::new(shape, own, place)?, others: None, rows: 0, expected: own });
+            }
+            _ => return Ok(Distribution { kept: Kept::new(shape, rows, place)?, others: None, rows: 0, expected: rows }),
         };
         let ends = ends(processes, rows);
         let kept = Kept::new(shape, Some(ends[0]), place)?;
@@ -217,7 +261,7 @@ impl<'a> Distribution<'a> {
             processes.send(to, &Kind::Begin.with(&(shape, ends[to] - ends[to - 1])));
         }
         let others = Others { processes, ends, to: 0, parcel: vec![Kind::Rows as u8] };
-        Ok(Distribution { kept, others: Some(others), rows: 0 })
+        Ok(Distribution { kept, others: Some(others), rows: 0, expected: Some(rows) })
     }
 
     pub fn push(&mut self, row: Row) -> Result<(), Error> {
@@ -235,14 +279,13 @@ impl<'a> Distribution<'a> {
 
     /// All rows came; those of this process.
     pub fn finish(mut self, facts: Facts) -> Result<DataSet, Error> {
-        let Some(others) = &mut self.others else { return self.kept.finish(facts) };
-        others.send();
-        let message = Kind::End.with(&facts);
-        let (processes, rows) = (others.processes, self.rows);
         // A file that changes while it is read has other rows than it had.
-        if others.ends.last() != Some(&rows) {
+        if self.expected.is_some_and(|expected| expected != self.rows) {
             return Err(Error::Senseless(format!("{} has changed while it was read", facts.name)));
         }
+        let Some(others) = &mut self.others else { return self.kept.finish(facts) };
+        others.send();
+        let (processes, message) = (others.processes, Kind::End.with(&facts));
         let data = self.kept.finish(facts)?;
         (1..processes.count()).for_each(|to| processes.send(to, &message));
         Ok(data)
@@ -267,33 +310,33 @@ impl Others<'_> {
     }
 }
 
-/// Has the first process read, and every process keep its own rows; without several processes all rows.
+/// Has every process read and keep its own rows, or the first one read all where that cannot be; without several processes all rows.
+/// `rule` says how the file is cut into rows if it is a text.
 ///
 /// If one of them cannot, none has data, and the first of those that could not says why.
 pub(crate) fn distributed(
     processes: Option<&Arc<dyn Processes>>,
-    place: &Place,
-    read: impl FnOnce(Option<&dyn Processes>) -> Result<DataSet, Error>,
+    (input, place): (&Input, &Place),
+    rule: impl FnOnce() -> Result<Rule, Error>,
+    read: impl FnOnce(&Input, Sharing) -> Result<DataSet, Error>,
 ) -> Result<DataSet, Error> {
-    let Some(processes) = processes else { return read(None)?.with_mean_weight_one() };
-    let outcome = match processes.rank() {
-        0 => {
-            let read = read(Some(&**processes)).inspect_err(|_| {
+    let Some(processes) = processes else { return read(input, Sharing::Alone)?.with_mean_weight_one() };
+    let outcome = match cut(input, rule, &**processes)? {
+        Some(cut) => read(&input.part(cut.part), Sharing::Parts { processes: &**processes, rows: cut.rows }),
+        None if processes.rank() == 0 => {
+            let read = read(input, Sharing::Sent(&**processes)).inspect_err(|_| {
                 (1..processes.count()).for_each(|to| processes.send(to, &[Kind::Failed as u8]));
             });
             Ok(read?)
         }
-        _ => receive(&**processes, place).ok_or(Error::Elsewhere)?,
+        None => receive(&**processes, place).ok_or(Error::Elsewhere)?,
     };
     together(outcome, Arc::clone(processes))?.with_mean_weight_one()
 }
 
 /// The data of this process as a part of those of all, if all have theirs.
 pub(crate) fn together(outcome: Result<DataSet, Error>, processes: Arc<dyn Processes>) -> Result<DataSet, Error> {
-    if first_failed(&*processes, outcome.is_ok()).is_some_and(|first| first != processes.rank()) {
-        return Err(Error::Elsewhere);
-    }
-    let data = outcome?;
+    let data = agreed(&*processes, outcome)?;
     let rows = of_each(&*processes, data.positive.len());
     let numbers = of_each(&*processes, data.features.entries()).iter().sum();
     let first = rows[..processes.rank()].iter().sum();
@@ -304,21 +347,20 @@ pub(crate) fn together(outcome: Result<DataSet, Error>, processes: Arc<dyn Proce
 
 /// What the first process sends; none if it has nothing to send. Rows that cannot be kept are taken all the same: it would wait.
 fn receive(processes: &dyn Processes, place: &Place) -> Option<Result<DataSet, Error>> {
-    let damaged = |_| Error::Senseless("a message between processes is not what was sent".to_string());
     let mut kept = Err(Error::Elsewhere);
     loop {
-        let message = processes.receive();
+        let message = processes.receive(0);
         let (kind, message) = message.split_first()?;
         match *kind {
             kind if kind == Kind::Begin as u8 => {
-                let shape = serde_json::from_slice::<(Shape, usize)>(message).map_err(damaged);
+                let shape = serde_json::from_slice::<(Shape, usize)>(message).map_err(|_| damaged());
                 kept = shape.and_then(|(shape, rows)| Kept::new(shape, Some(rows), place));
             }
             kind if kind == Kind::Rows as u8 => {
                 kept = kept.and_then(|mut kept: Kept| kept.unpack(message).map(|()| kept));
             }
             kind if kind == Kind::End as u8 => {
-                let facts = serde_json::from_slice::<Facts>(message).map_err(damaged);
+                let facts = serde_json::from_slice::<Facts>(message).map_err(|_| damaged());
                 return Some(kept.and_then(|kept| kept.finish(facts?)));
             }
             _ => return None,

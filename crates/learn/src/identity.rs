@@ -3,6 +3,10 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use serde::{Deserialize, Serialize};
+
+use crate::sharing::bits;
+
 /// Fewer values may all differ in any column.
 const FEWEST: u64 = 20;
 /// So many different values at the beginning of a file are taken for all of them.
@@ -13,12 +17,14 @@ const UNLIKELY: f64 = 10.0;
 const NAMES: [&str; 8] = ["id", "ids", "uuid", "guid", "index", "key", "rowid", "rownumber"];
 
 /// The different values of a column, as long as none repeats.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Identity {
     /// Hashes; none once a value has come again, or a number that is not whole.
     seen: Option<HashSet<u64>>,
     cells: u64,
+    #[serde(with = "bits")]
     least: f64,
+    #[serde(with = "bits")]
     greatest: f64,
 }
 

@@ -2,13 +2,15 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tangor_problem::MemoryLimit;
 
 use crate::Error;
+use crate::cut::Part;
 use crate::error::STANDARD_INPUT;
 
 /// How much of an input is read at once.
@@ -28,6 +30,8 @@ pub struct Input {
     kept: Option<Arc<Vec<u8>>>,
     latin1: bool,
     watcher: Option<Watcher>,
+    /// The rows that are read, where others are read by other processes.
+    part: Option<Part>,
 }
 
 /// Is told from time to time how many bytes of a file were read, and of how many; more than once where it is read more than once.
@@ -53,7 +57,7 @@ impl fmt::Debug for Watcher {
 
 impl From<&Path> for Input {
     fn from(path: &Path) -> Self {
-        Input { path: path.to_path_buf(), kept: None, latin1: false, watcher: None }
+        Input { path: path.to_path_buf(), kept: None, latin1: false, watcher: None, part: None }
     }
 }
 
@@ -72,7 +76,12 @@ impl Input {
         while stdin.by_ref().take(CHUNK as u64).read_to_end(&mut kept).map_err(unreadable)? > 0 {
             limit.check(2 * kept.len() as u128, || "all that standard input gives".to_string())?;
         }
-        Ok(Input { path, kept: Some(Arc::new(kept)), latin1: false, watcher: None })
+        Ok(Input { path, kept: Some(Arc::new(kept)), latin1: false, watcher: None, part: None })
+    }
+
+    /// Standard input that another process reads.
+    pub fn nowhere() -> Self {
+        Input { path: PathBuf::from(STANDARD_INPUT), kept: Some(Arc::default()), latin1: false, watcher: None, part: None }
     }
 
     /// Takes every byte for a letter of Latin-1 instead of reading UTF-8.
@@ -85,6 +94,16 @@ impl Input {
     pub fn watched(mut self, watcher: Watcher) -> Self {
         self.watcher = Some(watcher);
         self
+    }
+
+    /// A part of it alone.
+    pub(crate) fn part(&self, part: Part) -> Self {
+        Input { part: Some(part), ..self.clone() }
+    }
+
+    /// The file, where a part of it can be read without what stands before: not one whose letters become others.
+    pub(crate) fn seekable(&self) -> Option<&Path> {
+        (self.kept.is_none() && !self.latin1).then_some(&self.path)
     }
 
     /// What to call it in messages.
@@ -129,9 +148,26 @@ impl Input {
     fn parquet(&self) -> Result<Box<dyn Read>, Error> {
         let rows = match &self.kept {
             Some(kept) => crate::parquet::of_bytes(kept),
-            None => File::open(&self.path).and_then(|file| crate::parquet::of_file(file, self.watcher.clone())),
+            None => {
+                let part =
+                    self.part.as_ref().and_then(|part| if let Part::Rows(rows) = part { Some(rows.clone()) } else { None });
+                File::open(&self.path).and_then(|file| crate::parquet::of_file(file, part, self.watcher.clone()))
+            }
         };
         Ok(Box::new(rows.map_err(|cause| self.unreadable(cause))?))
+    }
+
+    /// How many rows it has, if it is a Parquet file.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn parquet_rows(&self) -> Result<Option<usize>, Error> {
+        let rows = || File::open(&self.path).and_then(crate::parquet::rows).map_err(|cause| self.unreadable(cause));
+        self.is_parquet()?.then(rows).transpose()
+    }
+
+    /// There are none without the feature.
+    #[cfg(not(feature = "parquet"))]
+    pub(crate) fn parquet_rows(&self) -> Result<Option<usize>, Error> {
+        if self.is_parquet()? { self.parquet().map(|_| None) } else { Ok(None) }
     }
 
     #[cfg(not(feature = "parquet"))]
@@ -141,18 +177,55 @@ impl Input {
         Err(self.unusable(message))
     }
 
-    /// Begins at the beginning.
+    /// Begins at the beginning; of a part, with the first row of the whole.
     pub(crate) fn reader(&self) -> Result<Box<dyn Read>, Error> {
         if self.is_parquet()? {
             return self.parquet();
+        }
+        if let Some(Part::Bytes { range, .. }) = &self.part {
+            return self.bytes_of(range.clone()).map_err(|cause| self.unreadable(cause));
         }
         let bytes = unpacked(self.packed()?).map_err(|cause| self.unreadable(cause))?;
         Ok(if self.latin1 { Box::new(Latin1 { bytes, waiting: None }) } else { bytes })
     }
 
-    /// Its first bytes, up to this many.
+    fn bytes_of(&self, range: Range<u64>) -> io::Result<Box<dyn Read>> {
+        let (head, mut file) = (File::open(&self.path)?.take(self.head()), File::open(&self.path)?);
+        file.seek(SeekFrom::Start(range.start))?;
+        let length = range.end - range.start;
+        let rows = match &self.watcher {
+            None => Box::new(file) as Box<dyn Read>,
+            Some(watcher) => Box::new(Watched { length, ..Watched::new(file, watcher.clone()) }),
+        };
+        Ok(Box::new(head.chain(rows.take(length))))
+    }
+
+    /// Bytes of the first row that stand before those of a part which has other rows.
+    fn head(&self) -> u64 {
+        match &self.part {
+            Some(Part::Bytes { head, range }) if range.start >= *head => *head,
+            _ => 0,
+        }
+    }
+
+    /// Whether the first row that is read belongs to another part, if it has no names.
+    pub(crate) fn repeats_first_row(&self) -> bool {
+        self.head() > 0
+    }
+
+    /// Where a row is in the whole, of which this may be a part: its first byte, or if it is a Parquet file its number.
+    pub(crate) fn place(&self, position: &csv::Position, is_parquet: bool) -> u64 {
+        match &self.part {
+            Some(Part::Rows(rows)) if position.record() > 0 => rows.start + position.record(),
+            Some(Part::Bytes { range, .. }) if position.byte() >= self.head() => range.start + position.byte() - self.head(),
+            _ if is_parquet => position.record(),
+            _ => position.byte(),
+        }
+    }
+
+    /// Its first bytes, up to this many; those of the whole.
     pub(crate) fn beginning(&self, most: usize) -> Result<Vec<u8>, Error> {
-        self.bytes(0, most)
+        Input { part: None, ..self.clone() }.bytes(0, most)
     }
 
     /// The bytes from a place on, up to this many.
@@ -164,10 +237,15 @@ impl Input {
         Ok(bytes)
     }
 
-    /// The line, counted from 1, of the first byte at or after a place that ends no line. Lines end with `\n`, `\r\n` or `\r`.
+    /// The line, counted from 1, of the first byte at or after a place of the whole that ends no line. Lines end with `\n`, `\r\n` or `\r`;
+    /// each row of a Parquet file is one, after the names.
     pub(crate) fn line_of(&self, place: u64) -> u64 {
+        let whole = Input { part: None, watcher: None, ..self.clone() };
+        if whole.is_parquet().unwrap_or(false) {
+            return place + 1;
+        }
         // An input that could be read a moment ago and cannot now has no lines to tell.
-        let Ok(mut reader) = self.reader() else { return 0 };
+        let Ok(mut reader) = whole.reader() else { return 0 };
         let (mut line, mut at, mut after_return, mut bytes) = (1, 0, false, [0; CHUNK]);
         loop {
             let count = match reader.read(&mut bytes) {
@@ -185,6 +263,14 @@ impl Input {
         }
     }
 
+    /// How many lines end with `\n` before the part that is read.
+    pub(crate) fn lines_before(&self) -> u64 {
+        let Some(Part::Bytes { range, .. }) = &self.part else { return 0 };
+        let Ok(file) = File::open(&self.path) else { return 0 };
+        let bytes = io::BufReader::new(file.take(range.start)).bytes();
+        bytes.map_while(Result::ok).filter(|byte| *byte == b'\n').count() as u64
+    }
+
     pub(crate) fn unreadable(&self, cause: io::Error) -> Error {
         Error::Unreadable { file: self.path.clone(), cause }
     }
@@ -194,11 +280,16 @@ impl Input {
     }
 }
 
+/// Whether gzip or zstd packed what begins with these bytes.
+pub(crate) fn packing(first: &[u8]) -> (bool, bool) {
+    (first.starts_with(&[0x1f, 0x8b]), first.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]))
+}
+
 /// What gzip or zstd packed, which its first bytes tell; all else as it is.
 fn unpacked(mut bytes: Box<dyn Read>) -> io::Result<Box<dyn Read>> {
     let mut first = Vec::new();
     bytes.by_ref().take(4).read_to_end(&mut first)?;
-    let (gzip, zstd) = (first.starts_with(&[0x1f, 0x8b]), first == [0x28, 0xb5, 0x2f, 0xfd]);
+    let (gzip, zstd) = packing(&first);
     let all = io::Cursor::new(first).chain(bytes);
     Ok(match (gzip, zstd) {
         (true, _) => Box::new(flate2::read::MultiGzDecoder::new(all)),
@@ -277,7 +368,7 @@ mod tests {
     use super::*;
 
     fn input(text: &[u8]) -> Input {
-        Input { path: PathBuf::from("t"), kept: Some(Arc::new(text.to_vec())), latin1: false, watcher: None }
+        Input { path: PathBuf::from("t"), kept: Some(Arc::new(text.to_vec())), latin1: false, watcher: None, part: None }
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod cache;
 mod cell;
 mod classes;
 mod constraint;
+mod cut;
 mod data;
 mod distribution;
 mod encoding;

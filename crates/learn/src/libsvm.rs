@@ -2,11 +2,15 @@
 
 use std::io::{BufRead, BufReader, Read};
 
+use serde::{Deserialize, Serialize};
+
 use crate::cell::Decimal;
-use crate::distribution::{Distribution, Facts, Place, Row, Shape, distributed};
+use crate::cut::Rule;
+use crate::distribution::{Distribution, Facts, Place, Row, Shape, Sharing, distributed};
 use crate::features::Entry;
 use crate::ration::Ration;
-use crate::{DataSet, Encoding, Error, Input, Labels, Processes, Reading};
+use crate::sharing::in_turns;
+use crate::{DataSet, Encoding, Error, Input, Labels, Reading};
 
 impl Reading {
     /// Reads a LIBSVM file. Its columns have no names, so there is nothing to drop and nothing to group by.
@@ -17,25 +21,40 @@ impl Reading {
             let message = format!("a LIBSVM file has no column {name:?}: its features have numbers instead of names");
             return Err(input.unusable(&message));
         }
-        distributed(self.shared.as_ref(), &self.place(input), |processes| {
-            let rows = processes.map(|_| Rows::open(input)?.count()).transpose()?;
-            let mut all = Distribution::new(SHAPE, rows, &self.place(input), processes)?;
-            let (mut rows, mut seen, mut largest) = (Rows::open(input)?, Seen::default(), 0);
-            while let Some(label) = rows.advance()? {
-                largest = largest.max(rows.entries.last().map_or(0, |entry| entry.column + 1));
-                // Which label is the positive one is known at the end.
-                let positive = seen.add(label);
-                all.push(Row { dense: &[], sparse: &rows.entries, positive, groups: &[], weight: None })?;
-            }
-            // A fit keeps some sixteen vectors of the length of its weights, whatever the number of features that occur.
-            let what = || {
-                format!("a model with a weight for each of {largest} features, the largest index in {}", input.path().display())
-            };
-            self.memory().check(16 * 8 * u128::from(largest), what)?;
-            let labels = seen.labels(input, self.positive.as_deref())?;
-            let turned = number(&labels.positive) == seen.first;
-            all.finish(facts(input, largest as usize, labels, turned))
-        })
+        distributed(
+            self.shared.as_ref(),
+            (input, &self.place(input)),
+            || Ok(Rule::lines()),
+            |input, sharing| {
+                let read = self.labelled(input, sharing);
+                // Which labels there are in all parts, in their order.
+                let seen = in_turns(sharing.parts(), Seen::default(), |so_far| {
+                    read.as_ref().map(|(_, here)| so_far.then(here)).map_err(|_| Error::Elsewhere)
+                });
+                let ((all, here), seen) = (read?, seen?);
+                // A fit keeps some sixteen vectors of the length of its weights, whatever the number of features that occur.
+                let (largest, file) = (seen.largest, input.path().display());
+                let what = || format!("a model with a weight for each of {largest} features, the largest index in {file}");
+                self.memory().check(16 * 8 * u128::from(largest), what)?;
+                let labels = seen.labels(input, self.positive.as_deref())?;
+                let turned = number(&labels.positive) == here.first;
+                all.finish(facts(input, largest as usize, labels, turned))
+            },
+        )
+    }
+
+    /// All rows on their way to who has them, positive where the label is another one than the first here.
+    fn labelled<'a>(&self, input: &'a Input, sharing: Sharing<'a>) -> Result<(Distribution<'a>, Seen), Error> {
+        let rows = sharing.rows(|| Rows::open(input)?.count())?;
+        let mut all = Distribution::new(SHAPE, rows, &self.place(input), sharing)?;
+        let (mut rows, mut seen) = (Rows::open(input)?, Seen::default());
+        while let Some(label) = rows.advance()? {
+            seen.largest = seen.largest.max(rows.entries.last().map_or(0, |entry| entry.column + 1));
+            // Which label is the positive one is known at the end.
+            let positive = seen.add(label);
+            all.push(Row { dense: &[], sparse: &rows.entries, positive, groups: &[], weight: None })?;
+        }
+        Ok((all, seen))
     }
 }
 
@@ -48,10 +67,10 @@ pub(crate) fn read_encoded(
     columns: usize,
     labels: &Labels,
     place: &Place,
-    processes: Option<&dyn Processes>,
+    sharing: Sharing,
 ) -> Result<DataSet, Error> {
-    let rows = processes.map(|_| Rows::open(input)?.count()).transpose()?;
-    let mut all = Distribution::new(SHAPE, rows, place, processes)?;
+    let rows = sharing.rows(|| Rows::open(input)?.count())?;
+    let mut all = Distribution::new(SHAPE, rows, place, sharing)?;
     let mut rows = Rows::open(input)?;
     let known = [&labels.negative, &labels.positive].map(|label| number(label));
     while let Some(label) = rows.advance()? {
@@ -62,7 +81,7 @@ pub(crate) fn read_encoded(
         let sparse: Vec<Entry> = rows.entries(columns).collect();
         all.push(Row { dense: &[], sparse: &sparse, positive: k == 1, groups: &[], weight: None })?;
     }
-    if all.rows == 0 {
+    if sharing.all_of(all.rows) == 0 {
         return Err(input.unusable("it has no rows"));
     }
     all.finish(facts(input, columns, labels.clone(), false))
@@ -73,12 +92,13 @@ fn facts(input: &Input, features: usize, labels: Labels, turned: bool) -> Facts 
     Facts { name, encoding, labels, turned, groups: Vec::new(), remarks: Vec::new() }
 }
 
-/// The different labels so far.
-#[derive(Default)]
+/// The different labels so far, and the largest number of a feature.
+#[derive(Default, Serialize, Deserialize)]
 struct Seen {
     first: Option<f64>,
     second: Option<f64>,
     more: bool,
+    largest: u32,
 }
 
 impl Seen {
@@ -89,6 +109,14 @@ impl Seen {
             self.more |= *self.second.get_or_insert(label) != label;
         }
         label != first
+    }
+
+    /// With those of further rows.
+    fn then(mut self, further: &Seen) -> Seen {
+        for label in [further.first, further.second].into_iter().flatten() {
+            self.add(label);
+        }
+        Seen { more: self.more | further.more, largest: self.largest.max(further.largest), ..self }
     }
 
     fn labels(&self, input: &Input, wanted: Option<&str>) -> Result<Labels, Error> {
@@ -154,7 +182,7 @@ impl<'a> Rows<'a> {
             let row = std::str::from_utf8(&self.text);
             let row = row.map_err(|error| self.wrong(error.valid_up_to() + 1, "this is not UTF-8 text"))?;
             let row = row.split('#').next().unwrap_or_default();
-            if !row.trim().is_empty() {
+            if !row.trim_ascii().is_empty() {
                 let parsed = parse(row, &mut self.entries);
                 return parsed.map(Some).map_err(|(column, message)| self.wrong(column, &message));
             }
@@ -169,7 +197,7 @@ impl<'a> Rows<'a> {
     fn wrong(&self, column: usize, message: &str) -> Error {
         Error::Line {
             file: self.input.path().to_path_buf(),
-            line: self.line,
+            line: self.input.lines_before() + self.line,
             message: format!("at character {column}: {message}"),
         }
     }

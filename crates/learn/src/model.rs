@@ -6,6 +6,7 @@ use tangor_problem::{MemoryLimit, count_of};
 
 use crate::cache::Room;
 use crate::cell::Decimal;
+use crate::cut::Rule;
 use crate::distribution::{Place, distributed};
 use crate::reading::{Groups, Roles, read_encoded};
 use crate::regression::probability;
@@ -203,14 +204,18 @@ fn read_alike(
     (memory, processes): (MemoryLimit, Option<&Arc<dyn Processes>>),
 ) -> Result<DataSet, Error> {
     let place = Place { file: input.path().to_path_buf(), memory, room: Room::new(memory, None) };
-    distributed(processes, &place.clone(), |processes| {
+    let format = Format { delimiter, header: Some(form.header) };
+    let rule = || match encoding {
+        Encoding::Indexed { .. } => Ok(Rule::lines()),
+        Encoding::Columns(_) => format.found(input).map(|(delimiter, named)| Rule::csv(delimiter, named)),
+    };
+    distributed(processes, (input, &place.clone()), rule, |input, sharing| {
         if let Encoding::Indexed { features } = encoding {
-            return libsvm::read_encoded(input, *features, labels, &place, processes);
+            return libsvm::read_encoded(input, *features, labels, &place, sharing);
         }
-        let format = Format { delimiter, header: Some(form.header) };
-        let rows = processes.map(|_| Table::open(input, format)?.count()).transpose()?;
+        let rows = sharing.rows(|| Table::open(input, format)?.count())?;
         let (weight, decimal) = (form.weight.as_deref(), form.decimal);
         let roles = Roles { labels, groups, weight, decimal, rows, place, remarks: Vec::new() };
-        read_encoded(input, format, encoding, roles, processes)
+        read_encoded(input, format, encoding, roles, sharing)
     })
 }

@@ -3,9 +3,12 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::ops::Range;
 use std::sync::Arc;
 
+use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
+use parquet::file::serialized_reader::ReadOptionsBuilder;
 use parquet::record::reader::RowIter;
 use parquet::record::{Field, Row};
 
@@ -17,7 +20,7 @@ const WATCHED: u64 = 1 << 12;
 /// The rows of a file, which become text as they are read.
 pub(crate) struct Rows {
     rows: RowIter<'static>,
-    /// How many there are, and how many were read.
+    /// How many are to be read, and how many were.
     count: u64,
     done: u64,
     /// Who is told, and how long the file is.
@@ -27,19 +30,56 @@ pub(crate) struct Rows {
     read: usize,
 }
 
-/// Reads a file. It lies there column by column: a watcher is told as large a part of its bytes as of its rows.
-pub(crate) fn of_file(file: File, watcher: Option<Watcher>) -> io::Result<Rows> {
-    let length = file.metadata()?.len();
-    Ok(Rows { watcher: watcher.map(|watcher| (watcher, length)), ..open(file)? })
+/// Reads a file, or some of its rows. It lies there column by column: a watcher is told as large a part of its bytes as of its rows.
+pub(crate) fn of_file(file: File, part: Option<Range<u64>>, watcher: Option<Watcher>) -> io::Result<Rows> {
+    let watcher = watcher.map(|watcher| file.metadata().map(|about| (watcher, about.len()))).transpose()?;
+    let rows = match part {
+        None => open(file, 0..usize::MAX)?,
+        Some(part) => {
+            let (groups, before) = groups(file.try_clone()?, &part)?;
+            let mut rows = open(file, groups)?;
+            for _ in before..part.start {
+                rows.rows.next().transpose().map_err(wrong)?;
+            }
+            Rows { count: part.end - part.start, ..rows }
+        }
+    };
+    Ok(Rows { watcher, ..rows })
+}
+
+/// How many rows a file has.
+pub(crate) fn rows(file: File) -> io::Result<usize> {
+    let reader = SerializedFileReader::new(file).map_err(wrong)?;
+    Ok(usize::try_from(reader.metadata().file_metadata().num_rows()).unwrap_or(0))
+}
+
+/// The groups of rows that some rows are in, and how many rows are before these groups.
+fn groups(file: File, part: &Range<u64>) -> io::Result<(Range<usize>, u64)> {
+    let reader = SerializedFileReader::new(file).map_err(wrong)?;
+    let (mut groups, mut before, mut start) = (0..0, part.start, 0);
+    for (k, group) in reader.metadata().row_groups().iter().enumerate() {
+        let end = start + u64::try_from(group.num_rows()).unwrap_or(0);
+        if start < part.end && part.start < end {
+            if groups.is_empty() {
+                (groups.start, before) = (k, start);
+            }
+            groups.end = k + 1;
+        }
+        start = end;
+    }
+    Ok((groups, before))
 }
 
 /// Reads what is in memory.
 pub(crate) fn of_bytes(bytes: &Arc<Vec<u8>>) -> io::Result<Rows> {
-    open(bytes::Bytes::from(bytes.as_ref().clone()))
+    open(bytes::Bytes::from(bytes.as_ref().clone()), 0..usize::MAX)
 }
 
-fn open<R: ChunkReader + 'static>(chunks: R) -> io::Result<Rows> {
-    let reader = SerializedFileReader::new(chunks).map_err(wrong)?;
+/// Reads some groups of rows, and nothing of the others.
+fn open<R: ChunkReader + 'static>(chunks: R, groups: Range<usize>) -> io::Result<Rows> {
+    let needed = Box::new(move |_: &RowGroupMetaData, k: usize| groups.contains(&k));
+    let options = ReadOptionsBuilder::new().with_predicate(needed).build();
+    let reader = SerializedFileReader::new_with_options(chunks, options).map_err(wrong)?;
     let fields = reader.metadata().file_metadata().schema().get_fields();
     if let Some(nested) = fields.iter().find(|field| !field.is_primitive()) {
         let message = format!("its column {:?} is nested: a table has one number or text in each cell", nested.name());
@@ -87,7 +127,7 @@ impl Rows {
 impl Read for Rows {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.read == self.text.len() {
-            match self.rows.next() {
+            match self.rows.next().filter(|_| self.done < self.count) {
                 None => return Ok(0),
                 Some(row) => {
                     self.set_row(&row.map_err(wrong)?)?;

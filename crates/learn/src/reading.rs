@@ -4,12 +4,15 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use tangor_problem::{MemoryLimit, count_of};
 
 use crate::cache::Room;
 use crate::cell::{Decimal, is_missing};
-use crate::distribution::{Distribution, Facts, Place, Row, Shape, distributed};
+use crate::cut::Rule;
+use crate::distribution::{Distribution, Facts, Place, Row, Shape, Sharing, distributed};
 use crate::scan::{Categories, Nature, Scan, Wish, too_many};
+use crate::sharing::{agreed, in_turns};
 use crate::strangers::Strangers;
 use crate::table::{Encoder, Table};
 use crate::{Column, DataSet, Encoding, Error, Format, Input, Kind, Labels, Processes};
@@ -40,8 +43,8 @@ pub struct Reading {
     pub format: Format,
     /// How numbers are written.
     pub decimal: Decimal,
-    /// The processes that share the rows out: the first one reads the file, and each keeps its own rows. All of them must ask
-    /// for them.
+    /// The processes that share the rows out: each reads and keeps its own, or the first one reads all and sends the others theirs where the
+    /// file cannot be read in parts. All of them must ask for them.
     pub shared: Option<Arc<dyn Processes>>,
     /// Most memory that the data may take; three quarters of the machine's if nothing is said.
     pub memory: Option<MemoryLimit>,
@@ -56,6 +59,43 @@ struct Found {
     groups: Vec<Groups>,
     remarks: Vec<String>,
     rows: usize,
+}
+
+/// A table before its first reading.
+struct Begun<'a> {
+    table: Table<'a>,
+    label: usize,
+    groups: Vec<usize>,
+    survey: Survey,
+}
+
+/// What the first reading has seen so far.
+#[derive(Serialize, Deserialize)]
+struct Survey {
+    /// The columns that may be features.
+    scans: Vec<(usize, Scan)>,
+    /// For each column whether its name is among its values.
+    familiar: Vec<bool>,
+    rows: usize,
+}
+
+impl Survey {
+    /// Goes over the rows of a table.
+    fn over(mut self, table: &mut Table, label: usize) -> Result<Self, Error> {
+        while table.advance()? {
+            self.rows += 1;
+            if is_missing(table.field(label)) {
+                return Err(table.wrong(label, "the label is missing"));
+            }
+            for (k, scan) in &mut self.scans {
+                scan.add(table.field(*k), table.place).map_err(|message| table.wrong(*k, &message))?;
+            }
+            for (k, familiar) in self.familiar.iter_mut().enumerate() {
+                *familiar |= table.field(k) == table.header[k];
+            }
+        }
+        Ok(self)
+    }
 }
 
 /// What is to be read besides features, when their encoding is known.
@@ -75,18 +115,19 @@ impl Reading {
     /// Reads a CSV file, or a Parquet file where the feature `parquet` is there.
     pub fn csv(&self, input: impl Into<Input>) -> Result<DataSet, Error> {
         let input = input.into();
-        distributed(self.shared.as_ref(), &self.place(&input), |processes| {
+        let rule = || self.format.found(&input).map(|(delimiter, named)| Rule::csv(delimiter, named));
+        distributed(self.shared.as_ref(), (&input, &self.place(&input)), rule, |input, sharing| {
             if input.is_parquet()? {
                 // It knows its names, and its numbers are written here.
                 let format = Format { delimiter: None, header: Some(true) };
-                return Reading { format, decimal: Decimal::Point, ..self.clone() }.table(&input, processes);
+                return Reading { format, decimal: Decimal::Point, ..self.clone() }.table(input, sharing);
             }
-            self.table(&input, processes)
+            self.table(input, sharing)
         })
     }
 
-    fn table(&self, input: &Input, processes: Option<&dyn Processes>) -> Result<DataSet, Error> {
-        let Found { encoding, labels, groups, remarks, rows } = self.learn(input)?;
+    fn table(&self, input: &Input, sharing: Sharing) -> Result<DataSet, Error> {
+        let Found { encoding, labels, groups, remarks, rows } = self.learn(input, sharing)?;
         let roles = Roles {
             labels: &labels,
             groups,
@@ -96,7 +137,7 @@ impl Reading {
             place: self.place(input),
             remarks,
         };
-        read_encoded(input, self.format, &encoding, roles, processes)
+        read_encoded(input, self.format, &encoding, roles, sharing)
     }
 
     pub(crate) fn memory(&self) -> MemoryLimit {
@@ -109,28 +150,15 @@ impl Reading {
         Place { file: input.path().to_path_buf(), memory: self.memory(), room }
     }
 
-    /// The first readings: kinds of columns, means and deviations, then categories, labels and groups.
-    fn learn(&self, input: &Input) -> Result<Found, Error> {
-        let mut table = Table::open(input, self.format)?;
-        let label = self.label.as_ref().map_or(Ok(table.header.len() - 1), |name| table.find(name))?;
-        let groups = self.groups.iter().map(|name| table.find(name)).collect::<Result<Vec<_>, _>>()?;
-        let weight = self.weight.as_ref().map(|name| table.find(name)).transpose()?;
-        let left_out = self.left_out(&table, label, weight)?;
-        let mut scans: Vec<(usize, Scan)> = self.wishes(&table)?.into_iter().filter(|(k, _)| !left_out.contains(k)).collect();
-        let mut familiar = vec![false; table.header.len()];
-        let mut rows = 0;
-        while table.advance()? {
-            rows += 1;
-            if is_missing(table.field(label)) {
-                return Err(table.wrong(label, "the label is missing"));
-            }
-            for (k, scan) in &mut scans {
-                scan.add(table.field(*k), table.place).map_err(|message| table.wrong(*k, &message))?;
-            }
-            for (k, familiar) in familiar.iter_mut().enumerate() {
-                *familiar |= table.field(k) == table.header[k];
-            }
+    /// The first readings: kinds of columns, means and deviations, then categories, labels and groups. Processes that read parts of the
+    /// file take turns at the first, in which sums depend on the order of the rows; at the others they read at the same time.
+    fn learn(&self, input: &Input, sharing: Sharing) -> Result<Found, Error> {
+        let mut begun = self.begin(input);
+        if let Some(processes) = sharing.parts() {
+            begun = agreed(processes, begun);
         }
+        let Begun { mut table, label, groups, survey } = begun?;
+        let Survey { scans, familiar, rows } = in_turns(sharing.parts(), survey, |survey| survey.over(&mut table, label))?;
         if rows == 0 {
             return Err(table.unusable("it has a header but no rows"));
         }
@@ -142,10 +170,11 @@ impl Reading {
         for (k, scan) in &scans {
             let place = scan.first_text.as_ref().map_or(0, |(place, _)| *place);
             natures.push((*k, scan.nature().map_err(|message| table.wrong_at(place, *k, &message))?));
-            remarks.extend(scan.doubt(&table.header[*k]).map(|(place, text)| table.wrong_at(place, *k, &text).to_string()));
+            let doubt = scan.doubt(&table.header[*k]).filter(|_| sharing.tells());
+            remarks.extend(doubt.map(|(place, text)| table.wrong_at(place, *k, &text).to_string()));
         }
         let texts = natures.iter().filter(|(_, nature)| *nature == Nature::Categories).map(|(k, _)| *k);
-        let mut categories = self.categories(input, texts.chain(groups.iter().copied()).chain([label]))?;
+        let mut categories = self.categories(input, texts.chain(groups.iter().copied()).chain([label]), sharing)?;
         let labels = self.labels(&table, label, &categories[&label])?;
         let groups = groups.iter().map(|&k| grouping(&table, k, &categories[&k])).collect::<Result<_, _>>()?;
         let mut columns = Vec::with_capacity(natures.len());
@@ -157,7 +186,7 @@ impl Reading {
                     let all = categories.remove(&k).unwrap_or_default().all();
                     let (place, example) = scan.first_text.as_ref().map_or((0, ""), |(place, text)| (*place, text.as_str()));
                     let categories = all.ok_or_else(|| table.wrong_at(place, k, &too_many(example)))?;
-                    let crowd = scan.crowd(&table.header[k], categories.len());
+                    let crowd = scan.crowd(&table.header[k], categories.len()).filter(|_| sharing.tells());
                     remarks.extend(crowd.map(|(place, text)| table.wrong_at(place, k, &text).to_string()));
                     Kind::Text { categories }
                 }
@@ -167,6 +196,18 @@ impl Reading {
         // Numbers first; the sort keeps the order of the file among themselves.
         columns.sort_by_key(|column: &Column| matches!(column.kind, Kind::Text { .. }));
         Ok(Found { encoding: Encoding::Columns(columns), labels, groups, remarks, rows })
+    }
+
+    /// Before the first reading.
+    fn begin<'a>(&self, input: &'a Input) -> Result<Begun<'a>, Error> {
+        let table = Table::open(input, self.format)?;
+        let label = self.label.as_ref().map_or(Ok(table.header.len() - 1), |name| table.find(name))?;
+        let groups = self.groups.iter().map(|name| table.find(name)).collect::<Result<Vec<_>, _>>()?;
+        let weight = self.weight.as_ref().map(|name| table.find(name)).transpose()?;
+        let left_out = self.left_out(&table, label, weight)?;
+        let scans = self.wishes(&table)?.into_iter().filter(|(k, _)| !left_out.contains(k)).collect();
+        let survey = Survey { scans, familiar: vec![false; table.header.len()], rows: 0 };
+        Ok(Begun { table, label, groups, survey })
     }
 
     /// The columns that are no features.
@@ -196,13 +237,24 @@ impl Reading {
     }
 
     /// The different values of some columns.
-    fn categories(&self, input: &Input, columns: impl Iterator<Item = usize>) -> Result<HashMap<usize, Categories>, Error> {
-        let mut categories: HashMap<usize, Categories> = columns.map(|k| (k, Categories::default())).collect();
-        let mut table = Table::open(input, self.format)?;
-        while table.advance()? {
-            categories.iter_mut().for_each(|(&k, categories)| categories.add(table.field(k)));
-        }
-        Ok(categories)
+    fn categories(
+        &self,
+        input: &Input,
+        columns: impl Iterator<Item = usize>,
+        sharing: Sharing,
+    ) -> Result<HashMap<usize, Categories>, Error> {
+        let none: HashMap<usize, Categories> = columns.map(|k| (k, Categories::default())).collect();
+        let mut here: HashMap<usize, Categories> = none.keys().map(|&k| (k, Categories::default())).collect();
+        let read = Table::open(input, self.format).and_then(|mut table| {
+            while table.advance()? {
+                here.iter_mut().for_each(|(&k, categories)| categories.add(table.field(k)));
+            }
+            Ok(here)
+        });
+        in_turns(sharing.parts(), none, |mut all| {
+            read?.into_iter().for_each(|(k, here)| all.entry(k).or_default().extend(here));
+            Ok(all)
+        })
     }
 
     fn labels(&self, table: &Table, k: usize, categories: &Categories) -> Result<Labels, Error> {
@@ -268,22 +320,61 @@ fn grouping(table: &Table, k: usize, categories: &Categories) -> Result<Groups, 
     }
 }
 
+/// The rows of a table, or of a part of it.
+struct Encoded<'a> {
+    table: Table<'a>,
+    encoder: Encoder<'a>,
+    /// Where columns of groups are, and for each of them the rows in no group.
+    places: Vec<usize>,
+    outsiders: Vec<Strangers>,
+    all: Distribution<'a>,
+}
+
 /// The last reading, with an encoding that is known.
 pub(crate) fn read_encoded(
     input: &Input,
     format: Format,
     encoding: &Encoding,
     roles: Roles,
-    processes: Option<&dyn Processes>,
+    sharing: Sharing,
 ) -> Result<DataSet, Error> {
-    let Roles { labels, groups: groupings, weight, decimal, rows, place, mut remarks } = roles;
+    let read = encoded(input, format, encoding, &roles, sharing);
+    // What is strange in all parts, one after the other.
+    let strangers = in_turns(sharing.parts(), Vec::new(), |mut so_far: Vec<Strangers>| {
+        let Encoded { encoder, outsiders, .. } = read.as_ref().map_err(|_| Error::Elsewhere)?;
+        let here = encoder.strangers.iter().chain(outsiders);
+        so_far.resize_with(encoder.strangers.len() + outsiders.len(), Strangers::default);
+        so_far.iter_mut().zip(here).for_each(|(so_far, here)| so_far.extend(here));
+        Ok(so_far)
+    });
+    let Encoded { table, mut encoder, places, all, .. } = read?;
+    let (mut remarks, mut strangers) = (roles.remarks, strangers?);
+    let outsiders = strangers.split_off(encoder.strangers.len());
+    encoder.strangers = strangers;
+    if sharing.tells() {
+        remarks.extend(encoder.remarks(&table));
+        remarks.extend(places.iter().zip(&outsiders).filter_map(|(&k, some)| some.remark(&table, k, "for no group")));
+    }
+    let (name, encoding, labels) = (input.name(), encoding.clone(), roles.labels.clone());
+    all.finish(Facts { name, encoding, labels, turned: false, groups: roles.groups, remarks })
+}
+
+/// All rows, on their way to who has them.
+fn encoded<'a>(
+    input: &'a Input,
+    format: Format,
+    encoding: &'a Encoding,
+    roles: &Roles,
+    sharing: Sharing<'a>,
+) -> Result<Encoded<'a>, Error> {
+    let Roles { labels, groups: groupings, weight, decimal, rows, place, .. } = roles;
     let mut table = Table::open(input, format)?;
     let mut encoder = Encoder::new(&table, encoding)?;
     let label = table.find(&labels.column)?;
     let places = groupings.iter().map(|(column, _)| table.find(column)).collect::<Result<Vec<_>, _>>()?;
     let weight = weight.map(|name| table.find(name)).transpose()?;
     let shape = Shape { dense: encoding.dense(), groups: groupings.len(), weighted: weight.is_some() };
-    let mut all = Distribution::new(shape, rows, &place, processes)?;
+    let mut all = Distribution::new(shape, *rows, place, sharing)?;
     let mut outsiders = vec![Strangers::default(); places.len()];
     let mut groups = vec![None; places.len()];
     while table.advance()? {
@@ -296,7 +387,7 @@ pub(crate) fn read_encoded(
                 return Err(table.wrong(label, &expected));
             }
         };
-        for (((group, (_, values)), outsiders), &k) in groups.iter_mut().zip(&groupings).zip(&mut outsiders).zip(&places) {
+        for (((group, (_, values)), outsiders), &k) in groups.iter_mut().zip(groupings).zip(&mut outsiders).zip(&places) {
             let field = table.field(k);
             let found = values.binary_search_by(|value| value.as_str().cmp(field));
             if found.is_err() {
@@ -312,17 +403,8 @@ pub(crate) fn read_encoded(
         let (dense, sparse, weight) = (&features.dense[..], &features.sparse[..], weight.transpose()?);
         all.push(Row { dense, sparse, positive, groups: &groups, weight })?;
     }
-    if all.rows == 0 {
+    if sharing.all_of(all.rows) == 0 {
         return Err(table.unusable("it has a header but no rows"));
     }
-    remarks.extend(encoder.remarks(&table));
-    remarks.extend(places.iter().zip(&outsiders).filter_map(|(&k, some)| some.remark(&table, k, "for no group")));
-    all.finish(Facts {
-        name: input.name(),
-        encoding: encoding.clone(),
-        labels: labels.clone(),
-        turned: false,
-        groups: groupings,
-        remarks,
-    })
+    Ok(Encoded { table, encoder, places, outsiders, all })
 }

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use crate::cell::{Decimal, MISSING, is_missing, is_word_for_missing, logarithm};
 use crate::encoding::Scale;
 use crate::identity::Identity;
+use crate::sharing::bits;
 
 /// A text column with more categories is refused: it is a name or a number of a person rather than a feature.
 const CATEGORIES: usize = 1000;
@@ -17,7 +20,7 @@ const CROWD: u64 = 20;
 const ROUNDING: f64 = 1e-14;
 
 /// What a column is to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Wish {
     /// Whatever its cells look like.
     None,
@@ -39,13 +42,15 @@ pub(crate) enum Nature {
 }
 
 /// What is known of a column so far.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Scan {
     wish: Wish,
     decimal: Decimal,
     numbers: u64,
     texts: u64,
+    #[serde(with = "bits")]
     mean: f64,
+    #[serde(with = "bits")]
     squares: f64,
     identity: Identity,
     /// The first cell that is neither missing nor a number, and where it is.
@@ -207,7 +212,7 @@ fn is_date(text: &str) -> bool {
 }
 
 /// The different values of a column.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Categories {
     values: BTreeSet<String>,
     too_many: bool,
@@ -224,6 +229,15 @@ impl Categories {
             self.values.clear();
         } else {
             self.values.insert(category.to_string());
+        }
+    }
+
+    /// Those of further rows.
+    pub fn extend(&mut self, more: Categories) {
+        self.too_many |= more.too_many;
+        more.values.iter().for_each(|value| self.add(value));
+        if self.too_many {
+            self.values.clear();
         }
     }
 

@@ -1,10 +1,12 @@
 //! Values of other files that the rows of the fit did not have: a model can say nothing of them, and people should know.
 
+use serde::{Deserialize, Serialize};
+
 use crate::cell::is_missing;
 use crate::table::Table;
 
 /// What a column of another file had that was never seen.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Strangers {
     rows: u64,
     /// The first one, and where.
@@ -18,6 +20,12 @@ impl Strangers {
         if self.first.is_none() {
             self.first = Some((table.place, table.field(k).to_string()));
         }
+    }
+
+    /// Those of further rows.
+    pub fn extend(&mut self, more: &Strangers) {
+        self.rows += more.rows;
+        self.first = self.first.take().or_else(|| more.first.clone());
     }
 
     /// A sentence on them, if there were any: where the first one is, how many there are, and what becomes of them.

@@ -26,6 +26,21 @@ pub struct Format {
     pub header: Option<bool>,
 }
 
+impl Format {
+    /// The separator, and whether the first row has names.
+    pub(crate) fn found(self, input: &Input) -> Result<(u8, bool), Error> {
+        let beginning = input.beginning(BEGINNING)?;
+        if beginning.starts_with(&[0xff, 0xfe]) || beginning.starts_with(&[0xfe, 0xff]) {
+            return Err(input.unusable("it is UTF-16 text: save it as UTF-8"));
+        }
+        // The text of a Parquet file is made with names and commas.
+        let parquet = input.is_parquet()?;
+        let found = || layout::separator(&beginning);
+        let delimiter = if parquet { b',' } else { self.delimiter.unwrap_or_else(found) };
+        Ok((delimiter, parquet || self.header != Some(false)))
+    }
+}
+
 /// A table that is being read.
 pub(crate) struct Table<'a> {
     input: &'a Input,
@@ -36,21 +51,14 @@ pub(crate) struct Table<'a> {
     ration: Ration,
     /// Whether somebody has said if the first row has names.
     header_is_known: bool,
-    /// Where the row begins, in bytes.
+    is_parquet: bool,
+    /// Where the row begins, as [`Input::place`] has it.
     pub place: u64,
 }
 
 impl<'a> Table<'a> {
     pub fn open(input: &'a Input, format: Format) -> Result<Self, Error> {
-        let beginning = input.beginning(BEGINNING)?;
-        if beginning.starts_with(&[0xff, 0xfe]) || beginning.starts_with(&[0xfe, 0xff]) {
-            return Err(input.unusable("it is UTF-16 text: save it as UTF-8"));
-        }
-        // The text of a Parquet file is made with names and commas.
-        let parquet = input.is_parquet()?;
-        let found = || layout::separator(&beginning);
-        let delimiter = if parquet { b',' } else { format.delimiter.unwrap_or_else(found) };
-        let named = parquet || format.header != Some(false);
+        let (delimiter, named) = format.found(input)?;
         let mut builder = ReaderBuilder::new();
         builder.trim(Trim::All).delimiter(delimiter).has_headers(named).buffer_capacity(1 << 16);
         let ration = Ration::default();
@@ -64,7 +72,20 @@ impl<'a> Table<'a> {
         let repeated = header.iter().enumerate().find(|(k, name)| index.insert((*name).clone(), *k).is_some());
         let repeated = repeated.map(|(k, _)| k);
         let header_is_known = format.header.is_some();
-        let table = Table { input, reader, header, index, record: StringRecord::new(), ration, header_is_known, place: 0 };
+        if !named && input.repeats_first_row() {
+            reader.read_record(&mut StringRecord::new()).map_err(|cause| csv_error(input, &cause))?;
+        }
+        let table = Table {
+            input,
+            reader,
+            header,
+            index,
+            record: StringRecord::new(),
+            ration,
+            header_is_known,
+            is_parquet: input.is_parquet()?,
+            place: 0,
+        };
         if table.header.is_empty() {
             return Err(table.unusable("it is empty"));
         }
@@ -79,7 +100,7 @@ impl<'a> Table<'a> {
         self.ration.renew();
         let more = self.reader.read_record(&mut self.record).map_err(|cause| csv_error(self.input, &cause))?;
         if more {
-            self.place = self.record.position().map_or(self.place, csv::Position::byte);
+            self.place = self.record.position().map_or(self.place, |position| self.input.place(position, self.is_parquet));
         }
         Ok(more)
     }
@@ -141,23 +162,22 @@ fn unnamed(k: usize) -> String {
 }
 
 fn csv_error(input: &Input, cause: &csv::Error) -> Error {
+    // The text of a Parquet file, which is made here, has none of these.
     let (place, message) = match cause.kind() {
-        ErrorKind::UnequalLengths { pos, expected_len, len } => {
-            let fields = count_of(*len, "field");
-            let start = place(pos.as_ref());
+        ErrorKind::UnequalLengths { pos: Some(pos), expected_len, len } => {
+            let (fields, start) = (count_of(*len, "field"), pos.byte());
             let row = input.bytes(start, BEGINNING).unwrap_or_default();
             let line = row.split(|byte| matches!(byte, b'\n' | b'\r')).find(|line| !line.is_empty()).unwrap_or_default();
             let goes_on = line.iter().filter(|byte| **byte == b'"').count() % 2 == 1;
             let hint = if goes_on { "; a quotation mark in this line has its other one in a later line, or none" } else { "" };
-            (start, format!("the row has {fields}, but the header has {expected_len}{hint}"))
+            (input.place(pos, false), format!("the row has {fields}, but the header has {expected_len}{hint}"))
         }
-        ErrorKind::Utf8 { pos, err } => {
-            let start = place(pos.as_ref());
+        ErrorKind::Utf8 { pos: Some(pos), err } => {
             let message = format!("field {} is not UTF-8 text; --encoding latin1 reads older files", err.field() + 1);
             // A row may have several lines.
-            let row = input.bytes(start, BEGINNING).unwrap_or_default();
+            let row = input.bytes(pos.byte(), BEGINNING).unwrap_or_default();
             let valid = std::str::from_utf8(&row).err().map_or(0, |err| err.valid_up_to());
-            (start + valid as u64, message)
+            (input.place(pos, false) + valid as u64, message)
         }
         ErrorKind::Io(_) => return input.unusable(&format!("it cannot be read: {cause}")),
         _ => return input.unusable(&cause.to_string()),
@@ -165,15 +185,11 @@ fn csv_error(input: &Input, cause: &csv::Error) -> Error {
     Error::Line { file: input.path().to_path_buf(), line: input.line_of(place), message }
 }
 
-fn place(position: Option<&csv::Position>) -> u64 {
-    position.map_or(0, csv::Position::byte)
-}
-
 /// Encodes the rows of one table.
 pub(crate) struct Encoder<'a> {
     columns: Vec<(usize, &'a Kind)>,
     /// For each of them what was never seen before.
-    strangers: Vec<Strangers>,
+    pub strangers: Vec<Strangers>,
     row: EncodedRow,
 }
 

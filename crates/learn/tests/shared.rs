@@ -3,11 +3,12 @@
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Barrier, Mutex};
 
 use tangor_learn::{
-    Constraint, Criterion, DataSet, Error, FileForm, Goal, Input, Model, Processes, Rate, Reading, Regression,
+    Constraint, Criterion, DataSet, Error, FileForm, Format, Goal, Input, Model, Processes, Rate, Reading, Regression, Watcher,
     chosen_threshold, generate_shared,
 };
 use tangor_problem::{Collective, Draw, MemoryLimit, Problem, SampledProblem};
@@ -18,6 +19,7 @@ struct World {
     size: usize,
     exchange: Mutex<Vec<f64>>,
     all_here: Barrier,
+    /// From each process to each.
     senders: Vec<SyncSender<Vec<u8>>>,
     receivers: Vec<Mutex<Receiver<Vec<u8>>>>,
 }
@@ -55,18 +57,18 @@ impl Processes for Rank {
         rank * parts / self.1.size..(rank + 1) * parts / self.1.size
     }
     fn send(&self, to: usize, message: &[u8]) {
-        assert!(self.0 == 0 && to > 0, "the first process sends to others");
-        self.1.senders[to].send(message.to_vec()).unwrap();
+        assert_ne!(self.0, to, "a process sends to others");
+        self.1.senders[self.0 * self.1.size + to].send(message.to_vec()).unwrap();
     }
-    fn receive(&self) -> Vec<u8> {
-        self.1.receivers[self.0].lock().unwrap().recv().unwrap()
+    fn receive(&self, from: usize) -> Vec<u8> {
+        self.1.receivers[from * self.1.size + self.0].lock().unwrap().recv().unwrap()
     }
 }
 
 /// What each of so many processes makes of the same work.
 fn on<T: Send>(size: usize, work: impl Fn(Arc<dyn Processes>) -> T + Sync) -> Vec<T> {
     // A message waits for the one before to be received, as large ones do.
-    let (senders, receivers): (Vec<_>, Vec<_>) = (0..size).map(|_| sync_channel(1)).unzip();
+    let (senders, receivers): (Vec<_>, Vec<_>) = (0..size * size).map(|_| sync_channel(1)).unzip();
     let receivers = receivers.into_iter().map(Mutex::new).collect();
     let world = Arc::new(World { size, exchange: Mutex::default(), all_here: Barrier::new(size), senders, receivers });
     std::thread::scope(|scope| {
@@ -174,6 +176,123 @@ fn every_process_keeps_its_own_rows_and_all_have_the_same_bits() {
     }
 }
 
+type Whole = (Vec<Vec<u32>>, Vec<bool>, Vec<Option<u16>>, Vec<f64>, Vec<String>);
+
+/// What every process has of a file, as one process would have it: features, labels, groups and weights of all rows, and what is told of them.
+fn whole(data: &[DataSet]) -> Whole {
+    let rows = |data: &DataSet| {
+        let row = |i| data.features.dense_row(i).iter().map(|value| value.to_bits()).collect();
+        (0..data.here().len()).map(row).collect::<Vec<Vec<u32>>>()
+    };
+    let members = |data: &DataSet| data.groupings.iter().flat_map(|grouping| grouping.members.clone()).collect::<Vec<_>>();
+    (
+        data.iter().flat_map(rows).collect(),
+        data.iter().flat_map(|data| data.positive.clone()).collect(),
+        data.iter().flat_map(members).collect(),
+        data.iter().flat_map(|data| data.weights.clone().unwrap_or_default()).collect(),
+        data.iter().flat_map(|data| data.remarks.clone()).collect(),
+    )
+}
+
+#[test]
+fn a_table_is_cut_between_rows_however_they_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rows.csv");
+    let named = Reading { groups: vec!["sex".to_string()], weight: Some("count".to_string()), ..Reading::default() };
+    let header = Some(false);
+    let unnamed = Reading { groups: vec!["c3".to_string()], format: Format { header, delimiter: None }, ..Reading::default() };
+    let text = table(1500);
+    let body = text.split_once('\n').unwrap().1;
+    // A quotation mark within a cell opens nothing, doubled ones close nothing, and whole rows stand within quotes.
+    let quotes = text.replace("green", "gr\"een").replace("dark\nblue", "\"\"1,red,f,2,yes\n\"\"\"\"2,red,m,1,no\n");
+    let cases = [
+        (text.clone(), &named),
+        (text.trim_end().to_string(), &named),
+        (format!("\u{feff}{}\n\n", text.replace('\n', "\r\n")), &named),
+        (text.replace('\n', "\r"), &named),
+        (quotes, &named),
+        (text.replacen(",f,", ",other,", 3).replacen(".5,", " or so,", 9), &named),
+        (body.to_string(), &unnamed),
+        (format!("\u{feff}\n\n{}", body.trim_end()), &unnamed),
+    ];
+    for (k, (text, reading)) in cases.iter().enumerate() {
+        fs::write(&path, text).unwrap();
+        let alone = whole(&[reading.csv(&path).unwrap()]);
+        assert_eq!(alone.0.len(), 1500, "case {k}");
+        for size in [1, 2, 3, 4, 9] {
+            let all = on(size, |processes| Reading { shared: Some(processes), ..(*reading).clone() }.csv(&path).unwrap());
+            assert_eq!(whole(&all), alone, "case {k}, {size} processes");
+        }
+    }
+}
+
+#[test]
+fn every_process_reads_its_own_part_of_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.csv");
+    let text = table(400_000);
+    fs::write(&path, &text).unwrap();
+    let most = on(4, |processes| {
+        let most = Arc::new(AtomicU64::new(0));
+        let told = Arc::clone(&most);
+        let watcher = Watcher::new(move |read, _| {
+            told.fetch_max(read, Ordering::Relaxed);
+        });
+        Reading { shared: Some(processes), ..Reading::default() }.csv(Input::from(&path).watched(watcher)).unwrap();
+        most.load(Ordering::Relaxed)
+    });
+    let part = text.len() as u64 / 4;
+    assert!(most.iter().all(|most| (part / 2..part * 6 / 5).contains(most)), "{most:?} of {}", text.len());
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn parquet_files_are_read_by_rows() {
+    use parquet::data_type::{ByteArray, ByteArrayType, DoubleType};
+    use parquet::file::{properties::WriterProperties, writer::SerializedFileWriter};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rows.parquet");
+    let schema = "message rows { REQUIRED DOUBLE size; REQUIRED BINARY sex (UTF8); REQUIRED BINARY label (UTF8); }";
+    let schema = Arc::new(parquet::schema::parser::parse_message_type(schema).unwrap());
+    let write = |rows: usize, wrong: Option<usize>| {
+        let file = fs::File::create(&path).unwrap();
+        let mut file = SerializedFileWriter::new(file, Arc::clone(&schema), Arc::new(WriterProperties::new())).unwrap();
+        for group in (0..rows).collect::<Vec<_>>().chunks(700) {
+            let sizes: Vec<f64> = group.iter().map(|i| (i * 37 % 101) as f64 + 0.5).collect();
+            let sexes: Vec<ByteArray> = group.iter().map(|i| ["f", "m\n", "m\n"][i * 7 % 3].into()).collect();
+            let label =
+                |i: &usize| if Some(*i) == wrong { "" } else { ["yes", "no"][usize::from((i * 37 % 101 + i % 7 * 9) > 60)] };
+            let labels: Vec<ByteArray> = group.iter().map(|i| label(i).into()).collect();
+            let mut out = file.next_row_group().unwrap();
+            let mut column = out.next_column().unwrap().unwrap();
+            column.typed::<DoubleType>().write_batch(&sizes, None, None).unwrap();
+            column.close().unwrap();
+            for texts in [sexes, labels] {
+                let mut column = out.next_column().unwrap().unwrap();
+                column.typed::<ByteArrayType>().write_batch(&texts, None, None).unwrap();
+                column.close().unwrap();
+            }
+            out.close().unwrap();
+        }
+        file.close().unwrap();
+    };
+    let reading = Reading { groups: vec!["sex".to_string()], ..Reading::default() };
+    let read = |processes| Reading { shared: Some(processes), ..reading.clone() }.csv(&path);
+    write(3000, None);
+    let alone = whole(&[reading.csv(&path).unwrap()]);
+    assert_eq!(alone.0.len(), 3000);
+    for size in [1, 2, 4, 7] {
+        let all: Vec<DataSet> = on(size, read).into_iter().map(Result::unwrap).collect();
+        assert!(all.iter().all(|data| data.here().len() <= 3000 / size + 256));
+        assert_eq!(whole(&all), alone, "{size} processes");
+    }
+    // Every row is a line, whatever stands in it.
+    write(3000, Some(2500));
+    let expected = format!("{}:2502: column \"label\": the label is missing", path.display());
+    assert_eq!(reading.csv(&path).unwrap_err().to_string(), expected);
+    assert_eq!(said(on(4, read)), [expected]);
+}
+
 #[test]
 fn made_up_rows_are_those_of_one_process() {
     let whole = generate_shared(3000, 3, 5, None, MemoryLimit::of_this_machine()).unwrap();
@@ -186,32 +305,34 @@ fn made_up_rows_are_those_of_one_process() {
     }
 }
 
+/// What processes say that could not read.
+fn said(outcomes: Vec<Result<DataSet, Error>>) -> Vec<String> {
+    let errors = outcomes.into_iter().map(|outcome| outcome.expect_err("it cannot be read"));
+    errors.filter(|error| !matches!(error, Error::Elsewhere)).map(|error| error.to_string()).collect()
+}
+
 #[test]
 fn one_process_says_what_is_wrong_and_all_end() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("wrong.csv");
-    let told = |outcomes: Vec<Result<DataSet, Error>>| -> Vec<String> {
-        let errors = outcomes.into_iter().map(|outcome| outcome.expect_err("it cannot be read"));
-        errors.filter(|error| !matches!(error, Error::Elsewhere)).map(|error| error.to_string()).collect()
-    };
     // A row that is too short, when parcels of rows are on their way already; ends of lines within quotes count as lines.
     fs::write(&path, format!("{}1,red,f,no\n", table(2000))).unwrap();
     let line = 2 + 2000 + 2000usize.div_ceil(3);
-    let said = told(on(4, |processes| Reading { shared: Some(processes), ..Reading::default() }.csv(&path)));
-    assert_eq!(said, [format!("{}:{line}: the row has 4 fields, but the header has 5", path.display())]);
+    let told = said(on(4, |processes| Reading { shared: Some(processes), ..Reading::default() }.csv(&path)));
+    assert_eq!(told, [format!("{}:{line}: the row has 4 fields, but the header has 5", path.display())]);
     // A weight that is none is met in the last reading.
     fs::write(&path, table(2000).replace(",3,yes\n", ",-3,yes\n")).unwrap();
     let weighted = Reading { weight: Some("count".to_string()), ..Reading::default() };
-    let said = told(on(3, |processes| Reading { shared: Some(processes), ..weighted.clone() }.csv(&path)));
-    assert!(said.len() == 1 && said[0].contains("the weight is \"-3\", but must be a number from 0 on"), "{said:?}");
+    let told = said(on(3, |processes| Reading { shared: Some(processes), ..weighted.clone() }.csv(&path)));
+    assert!(told.len() == 1 && told[0].contains("the weight is \"-3\", but must be a number from 0 on"), "{told:?}");
     // One of the others cannot keep its rows.
     fs::write(&path, table(2000)).unwrap();
-    let said = told(on(4, |processes| {
+    let told = said(on(4, |processes| {
         let (memory, cache) = match processes.rank() {
             2 => (MemoryLimit(10_000), Some("nowhere/at/all".into())),
             _ => (MemoryLimit::of_this_machine(), None),
         };
         Reading { shared: Some(processes), memory: Some(memory), cache, ..Reading::default() }.csv(Input::from(&path))
     }));
-    assert!(said.len() == 1 && said[0].contains("no file can be made for them in nowhere/at/all"), "{said:?}");
+    assert!(told.len() == 1 && told[0].contains("no file can be made for them in nowhere/at/all"), "{told:?}");
 }

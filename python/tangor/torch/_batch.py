@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +23,12 @@ __all__ = ["Batch", "Evaluator"]
 
 # On the processor a backward pass over so many parameters keeps it busy, and one for each row, into memory that stays, is faster than one for all.
 LONG_ROWS = 65_536
+
+# Why a tensor has no graph, and what to do.
+CAUSES = (
+    "it is detached (detach(), item(), numpy(), torch.tensor(...)), computed under torch.no_grad(), or does not depend on parameters that require "
+    "gradients. Return it as it is computed from the model"
+)
 
 
 @dataclass
@@ -59,6 +67,8 @@ class Evaluator:
         self._rows: torch.Tensor | None = None
         # Of the numbers that the closure computes with; 0 until it was called.
         self.eps = 0.0
+        # For each constraint whether it has ever had a graph.
+        self._graphs: np.ndarray | None = None
 
     def evaluate(
         self,
@@ -147,19 +157,45 @@ class Evaluator:
         return batch.has_values() and bool(np.isfinite(self.flat.engine.host(row_sums(batch.parts))).all())
 
     def _call(self, closure: Callable[[], Any]) -> tuple[torch.Tensor, torch.Tensor]:
-        told = closure() if self.eps > 0.0 else self._first_call(closure)
+        with _several_passes():
+            told = closure() if self.eps > 0.0 else self._first_call(closure)
         if not (isinstance(told, (tuple, list)) and len(told) == 2):
             raise TypeError("the closure must return two things, the loss and the constraints: return loss, c")
         loss, c = told
         if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
             raise TypeError("the first thing that the closure returns must be the loss, a tensor with one element")
+        rows = [isinstance(one, torch.Tensor) and one.requires_grad for one in c] if isinstance(c, (tuple, list)) else None
         c = _stacked(c, loss)
         if not isinstance(c, torch.Tensor) or c.numel() != (c.numel() if self.m is None else self.m):
             count = c.numel() if isinstance(c, torch.Tensor) else "none"
             raise ValueError(f"the closure must return as many constraints as the optimizer was told: {self.m}, not {count}")
         self.m = c.numel()
+        if torch.is_grad_enabled():
+            self._note_graphs(loss, [c.requires_grad] * self.m if rows is None else rows)
         whole = [one.full_tensor() if hasattr(one, "full_tensor") else one for one in (loss, c)]
         return whole[0].reshape(()), whole[1].reshape(-1)
+
+    def _note_graphs(self, loss: torch.Tensor, rows: list[bool]) -> None:
+        """A loss without a graph is refused, as `backward` would; nothing to minimise is a constant 0. A constraint may be a constant on some batches, as where
+        they have nobody of a group."""
+        if not loss.requires_grad and not (rows and float(loss.detach()) == 0.0):
+            raise RuntimeError(f"the loss that the closure returns has no graph, so it has no derivatives: {CAUSES}")
+        seen = np.array(rows, dtype=bool)
+        self._graphs = seen if self._graphs is None else self._graphs | seen
+
+    def check_graphs(self, names: Sequence[str]) -> None:
+        """Refuses constraints that had no graph in any batch so far, on any rank."""
+        if self._graphs is None or not self._graphs.size:
+            return
+        seen = self.flat.tensor(self._graphs.astype(float))
+        seen, _, _ = self.flat.engine.average(seen, [self.flat.zeros(1)[:, :0]], 1.0)
+        missing = np.flatnonzero(to_host(seen) == 0.0)
+        if missing.size:
+            which = ", ".join(f"{row} ({names[int(row)]!r})" for row in missing)
+            raise RuntimeError(
+                f"no batch so far gave a graph to constraint {which} of those that the closure returns, counted from 0, so it has no derivatives: {CAUSES}. "
+                "Where a constraint is a constant on some batches only, that is no error"
+            )
 
     def _derivatives(self, loss: torch.Tensor, c: torch.Tensor) -> list[torch.Tensor]:
         """One batched backward pass; where an operation cannot do that, one pass for each row."""
@@ -179,6 +215,12 @@ class Evaluator:
         except RuntimeError as error:
             if _is_freed(error):
                 message = "the closure must return (loss, c) with their graphs, without calling backward(): the optimizer does that"
+                raise RuntimeError(message) from error
+            if "donated buffers" in str(error):
+                message = (
+                    "the model was compiled for one backward pass, before the optimizer called it, and it takes several: call "
+                    "torch._dynamo.reset() before the first step, or compile with torch._functorch.config.donated_buffer = False"
+                )
                 raise RuntimeError(message) from error
             raise
 
@@ -230,6 +272,12 @@ class Evaluator:
             if made is not None and hasattr(made, "redistribute"):
                 made = local(made.redistribute(p.device_mesh, p.placements))
             yield made
+
+
+def _several_passes() -> contextlib.AbstractContextManager[Any]:
+    """Models that are compiled meanwhile keep what the backward pass needs for several of them; without that, memory of the first one goes into its results."""
+    config: Any = sys.modules.get("torch._functorch.config") if "torch._dynamo" in sys.modules else None
+    return config.patch(donated_buffer=False) if hasattr(config, "donated_buffer") else contextlib.nullcontext()
 
 
 def _stacked(c: Any, like: torch.Tensor) -> Any:

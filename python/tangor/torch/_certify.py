@@ -154,6 +154,7 @@ def certify(
     m = len(halves[0].derivatives) - 1
     limits = read_limits(m, lower, upper) if optimizer is None else optimizer._limits
     labels = read_names(m, names) if optimizer is None else optimizer._names
+    evaluator.check_graphs(labels)
     at = flat.read(flat.zeros())
     y = _fit(halves[0], at, limits, 0.0 if exact else halves[0].jacobian_error())
     batches = sum(half.count for half in halves)

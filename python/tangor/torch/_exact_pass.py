@@ -79,6 +79,7 @@ def evaluate_all(
         estimates.draw_in(made, made.size / total)
     if total == 0.0:
         raise ValueError("an exact pass needs batches with finite loss, constraints and derivatives; there were none, and nothing has changed")
+    optimizer._evaluator.check_graphs(optimizer._names)
     for effective in estimates.all_effective_samples():
         if whole:
             effective.take_exact(last)

@@ -267,6 +267,7 @@ class Tangor(torch.optim.Optimizer):
         self._progress.loss = batch.loss
         self._estimates.gather(batch)
         if self._estimates.gathered == self._first_batches:
+            self._evaluator.check_graphs(self._names)
             self._limit_unknown()
 
     def _scale_to(self, batch: Batch) -> None:

@@ -16,12 +16,18 @@ class Precision(TorchFunctionMode):
 
     def __init__(self) -> None:
         super().__init__()
-        self.coarsest = 0.0
+        # Of all results. No number that changes: compiled code, which sees this too, would take it for an input of its own.
+        self.kinds: set[torch.dtype] = set()
+
+    @property
+    def coarsest(self) -> float:
+        """The largest rounding error of them; 0 without any."""
+        return max((torch.finfo(kind).eps for kind in self.kinds), default=0.0)
 
     def __torch_function__(
         self, function: Callable[..., Any], types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         result = function(*args, **(kwargs or {}))
         if isinstance(result, torch.Tensor) and result.is_floating_point():
-            self.coarsest = max(self.coarsest, torch.finfo(result.dtype).eps)
+            self.kinds.add(result.dtype)
         return result

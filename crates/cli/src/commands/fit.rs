@@ -173,9 +173,10 @@ impl Fit {
         Ok(Ready { saved, task, settings, data, test, left_out, kept, watch })
     }
 
-    /// A file as the first process reads it; the others only know its name.
+    /// A file; standard input is there for the first process alone.
     fn input(&self, ranks: &Ranks, task: &Task, file: Option<&Path>, memory: MemoryLimit) -> Result<Option<Input>, Error> {
-        let read = |file| if ranks.is_first() { task.data.layout.input(file, memory) } else { Ok(Input::from(file)) };
+        let here = |file: &Path| ranks.is_first() || file != Path::new("-");
+        let read = |file| if here(file) { task.data.layout.input(file, memory) } else { Ok(Input::nowhere()) };
         ranks.together(file.map(read).transpose())
     }
 

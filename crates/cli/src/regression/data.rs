@@ -154,7 +154,10 @@ impl DataArguments {
         };
         let bar = Arc::new(FileBar::new(file));
         let moved = Arc::clone(&bar);
-        let input = input.watched(Watcher::new(move |read, length| moved.set(read, length)));
+        let watcher = Watcher::new(move |read, length| moved.set(read, length));
+        // One process shows how far it is with its part.
+        let shows = reading.shared.as_ref().is_none_or(|processes| processes.rank() == 0);
+        let input = if shows { input.watched(watcher) } else { input };
         let data = if is_libsvm(&input.unpacked_path()) { reading.libsvm(input) } else { reading.csv(input) };
         bar.finish();
         Ok(data?)
