@@ -15,14 +15,9 @@ const EACH: u64 = 300;
 /// The least share that must be solved, in percent.
 fn least(family: Family) -> f64 {
     match family {
-        Family::Plain | Family::Linear | Family::Bounds | Family::Degenerate | Family::RankDeficient | Family::Undefined => {
-            99.0
-        }
-        Family::Infeasible | Family::Unbounded | Family::Mixed => 99.0,
         Family::Contradictory => 96.0,
-        Family::Far => 99.0,
-        Family::Scaled => 96.0,
-        Family::Squared => 97.0,
+        Family::Scaled => 98.0,
+        _ => 99.0,
     }
 }
 
