@@ -57,6 +57,7 @@ impl Run {
         }
         // After Ctrl-C the run has ended before it began, and the start is its best point.
         solver.interrupt(shared.interrupt.clone());
+        solver.show_ventures(shared.ventures.clone());
         let state = Mutex::new(Some(State { solver, trace: Trace::default() }));
         let run = Run { state, shared, meta: model.meta(), root: model.root(py) };
         // A solver that is dropped before is parked nowhere.

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::exceptions::{PyKeyboardInterrupt, PyOverflowError};
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyOverflowError};
 use pyo3::prelude::*;
 use tangor_problem::{Evaluation, Failure};
 
@@ -26,6 +26,8 @@ pub struct Shared {
     pub lender: Lender,
     /// Ends the run at the next occasion.
     pub interrupt: Arc<AtomicBool>,
+    /// Whether the run only looks far away, where functions may fail in any way.
+    pub ventures: Arc<AtomicBool>,
     /// Whether it was Ctrl-C.
     by_keyboard: AtomicBool,
     /// Whether nothing is called after Ctrl-C: a run still tells of its best point.
@@ -64,6 +66,7 @@ impl Shared {
         Arc::new(Shared {
             lender,
             interrupt: Arc::default(),
+            ventures: Arc::default(),
             by_keyboard: AtomicBool::new(false),
             ends_at_once,
             error: Mutex::new(None),
@@ -88,6 +91,10 @@ impl Shared {
         // `math.exp(1000)` raises where NumPy gives an infinity: neither is a value, and a run looks far away before it claims that an objective has a minimum.
         if error.is_instance_of::<PyOverflowError>(py) {
             return Failure::undefined(text);
+        }
+        // Nor is what is raised there for anybody to know: the look ends, and the run is what it was. Ctrl-C and `sys.exit` are no such exceptions.
+        if self.ventures.load(Ordering::Relaxed) && error.is_instance_of::<PyException>(py) {
+            return Failure::broken(text);
         }
         match self.keep(py, error) {
             true => Failure::broken(text),

@@ -6,8 +6,10 @@ mod by_formula;
 mod referee;
 
 use by_formula::{honest, objective};
-use tangor_problem::{ClosureProblem, Meta};
-use tangor_solver::{Point, Stop};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use tangor_problem::{ClosureProblem, Failure, Meta};
+use tangor_solver::{Limits, Point, Settings, Silent, Solver, Stop};
 
 #[test]
 fn unbounded_problems_are_named() {
@@ -116,7 +118,13 @@ fn flat_places_along_rows_are_no_kkt_points_either() {
 /// Flat, and yet bounded: by a rise far away, by a limit, by a bound, or because nothing depends on the variable; rounding is no fall.
 #[test]
 fn flat_places_of_bounded_problems_are_kkt_points() {
-    let cases: [(&str, f64, (Formula, Slope)); 8] = [
+    let cases: [(&str, f64, (Formula, Slope)); 10] = [
+        (
+            "limit at 1e200",
+            0.0,
+            (|x| -x[0] / (1e200 + x[0].abs()), |x, g| g[0] = -1.0 / (1e200 + x[0].abs()) * (1e200 / (1e200 + x[0].abs()))),
+        ),
+        ("rise at 1e290", 1e8, (|x| 1e-290 * x[0] - x[0].ln(), |x, g| g[0] = 1e-290 - 1.0 / x[0])),
         ("far parabola", 0.0, (|x| 1e-20 * (x[0] - 1e10).powi(2), |x, g| g[0] = 2e-20 * (x[0] - 1e10))),
         ("farther parabola", 0.0, (|x| (1e-100 * x[0] - 1.0).powi(2), |x, g| g[0] = 2e-100 * (1e-100 * x[0] - 1.0))),
         ("limit", 40.0, (|x| (-x[0]).exp(), |x, g| g[0] = -(-x[0]).exp())),
@@ -138,6 +146,44 @@ fn flat_places_of_bounded_problems_are_kkt_points() {
     // A minimum with curvature costs one look at derivatives beside it.
     let report = honest(objective(Meta::new("bowl", vec![3.0]), |x| x[0] * x[0], |x, g| g[0] = 2.0 * x[0]));
     assert_eq!((report.point, report.evaluations.gradient - report.evaluations.objective), (Point::EpsKkt, 1));
+}
+
+/// A simulator that is broken outside of its region is asked there once, after the point was confirmed, and the claim is what it was.
+#[test]
+fn a_look_far_away_does_a_claim_no_harm() {
+    for (limit, reach) in [(None, 100.0), (None, 1.001), (Some(40), 100.0), (Some(20), f64::INFINITY)] {
+        let (ventures, failures) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let (seen, failed) = (ventures.clone(), failures.clone());
+        let value = move |x: &[f64]| {
+            if failed.load(Ordering::Relaxed) > 0 || x[0].abs() > reach {
+                assert!(seen.load(Ordering::Relaxed), "{x:?}");
+                failed.fetch_add(1, Ordering::Relaxed);
+                return Err(Failure::broken("the simulator is gone"));
+            }
+            Ok((x[1] - 1.0).powi(2) + (x[0] - 2.0).max(0.0).powi(2))
+        };
+        let meta = Meta::new("flat below 2", vec![1.0, 3.0]);
+        let problem = ClosureProblem::builder(meta).objective(value).gradient(|x, g| {
+            g.copy_from_slice(&[2.0 * (x[0] - 2.0).max(0.0), 2.0 * (x[1] - 1.0)]);
+        });
+        let settings = Settings { limits: Limits { evaluations: limit, ..Limits::default() }, ..Settings::default() };
+        let mut solver = Solver::new(problem.build().unwrap(), settings).unwrap();
+        solver.show_ventures(ventures.clone());
+        let report = solver.run(&mut Silent);
+        assert_eq!((report.stop, report.point), (Stop::Tolerance, Point::EpsKkt), "{}", report.message);
+        assert!(report.failure.is_none() && solver.confirmed_gradient().is_some());
+        let failures = failures.load(Ordering::Relaxed);
+        assert!(failures <= 1 && (limit.is_some() || failures == 1), "{limit:?} {reach}: asked {failures} times");
+        assert!(report.evaluations.total() <= limit.unwrap_or(150) && !ventures.load(Ordering::Relaxed));
+    }
+}
+
+/// Where every variable has two bounds nothing is far away, and no look is taken.
+#[test]
+fn a_box_costs_no_look() {
+    let meta = Meta::new("box", vec![0.5, 0.5]).bounds(&[0.0, 0.0], &[1.0, 1.0]);
+    let report = honest(objective(meta, |x| (x[1] - 0.5).powi(2), |x, g| g.copy_from_slice(&[0.0, 2.0 * (x[1] - 0.5)])));
+    assert_eq!((report.point, report.evaluations.objective, report.evaluations.gradient), (Point::EpsKkt, 1, 1));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Evaluates the user's functions in the internal form, counts, and names what is not finite.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use tangor_problem::{Counted, Counts, Failure, Function, Meta, Outputs, SampledProblem, Samples, Wanted};
 
@@ -21,6 +22,8 @@ pub struct Oracle<S> {
     pub presolve: Option<Presolve>,
     /// The user's `g`, `c` and `J`: values, or what is estimated of them.
     pub estimates: Estimates,
+    /// Whether what is evaluated is only a look far away, on which the run does not depend.
+    pub ventures: Arc<AtomicBool>,
 }
 
 /// Why an evaluation has no result.
@@ -47,7 +50,7 @@ impl Trouble {
 impl<S: SampledProblem> Oracle<S> {
     pub fn new(problem: Counted<S>, standard: Standard, presolve: Option<Presolve>, sampling: &Sampling) -> Self {
         let estimates = Estimates::new(problem.meta(), problem.accesses(), sampling);
-        Oracle { problem, standard, presolve, estimates }
+        Oracle { problem, standard, presolve, estimates, ventures: Arc::default() }
     }
 
     /// The multipliers of the user's rows and bounds, from those of the internal rows and of the bounds that the method had.

@@ -109,6 +109,10 @@ impl<S: SampledProblem> Solver<S> {
         Some(both.into_iter().all(is_same))
     }
 
+    fn is_about_to_claim_kkt(&self) -> bool {
+        self.outcome.stop == Some(Stop::Tolerance) && self.settings.tolerance.is_kkt(&self.judging.kkt.residuals)
+    }
+
     /// The gradient of the objective at the point that is reported, where it was evaluated there at the end of an exact run.
     pub fn confirmed_gradient(&self) -> Option<&[f64]> {
         let known = self.outcome.confirmed.is_some() && self.oracle.meta().has_objective;
@@ -127,6 +131,10 @@ impl<S: SampledProblem> Solver<S> {
         if !confirms {
             // The run goes on, and ends elsewhere.
             (self.outcome.stop, self.outcome.confirmed) = (None, None);
+        } else if self.is_about_to_claim_kkt() && self.falls_from_a_flat_place() {
+            // Slopes within the tolerance are no minimum where the objective goes on falling far away. The point was confirmed before, since
+            // functions that fail there may never answer again.
+            self.outcome.stop = Some(Stop::Unbounded);
         }
     }
 }

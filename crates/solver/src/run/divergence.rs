@@ -1,6 +1,9 @@
 //! Whether the objective falls without bound: the run is far from its start, and along its next step, feasible all along, the objective
 //! goes on falling as far as one looks, or it does so along the curve that the constraints leave.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use tangor_problem::SampledProblem;
 
 use crate::form::iterate::Iterate;
@@ -37,28 +40,38 @@ impl<S: SampledProblem> Solver<S> {
         let progress = &self.state.progress;
         let is_deep = self.to_be_minimised(&self.state.current) < BOTTOM;
         let is_new = |looked_at: f64| self.is_far(distance) && distance > AGAIN * looked_at;
-        let is_last = self.settings.tolerance.is_kkt(&self.judging.kkt.residuals);
         let ray = is_new(progress.looked_at);
         let curve = is_new(progress.followed_at) && !self.state.current.h.is_empty();
-        if progress.was_feasible && (is_deep || is_last || ray) {
+        if progress.was_feasible && (is_deep || ray) {
             self.judging.kkt.find_violation(&self.state.current, &self.oracle.standard);
             if self.is_feasible_up_to_rounding(&self.state.current.z) {
-                // Slopes within the tolerance are no minimum where the objective goes on falling far away.
-                if is_deep || (is_last && self.falls_from_a_flat_place()) {
+                if is_deep {
                     return true;
                 }
-                if ray {
-                    self.state.progress.looked_at = distance;
-                    if self.falls_along_the_ray(distance) {
-                        return true;
-                    }
+                self.state.progress.looked_at = distance;
+                if self.venturing(|run| run.falls_along_the_ray(distance)) {
+                    return true;
                 }
             }
         }
         if curve {
             self.state.progress.followed_at = distance;
         }
-        curve && self.falls_along_the_curve(distance)
+        curve && self.venturing(|run| run.falls_along_the_curve(distance))
+    }
+
+    /// Looks far away, where a function may fail in any way: the run does not depend on it, and whoever evaluates functions can know that.
+    pub(super) fn venturing(&mut self, look: impl FnOnce(&mut Self) -> bool) -> bool {
+        self.oracle.ventures.store(true, Ordering::Relaxed);
+        let falls = look(self);
+        self.oracle.ventures.store(false, Ordering::Relaxed);
+        falls
+    }
+
+    /// The flag is true while functions are evaluated far away, only to see whether the objective has a bound there. Who evaluates them may take
+    /// note: what fails then is no reason to end the run, and no failure to tell the user of.
+    pub fn show_ventures(&mut self, flag: Arc<AtomicBool>) {
+        self.oracle.ventures = flag;
     }
 
     /// Whether an attempt to leave a stationary point of the violation has gone so far away that rounding hides any violation as small as the

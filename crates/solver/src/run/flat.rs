@@ -7,7 +7,6 @@
 
 use tangor_problem::SampledProblem;
 
-use crate::form::oracle::Trouble;
 use crate::kernel::vector::{largest, norm};
 use crate::noise::random::uniform;
 use crate::run::divergence::{BOTTOM, STEADY};
@@ -40,8 +39,14 @@ const HALVINGS: u32 = 20;
 /// Points between the place where the objective began to fall and one where it is at its bottom: there it falls all along, unless rounding is all there is.
 const BETWEEN: u32 = 8;
 
+/// On the last stretch each fall is at least this share of the one before.
+const AT_THE_END: f64 = 0.8;
+
 /// No more values than a run has taken, and these: a look must not cost more than what it looks at.
 const MORE_VALUES: u64 = 60;
+
+/// How many values a look may still take; none after a function was broken, which then is not asked again.
+struct Ration(u64);
 
 /// What a look along a ray has seen.
 struct Ray {
@@ -66,35 +71,45 @@ enum Seen {
 }
 
 impl<S: SampledProblem> Solver<S> {
-    /// Whether the objective falls without bound from a point that has no slope within the tolerance. The trial point is used up.
+    /// Whether the objective falls without bound from the current point, a KKT point that is about to be claimed, which has no slope within the
+    /// tolerance. What fails meanwhile does the claim no harm. The trial point is used up.
     pub(super) fn falls_from_a_flat_place(&mut self) -> bool {
-        let counts = self.oracle.counts();
-        let most =
-            (counts.objective + MORE_VALUES).min(self.oracle.problem.evaluations_left().map_or(u64::MAX, |left| left / 2));
+        if self.noisy.is_some() || !self.oracle.meta().has_objective || !self.state.progress.was_feasible {
+            return false;
+        }
+        self.judging.kkt.find_violation(&self.state.current, &self.oracle.standard);
+        self.is_feasible_up_to_rounding(&self.state.current.z) && self.venturing(Self::falls_along_a_ray)
+    }
+
+    fn falls_along_a_ray(&mut self) -> bool {
         let flat = self.flat_variables();
-        let rays = self.rays(&flat);
-        rays.into_iter().any(|direction| {
-            let spent = self.oracle.counts().objective - counts.objective;
-            let ray = if spent < most { self.along_the_rows(direction) } else { None };
-            ray.is_some_and(|ray| self.no_bound_is_ahead(&ray) && self.falls_along(ray, most - spent))
+        // Two evaluations each, where there are rows.
+        let left = self.oracle.problem.evaluations_left().map_or(u64::MAX, |left| left / 2);
+        let mut ration = Ration((self.oracle.counts().objective + MORE_VALUES).min(left));
+        self.rays(&flat).into_iter().any(|direction| {
+            let ray = if ration.0 > 0 { self.along_the_rows(direction) } else { None };
+            ray.is_some_and(|ray| self.no_bound_is_ahead(&ray) && self.falls_along(ray, &mut ration))
         })
     }
 
-    /// Variables along which the objective has no slope to speak of, neither here nor beside this point, the steepest first.
+    /// Variables along which the objective has no slope to speak of, neither here nor beside this point, the steepest first. Those between
+    /// two bounds lead nowhere.
     fn flat_variables(&mut self) -> Vec<usize> {
         let n = self.trial.n();
         let (standard, z) = (&self.oracle.standard, &self.state.current.z);
-        let beside = |i: usize| standard.reflected(i, z[i] + BESIDE * (1.0 + z[i].abs()) * away(i));
-        self.trial.put(|i| if i < n { beside(i) } else { z[i] });
         let tolerance = self.settings.tolerance.stationarity;
         let slope = |g: &[f64], i: usize| (g[i] / standard.scales.units[i] / standard.scales.objective).abs();
         let here: Vec<f64> = (0..n).map(|i| slope(&self.state.current.g, i)).collect();
-        if here.iter().all(|slope| *slope > tolerance) || self.oracle.derivatives_elsewhere(&mut self.trial).is_err() {
+        let leads_far = |i: usize| standard.lower[i] == f64::NEG_INFINITY || standard.upper[i] == f64::INFINITY;
+        let mut flat: Vec<usize> = (0..n).filter(|&i| here[i] <= tolerance && leads_far(i)).collect();
+        let beside = |i: usize| standard.reflected(i, z[i] + BESIDE * (1.0 + z[i].abs()) * away(i));
+        self.trial.put(|i| if i < n { beside(i) } else { z[i] });
+        if flat.is_empty() || self.oracle.derivatives_elsewhere(&mut self.trial).is_err() {
             return Vec::new();
         }
         let standard = &self.oracle.standard;
         let slope = |i: usize| (self.trial.g[i] / standard.scales.units[i] / standard.scales.objective).abs();
-        let mut flat: Vec<usize> = (0..n).filter(|&i| here[i] <= tolerance && slope(i) <= CURVED * tolerance).collect();
+        flat.retain(|&i| slope(i) <= CURVED * tolerance);
         flat.sort_by(|&i, &j| here[j].total_cmp(&here[i]));
         flat
     }
@@ -149,29 +164,29 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     /// Whether the objective falls steadily as far as numbers go, or to the bottom.
-    fn falls_along(&mut self, direction: Vec<f64>, most: u64) -> bool {
+    fn falls_along(&mut self, direction: Vec<f64>, ration: &mut Ration) -> bool {
         let f = self.to_be_minimised(&self.state.current);
         let farthest = (END / largest(&direction)).ln();
         let mut ray = Ray { direction, u: 0.0, f, fall: 0.0, falls: 0 };
         let (mut u, mut last) = (FIRST, 0.0);
-        for _ in 0..most {
-            if u > farthest {
-                return ray.falls >= FALLS;
-            }
-            match self.look_on(&mut ray, u) {
-                Seen::GoesOn => {}
-                Seen::Bottom => return self.falls_all_the_way(&ray, u),
-                Seen::Ends => return false,
-                Seen::Nothing => return self.bottom_before(&mut ray, last, u).is_some_and(|u| self.falls_all_the_way(&ray, u)),
-            }
-            (last, u) = (u, u * FARTHER);
+        while u <= farthest {
+            let bottom = match self.look_on(&mut ray, u, ration) {
+                Seen::GoesOn => {
+                    (last, u) = (u, u * FARTHER);
+                    continue;
+                }
+                Seen::Bottom => Some(u),
+                Seen::Ends => None,
+                Seen::Nothing => self.bottom_before(&mut ray, last, u, ration),
+            };
+            return bottom.is_some_and(|u| self.falls_all_the_way(&ray, u, ration));
         }
-        false
+        ray.falls >= FALLS && self.falls_to_the_end(&ray, farthest, ration)
     }
 
     /// Looks at one place of a ray.
-    fn look_on(&mut self, ray: &mut Ray, u: f64) -> Seen {
-        let f = match self.value_on(ray, u) {
+    fn look_on(&mut self, ray: &mut Ray, u: f64, ration: &mut Ration) -> Seen {
+        let f = match self.value_on(ray, u, ration) {
             Ok(f) => f,
             Err(seen) => return seen,
         };
@@ -194,23 +209,29 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     /// The objective at a place of a ray, where it has a value, with the violation there. A function that is broken, or the end of the run, ends the look.
-    fn value_on(&mut self, ray: &Ray, u: f64) -> Result<f64, Seen> {
+    fn value_on(&mut self, ray: &Ray, u: f64, ration: &mut Ration) -> Result<f64, Seen> {
         let (z, t) = (&self.state.current.z, u.exp_m1());
         self.trial.put(|i| z[i] + t * ray.direction[i]);
-        if self.clock.is_over() {
+        if self.clock.is_over() || ration.0 == 0 {
             return Err(Seen::Ends);
         }
-        let ends = |trouble: Trouble| if trouble.is_broken() { Seen::Ends } else { Seen::Nothing };
-        self.oracle.values(&mut self.trial, true).map_err(ends)?;
+        ration.0 -= 1;
+        if let Err(trouble) = self.oracle.values(&mut self.trial, true) {
+            if !trouble.is_broken() {
+                return Err(Seen::Nothing);
+            }
+            ration.0 = 0;
+            return Err(Seen::Ends);
+        }
         self.judging.kkt.find_violation(&self.trial, &self.oracle.standard);
         Ok(self.to_be_minimised(&self.trial))
     }
 
     /// Where the objective is at the bottom, between a place with a value and one without.
-    fn bottom_before(&mut self, ray: &mut Ray, mut last: f64, mut none: f64) -> Option<f64> {
+    fn bottom_before(&mut self, ray: &mut Ray, mut last: f64, mut none: f64, ration: &mut Ration) -> Option<f64> {
         for _ in 0..HALVINGS {
             let middle = 0.5 * (last + none);
-            match self.look_on(ray, middle) {
+            match self.look_on(ray, middle, ration) {
                 Seen::Bottom => return Some(middle),
                 Seen::Nothing => none = middle,
                 Seen::GoesOn => last = middle,
@@ -220,12 +241,28 @@ impl<S: SampledProblem> Solver<S> {
         None
     }
 
+    /// Whether the last stretch, from the place before the last to where numbers end, has no limit or rise in it: in equal parts of it the fall
+    /// of the logarithm of a logarithm is smaller by a twentieth each time, and that of what tends to a limit by more.
+    fn falls_to_the_end(&mut self, ray: &Ray, farthest: f64, ration: &mut Ration) -> bool {
+        let first = ray.u / FARTHER;
+        let Ok(mut before) = self.value_on(ray, first, ration) else { return false };
+        let mut least = f64::MIN_POSITIVE;
+        (1..=BETWEEN).all(|k| {
+            let u = first + (farthest - first) * f64::from(k) / f64::from(BETWEEN);
+            let f = self.value_on(ray, u, ration).unwrap_or(f64::INFINITY);
+            let fall = before - f;
+            let falls = fall >= least && self.is_feasible_up_to_rounding(&self.trial.z);
+            (before, least) = (f, AT_THE_END * fall);
+            falls
+        })
+    }
+
     /// Whether the objective falls everywhere between the place where it was last seen and that of its bottom.
-    fn falls_all_the_way(&mut self, ray: &Ray, bottom: f64) -> bool {
+    fn falls_all_the_way(&mut self, ray: &Ray, bottom: f64, ration: &mut Ration) -> bool {
         let mut before = ray.f;
         (1..=BETWEEN).all(|k| {
             let u = ray.u + (bottom - ray.u) * f64::from(k) / f64::from(BETWEEN);
-            let f = self.value_on(ray, u).unwrap_or(f64::INFINITY);
+            let f = self.value_on(ray, u, ration).unwrap_or(f64::INFINITY);
             let falls = f <= before + ROUNDING * before.abs() && self.is_feasible_up_to_rounding(&self.trial.z);
             before = f;
             falls
