@@ -23,6 +23,12 @@ const AGAIN: f64 = 10.0;
 /// How often the distance is doubled on the ray.
 pub(super) const DOUBLINGS: u32 = 20;
 
+/// How much farther each look is after that, in doublings.
+const FARTHER: f64 = 1.5;
+
+/// Numbers beyond this are not asked for.
+pub(super) const END: f64 = 1e300;
+
 /// A part of a step this small, relative to its largest, is along a bound and not towards it.
 const ALONG: f64 = 1e-9;
 
@@ -115,21 +121,39 @@ impl<S: SampledProblem> Solver<S> {
     /// Looks along the step from the current point, at first as far as the start is away.
     fn falls_along_the_ray(&mut self, distance: f64) -> bool {
         let (mut f, mut fall) = (self.to_be_minimised(&self.state.current), 0.0);
-        let length = norm(&self.steps.tangent.s);
+        let unit = distance / norm(&self.steps.tangent.s);
         for doubling in 1..=DOUBLINGS {
-            let t = (f64::from(doubling).exp2() - 1.0) * distance / length;
-            if !self.place_on_the_ray(t) || self.oracle.values(&mut self.trial, true).is_err() {
-                return false;
+            match self.value_on_the_ray(unit, f64::from(doubling)) {
+                Some(next) if next < f && f - next >= STEADY * fall => (f, fall) = (next, f - next),
+                _ => return false,
             }
-            self.judging.kkt.find_violation(&self.trial, &self.oracle.standard);
-            let next = self.to_be_minimised(&self.trial);
-            if !self.is_feasible_up_to_rounding(&self.trial.z) || next >= f || f - next < STEADY * fall || self.clock.is_over()
-            {
-                return false;
-            }
-            (f, fall) = (next, f - next);
         }
-        self.no_bound_is_ahead(&self.steps.tangent.s)
+        self.falls_to_the_bottom(unit, f) && self.no_bound_is_ahead(&self.steps.tangent.s)
+    }
+
+    /// Whether the objective, which has this value where the last look was, goes on falling until it is at the bottom, or as far as numbers go. A
+    /// minimum that is far away, as that of `1e-16 x^2 - x` is, looks like none for long.
+    fn falls_to_the_bottom(&mut self, unit: f64, mut f: f64) -> bool {
+        let end = (END / unit / largest(&self.steps.tangent.s)).log2();
+        let mut doublings = FARTHER * f64::from(DOUBLINGS);
+        while f > BOTTOM && doublings <= end {
+            match self.value_on_the_ray(unit, doublings) {
+                Some(next) if next < f => f = next,
+                _ => return false,
+            }
+            doublings *= FARTHER;
+        }
+        true
+    }
+
+    /// The objective on the ray after so many doublings of the distance, where it has a value and all rows hold.
+    fn value_on_the_ray(&mut self, unit: f64, doublings: f64) -> Option<f64> {
+        let is_there = !self.clock.is_over() && self.place_on_the_ray((doublings.exp2() - 1.0) * unit);
+        if !is_there || self.oracle.values(&mut self.trial, true).is_err() {
+            return None;
+        }
+        self.judging.kkt.find_violation(&self.trial, &self.oracle.standard);
+        self.is_feasible_up_to_rounding(&self.trial.z).then(|| self.to_be_minimised(&self.trial))
     }
 
     /// Whether a ray in this direction never leaves the bounds of variables and rows, however far away they are. What is next to nothing of the
@@ -204,6 +228,23 @@ mod tests {
             .build()
             .expect("complete");
         solve(problem, Settings::default()).expect("valid")
+    }
+
+    #[test]
+    fn a_minimum_far_away_is_one() {
+        // a x^2 - x falls to its minimum at 1 / (2 a), with a = 0 for ever.
+        let point = |a: f64| {
+            let problem = ClosureProblem::builder(Meta::new("far minimum", vec![0.0]))
+                .objective(move |x| a * x[0] * x[0] - x[0])
+                .gradient(move |x, g| g[0] = 2.0 * a * x[0] - 1.0)
+                .build()
+                .expect("complete");
+            solve(problem, Settings::default()).expect("valid").point
+        };
+        assert_eq!(point(0.0), Point::Unbounded);
+        for a in [1e-10, 1e-13, 1e-16] {
+            assert_ne!(point(a), Point::Unbounded, "{a:e}");
+        }
     }
 
     #[test]

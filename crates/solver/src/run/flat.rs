@@ -9,7 +9,7 @@ use tangor_problem::SampledProblem;
 
 use crate::kernel::vector::{largest, norm};
 use crate::noise::random::uniform;
-use crate::run::divergence::{BOTTOM, STEADY};
+use crate::run::divergence::{BOTTOM, END, STEADY};
 use crate::solver::Solver;
 use crate::steps::line_search::ROUNDING;
 
@@ -26,9 +26,6 @@ const RAYS_WITH_ROWS: usize = 6;
 /// Where the first look along a ray is, and how much farther away each next one.
 const FIRST: f64 = 1e-3;
 const FARTHER: f64 = 1.5;
-
-/// Numbers beyond this are not asked for.
-const END: f64 = 1e300;
 
 /// So many falls in a row, none of them much smaller than the one before, are no chance.
 const FALLS: u32 = 5;
