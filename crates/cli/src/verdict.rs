@@ -72,15 +72,15 @@ fn sentence(verdict: &Verdict, tolerance: &Tolerance, row_name: impl Fn(usize) -
     let samples = count_of(verdict.samples, "fresh sample");
     let confidence = format!("{}%", short_percent(verdict.confidence));
     let (hidden, above) = (names_of(verdict, tolerance, Standing::Hidden), names_of(verdict, tolerance, Standing::Above));
-    // Of a whole population nothing is assumed: its bounds are its residuals.
+    // Of a whole population nothing is assumed: its bounds are its residuals. Samples that do not vary may miss an event all the same.
     let sampled = verdict.residuals(tolerance).iter().any(|one| one.residual.upper > one.residual.value);
     let assumed = match verdict.rarest {
-        _ if !sampled => String::new(),
-        None => " (if batches of samples are nearly Gaussian)".to_string(),
         Some(told) => format!(
             " (if batches of samples are nearly Gaussian and no event rarer than 1 in {:.0} samples matters)",
             1.0 / told
         ),
+        None if !sampled => String::new(),
+        None => " (if batches of samples are nearly Gaussian)".to_string(),
     };
     let judged = match verdict.bounds_unknown {
         true => format!("Judged on {samples}:"),
@@ -159,6 +159,10 @@ mod tests {
         verdict.rarest = Some(1.5e-3);
         let rarer = "nearly Gaussian and no event rarer than 1 in 667 samples matters):";
         let whole = sentence(&verdict, &tolerance, |row| format!("row {row}"));
+        assert!(whole.contains(rarer), "{whole}");
+        // What did not vary among the samples has no margin, and may wait for an event all the same.
+        let still = Verdict { stationarity: bounded(0.0, 0.0), feasibility: bounded(0.0, 0.0), ..verdict };
+        let whole = sentence(&still, &tolerance, |row| format!("row {row}"));
         assert!(whole.contains(rarer), "{whole}");
         verdict.rarest = None;
         (verdict.few_events, verdict.bounds_unknown) = (true, true);
