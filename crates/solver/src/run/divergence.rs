@@ -232,19 +232,20 @@ mod tests {
 
     #[test]
     fn a_minimum_far_away_is_one() {
-        // a x^2 - x falls to its minimum at 1 / (2 a), with a = 0 for ever.
-        let point = |a: f64| {
-            let problem = ClosureProblem::builder(Meta::new("far minimum", vec![0.0]))
-                .objective(move |x| a * x[0] * x[0] - x[0])
-                .gradient(move |x, g| g[0] = 2.0 * a * x[0] - 1.0)
+        let is_unbounded = |f: fn(f64) -> f64, slope: fn(f64) -> f64| {
+            let problem = ClosureProblem::builder(Meta::new("far", vec![0.0]))
+                .objective(move |x| f(x[0]))
+                .gradient(move |x, g| g[0] = slope(x[0]))
                 .build()
                 .expect("complete");
-            solve(problem, Settings::default()).expect("valid").point
+            solve(problem, Settings::default()).expect("valid").point == Point::Unbounded
         };
-        assert_eq!(point(0.0), Point::Unbounded);
-        for a in [1e-10, 1e-13, 1e-16] {
-            assert_ne!(point(a), Point::Unbounded, "{a:e}");
-        }
+        assert!(is_unbounded(|x| -x, |_| -1.0));
+        // The minima are at 5e12, 5e15 and 2e11, and the last one has a limit.
+        assert!(!is_unbounded(|x| 1e-13 * x * x - x, |x| 2e-13 * x - 1.0));
+        assert!(!is_unbounded(|x| 1e-16 * x * x - x, |x| 2e-16 * x - 1.0));
+        assert!(!is_unbounded(|x| (1e-10 * x).exp() - x, |x| 1e-10 * (1e-10 * x).exp() - 1.0));
+        assert!(!is_unbounded(|x| -1e12 * (1e-12 * x).atan(), |x| -1.0 / (1.0 + (1e-12 * x).powi(2))));
     }
 
     #[test]
