@@ -61,36 +61,86 @@ impl CommonSamples {
         }
     }
 
-    /// The Lipschitz constant that the constraints show over a step of this length: along it what the linearisation misses,
-    /// `2 |c(x') - c(x) - J (x' - x)| / |x' - x|^2`, or else the change of the Jacobian. That is left in `jacobian`.
+    /// The Lipschitz constant that the constraints show over a step of this length. Along it, that is what the linearisation misses,
+    /// `2 |c(x') - c(x) - J (x' - x)| / |x' - x|^2`, on samples that values and slopes have in common; where each has its own, the noise of
+    /// the slopes would count as curvature, and the change of the Jacobian along the step stands for it, whose noise cancels. Otherwise it is the
+    /// whole change of the Jacobian. That is left in `jacobian`.
     fn curvature_of_constraints(&mut self, estimates: &Estimates, standard: &Standard, along: bool, length: f64) -> f64 {
         let CommonSamples { jacobian, linear, dz, .. } = self;
-        let mut constant = 0.0;
-        if along {
+        let dz = &dz[..standard.n()];
+        let mut missed = 0.0;
+        if along && linearised_on_common_samples(estimates) {
             standard.jacobian(&estimates.jacobian.there[0], jacobian);
-            jacobian.apply(&dz[..standard.n()], linear);
-            let missed = standard.rows.iter().zip(&standard.scales.rows).zip(&*linear);
-            let missed = missed.map(|((&i, scale), linear)| (scale * estimates.constraints.difference[i] - linear).powi(2));
-            constant = 2.0 * missed.sum::<f64>().sqrt() / (length * length);
+            jacobian.apply(dz, linear);
+            let rows = standard.rows.iter().zip(&standard.scales.rows).zip(&*linear);
+            let rows = rows.map(|((&i, scale), linear)| (scale * estimates.constraints.difference[i] - linear).powi(2));
+            missed = 2.0 * rows.sum::<f64>().sqrt();
+            standard.jacobian(&estimates.jacobian.difference, jacobian);
+        } else {
+            standard.jacobian(&estimates.jacobian.difference, jacobian);
+            if along {
+                jacobian.apply(dz, linear);
+                missed = norm(linear);
+            }
         }
-        standard.jacobian(&estimates.jacobian.difference, jacobian);
-        if along { constant } else { dot(&jacobian.values, &jacobian.values).sqrt() / length }
+        if along { missed / (length * length) } else { dot(&jacobian.values, &jacobian.values).sqrt() / length }
     }
+
+    /// The change of the constraints over the step, left in `linear`. Where values and slopes have the same samples it is `J (z' - z)` of the estimate
+    /// and what the linearisation of the samples misses; otherwise that of the trapezium rule, `(J + 1/2 dJ) (z' - z)`, unless the values of the
+    /// samples contradict it by more than noise explains. Then, and where no slopes were compared, values alone tell.
+    fn change_of_constraints(&mut self, estimates: &Estimates, standard: &Standard, estimate: &Matrix) {
+        let CommonSamples { jacobian, linear, dz, .. } = self;
+        let dz = &dz[..standard.n()];
+        let of_values = |row: usize| standard.scales.rows[row] * estimates.constraints.difference[standard.rows[row]];
+        let common = linearised_on_common_samples(estimates);
+        if common || estimates.jacobian.compared {
+            let (samples, share) = match common {
+                true => (&estimates.jacobian.there[0], -1.0),
+                false => (&estimates.jacobian.difference, 0.5),
+            };
+            standard.jacobian(samples, jacobian);
+            jacobian
+                .values
+                .iter_mut()
+                .zip(&estimate.values)
+                .for_each(|(sample, estimate)| *sample = estimate + share * *sample);
+            jacobian.apply(dz, linear);
+        }
+        if common {
+            linear.iter_mut().enumerate().for_each(|(row, change)| *change += of_values(row));
+            return;
+        }
+        let off = || linear.iter().enumerate().map(|(row, change)| (change - of_values(row)).powi(2)).sum::<f64>().sqrt();
+        if !estimates.jacobian.compared || off() > STANDARD_ERRORS * noise_of_trapezium(estimates, standard, norm(dz)) {
+            linear.iter_mut().enumerate().for_each(|(row, change)| *change = of_values(row));
+        }
+    }
+}
+
+/// A bound on the standard error by which the trapezium rule with slopes of the estimates and the values of samples may differ after a move of
+/// this length: `|e s| <= |e| |s|` for the error `e` of a Jacobian.
+fn noise_of_trapezium(estimates: &Estimates, standard: &Standard, moved: f64) -> f64 {
+    let largest = |values: &[f64]| values.iter().fold(0.0f64, |most, value| most.max(*value));
+    let of_slopes = estimates.jacobian.error() + 0.25 * estimates.jacobian.noise_of_difference(moved);
+    let of_values = estimates.constraints.noise_of_difference(moved);
+    largest(&standard.scales.rows) * (moved * largest(&standard.scales.units) * of_slopes.sqrt() + of_values.sqrt())
 }
 
 impl<S: SampledProblem> Solver<S> {
     /// Whether the merit function descends from the current point to the trial point, as (descent-ine) asks, for the very samples that
     /// were taken at both: their noise cancels in the difference. The objective's change is that of the trapezium rule,
-    /// `(g + 1/2 dg)^T (z' - z)`, so that no value of it is needed. Likewise the constraints change by `J (z' - z)` and what the linearisation
-    /// of these samples misses, where that is known: a batch whose own slopes differ from the estimates would fail at any length. True where nothing
-    /// can be said.
+    /// `(g + 1/2 dg)^T (z' - z)`, so that no value of it is needed. Likewise the constraints change by slopes of the estimates and what samples show of
+    /// curvature: a batch whose own slopes differ from the estimates would fail at any length. What `rho` does not ask for because noise explains
+    /// it may be missing. True where nothing can be said.
     pub(crate) fn descends_on_common_samples(&mut self, eta: f64) -> bool {
         let (meta, estimates) = (self.oracle.meta(), &self.oracle.estimates);
         let known = (!meta.has_objective || estimates.gradient.compared) && (meta.m() == 0 || estimates.constraints.compared);
         let wanted = self.settings.sampling.merit_test && !self.state.progress.lipschitz.are_given();
+        let explained = self.rise_that_noise_explains();
         let (true, Some(noisy)) = (known && wanted, &mut self.noisy) else { return true };
         let (standard, n) = (&self.oracle.standard, self.state.current.n());
-        let CommonSamples { dz, gradient, jacobian, linear, .. } = &mut noisy.common;
+        let CommonSamples { dz, gradient, .. } = &mut noisy.common;
         for (dz, (trial, here)) in dz.iter_mut().zip(self.trial.z.iter().zip(&self.state.current.z)) {
             *dz = trial - here;
         }
@@ -100,19 +150,11 @@ impl<S: SampledProblem> Solver<S> {
             bend = dot(&gradient[..n], &dz[..n]);
         }
         let moved = norm(&dz[..n]);
-        let slopes_known = linearised_on_common_samples(estimates);
-        if slopes_known {
-            // J of the estimate less that of the samples.
-            standard.jacobian(&estimates.jacobian.there[0], jacobian);
-            let values = self.state.current.jacobian.a.values.iter();
-            jacobian.values.iter_mut().zip(values).for_each(|(sample, estimate)| *sample = estimate - *sample);
-            jacobian.apply(&dz[..n], linear);
-        }
+        noisy.common.change_of_constraints(estimates, standard, &self.state.current.jacobian.a);
         let mut square = 0.0;
         let mut slacks = standard.slack_rows.iter().enumerate().peekable();
-        for (row, &i) in standard.rows.iter().enumerate() {
-            let off = if slopes_known { linear[row] } else { 0.0 };
-            let change = standard.scales.rows[row] * estimates.constraints.difference[i] + off;
+        for row in 0..standard.rows.len() {
+            let change = noisy.common.linear[row];
             let h = match slacks.next_if(|(_, slack_row)| **slack_row == row) {
                 None => self.state.current.h[row] + change,
                 Some((k, _)) => {
@@ -131,7 +173,7 @@ impl<S: SampledProblem> Solver<S> {
             + rho * row_scale * estimates.constraints.noise_of_difference(moved).sqrt();
         let rounding = ROUNDING * (slope.abs() + rho * (norm(&self.state.current.c) + norm(&self.state.current.h)));
         let tau = self.settings.sampling.tau;
-        change <= -0.5 * eta * (1.0 - tau) * size + STANDARD_ERRORS * noise + rounding
+        change <= -0.5 * eta * (1.0 - tau) * size + STANDARD_ERRORS * noise + rounding + eta * explained
     }
 
     /// The longest move that makes sense. Where the residuals stand out from the noise of the estimates it adds little to that noise; where
@@ -254,8 +296,7 @@ impl<S: SampledProblem> Solver<S> {
         self.state.progress.lipschitz.compare_over(length);
         let objective = norm(&dl[..n]) / length;
         // The paper's stepsize asks for the constant itself, not for what the step shows of it.
-        let along_the_step =
-            linearised_on_common_samples(estimates) && self.settings.sampling.curvature == SampledCurvature::Lagrangian;
+        let along_the_step = self.settings.sampling.curvature == SampledCurvature::Lagrangian;
         let mut constraints = 0.0;
         if meta.m() > 0 {
             constraints = common.curvature_of_constraints(estimates, standard, along_the_step, length);
@@ -287,4 +328,59 @@ impl<S: SampledProblem> Solver<S> {
 fn linearised_on_common_samples(estimates: &Estimates) -> bool {
     let (c, j) = (&estimates.constraints, &estimates.jacobian);
     c.compared && j.compared && c.access == j.access && c.draws == j.draws
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Sampling;
+    use tangor_problem::{Access, Accesses, Draw, Meta};
+
+    /// `c = x^2 / 2` over the step from `x = 1` to `x = 3`: values change by 4, slopes from 1 to 3, in samples off by 0.1 at both ends. Gives
+    /// the constant along the step and in all, and the change of the constraints when the slope's estimate is 1.01 with this mean square error.
+    fn parabola(values_and_slopes_share_draws: bool, error: f64) -> [f64; 3] {
+        let meta = Meta::new("parabola", vec![1.0]).equalities(&[0.0]);
+        let accesses = Accesses { gradient: Access::Endless, constraints: Access::Endless, jacobian: Access::Endless };
+        let mut estimates = Estimates::new(&meta, accesses, &Sampling::default());
+        (estimates.constraints.compared, estimates.jacobian.compared) = (true, true);
+        (estimates.constraints.difference, estimates.jacobian.difference) = (vec![4.0], vec![2.0]);
+        estimates.jacobian.there[0] = vec![1.1];
+        estimates.constraints.draws = vec![Draw(1)];
+        estimates.jacobian.draws = vec![Draw(if values_and_slopes_share_draws { 1 } else { 2 })];
+        // Halves of one draw each that differ by the square 2 S show the variance S, which is the error of one draw.
+        estimates.jacobian.effective.start(1);
+        estimates.jacobian.effective.compare([1, 1], 2.0 * error, 0.0, 1.0);
+        let (standard, jacobian) = Standard::new(&meta);
+        let mut common = CommonSamples::new(&Iterate::new(jacobian.clone()), [1, 1]);
+        common.dz = vec![2.0];
+        let mut estimate = jacobian.a;
+        estimate.values[0] = 1.01;
+        let constants = [true, false].map(|along| common.curvature_of_constraints(&estimates, &standard, along, 2.0));
+        common.change_of_constraints(&estimates, &standard, &estimate);
+        [constants[0], constants[1], common.linear[0]]
+    }
+
+    fn assert_near(found: [f64; 3], expected: [f64; 3]) {
+        let near = found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-14);
+        assert!(near, "{found:?}, not {expected:?}");
+    }
+
+    #[test]
+    fn slopes_of_the_same_draws_tell_what_a_linearisation_misses() {
+        // Missed is 4 - 1.1 * 2 = 1.8, hence 2 * 1.8 / 4; the change is 1.01 * 2 + 1.8.
+        assert_near(parabola(true, 1e-4), [0.9, 1.0, 3.82]);
+    }
+
+    #[test]
+    fn noise_of_slopes_with_draws_of_their_own_is_no_curvature() {
+        // |dJ dz| / |dz|^2 = 2 * 2 / 4, the true constant; the change is (1.01 + 1) * 2, off by 0.02 = 2 * 0.01: one standard error.
+        assert_near(parabola(false, 1e-4), [1.0, 1.0, 4.02]);
+    }
+
+    #[test]
+    fn values_that_contradict_slopes_tell_the_change() {
+        // A standard error of 0.004 * 2 leaves 0.02 unexplained; without noise nothing is explained.
+        assert_near(parabola(false, 1.6e-5), [1.0, 1.0, 4.0]);
+        assert_near(parabola(false, 0.0), [1.0, 1.0, 4.0]);
+    }
 }

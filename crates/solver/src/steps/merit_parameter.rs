@@ -46,6 +46,13 @@ fn raised(rho: f64, margin: f64, demand: &Demand) -> f64 {
     }
 }
 
+/// What a step removes of `|h|` when what it leaves within the standard error of `h` counts as removed, `|h| - max(|h + r| - error, 0)`. Where rows
+/// depend on each other, estimates of their values differ by noise that no step removes: `theta` is small then, and to descend in `|h|`
+/// would ask for a `rho` that grows without bound as the rest of the residual vanishes.
+fn up_to_noise(gain: f64, error: f64, h: f64) -> f64 {
+    if error > 0.0 { (gain + error).min(h).max(gain) } else { gain }
+}
+
 /// What was needed lately, and how often `rho` fell.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Falls {
@@ -78,13 +85,35 @@ impl Falls {
 }
 
 impl<S: SampledProblem> Solver<S> {
-    /// `rho` such that the model of the merit function descends along `s`.
+    /// What the normal step removes of `|h|`, or leaves within its noise.
+    fn gain_up_to_noise(&self, h: f64) -> f64 {
+        up_to_noise(self.steps.normal.gain(&self.state.current.h), self.noise_of_residual(), h)
+    }
+
+    /// The standard error of `h`, where a step is tested on samples; 0 where it is not, for then the paper's rule holds as it is.
+    fn noise_of_residual(&self) -> f64 {
+        let tested = self.settings.sampling.merit_test && !self.state.progress.lipschitz.are_given();
+        let scales = &self.oracle.standard.scales.rows;
+        let mean = scales.iter().map(|scale| scale * scale).sum::<f64>() / scales.len().max(1) as f64;
+        if tested { (mean * self.oracle.estimates.constraints.error()).sqrt() } else { 0.0 }
+    }
+
+    /// By how much the model of the merit function rises along the whole step because noise asked for no more `rho`: at most `rho` times the
+    /// standard error of the constraints, and nothing where these are exact.
+    pub(crate) fn rise_that_noise_explains(&self) -> f64 {
+        let (current, s, rho) = (&self.state.current, &self.steps.tangent.s, self.state.progress.rho);
+        let change = dot(&current.g, s) + 0.5 * self.state.metric.square(s);
+        let rise = change - rho * self.steps.normal.gain(&current.h);
+        rise.min(rho * self.noise_of_residual()).max(0.0)
+    }
+
+    /// `rho` such that the model of the merit function descends along `s`, up to the noise of the constraints.
     pub(crate) fn update_merit_parameter(&mut self, unusual: &mut Unusual) {
         let (current, s, settings) = (&self.state.current, &self.steps.tangent.s, &self.settings.merit);
         let (g, h, square) = (&current.g, norm(&current.h), self.state.metric.square(s));
         let demand = Demand {
             change: (dot(g, s) + 0.5 * square, ROUNDING * (norm(g) * norm(s) + square)),
-            gain: (self.steps.normal.gain(&current.h), ROUNDING * (norm(&current.c) + h)),
+            gain: (self.gain_up_to_noise(h), ROUNDING * (norm(&current.c) + h)),
             multipliers: norm(&self.steps.tangent.lambda),
         };
         let progress = &mut self.state.progress;
@@ -117,6 +146,15 @@ mod tests {
         assert_eq!(raised(1.0, 2.0, &demand(-3.0, 1.0)), 1.0);
         assert_eq!(raised(1.0, 2.0, &demand(1e-17, 1e-30)), 1.0);
         assert_eq!(raised(1.0, 2.0, &demand(1.0, 0.0)), 1.0);
+    }
+
+    #[test]
+    fn what_is_left_within_noise_counts_as_removed() {
+        // Two copies of a row whose values are 3 + 4 and 3 - 4, up to a factor: |h| = 5 and |h + r| = 4, so that 1 is removed.
+        assert_eq!(up_to_noise(1.0, 0.0, 5.0), 1.0, "without noise the rule is the paper's");
+        assert_eq!(up_to_noise(1.0, 1.5, 5.0), 2.5);
+        assert_eq!(up_to_noise(1.0, 10.0, 5.0), 5.0, "no more is removed than there is");
+        assert_eq!(up_to_noise(5.0, 10.0, 5.0), 5.0, "where nothing is left, noise asks for no less rho");
     }
 
     #[test]
