@@ -3,7 +3,7 @@
 use tangor_problem::Meta;
 
 use crate::judging::standing::{and_are, names_of};
-use crate::{Point, Report, Standing, Stop, Verdict};
+use crate::{Followed, Point, Report, Standing, Stop, Verdict};
 
 impl Report {
     /// Why the run stopped and what its point is, as one sentence: the message, from the other fields.
@@ -49,7 +49,17 @@ impl Report {
                     false => missed(self.point, &above),
                 }
             }
-            (point, _) => format!("the point is {point}"),
+            (point, _) => format!("the point is {}", self.in_words(point)),
+        }
+    }
+
+    /// What the point is, and how far was looked where the objective improves without bound.
+    pub fn in_words(&self, point: Point) -> String {
+        match self.followed {
+            Some(Followed { objective, largest }) if point == Point::Unbounded => {
+                format!("{point}: it was followed to {objective:.1e}, where the largest variable is {largest:.1e}")
+            }
+            _ => point.to_string(),
         }
     }
 
