@@ -146,6 +146,9 @@ fn a_later_signal_ends_the_program_at_once() {
     interrupt(&child);
     assert_eq!(child.wait().expect("the program ends").code(), Some(130));
     drop(out);
+    // What that code means is told to who asks.
+    let help = crate::stdout(&run(&["solve", "--help"]));
+    assert!(help.contains("130  a second Ctrl-C or termination signal"), "{help}");
 }
 
 #[test]
