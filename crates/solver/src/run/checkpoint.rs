@@ -15,9 +15,10 @@ use crate::noise::estimator::Estimates;
 use crate::noise::sampled_step::{Average, Noisy, NoisyProgress};
 use crate::run::best::Best;
 use crate::run::clock::Clock;
+use crate::run::plausible;
 use crate::run::state::{Progress, State};
 #[cfg(feature = "checkpoint")]
-use crate::run::{field::field_at, plausible, whole_file};
+use crate::run::{field::field_at, whole_file};
 use crate::solver::Solver;
 use crate::{EndedBy, Error, Settings};
 
@@ -118,7 +119,6 @@ impl Checkpoint {
     }
 
     /// The first number that no run has, by its field, and why.
-    #[cfg(feature = "checkpoint")]
     fn impossible_number(&self) -> Option<(String, String)> {
         let wrong = plausible::impossible(self.seconds, (&self.counts, &self.samples), &self.state.progress);
         let of_judgements = |noisy: &SavedNoise| noisy.progress.impossible(self.iteration(), self.samples.total());
@@ -166,9 +166,6 @@ impl Checkpoint {
             return Err(fail(format!("its version is {}, this program reads version {VERSION}", header.version)));
         }
         let mut read: Checkpoint = serde_json::from_slice(&text).map_err(malformed)?;
-        if let Some((field, why)) = read.impossible_number() {
-            return Err(fail(format!("{field}: {why}")));
-        }
         read.file = Some(path.display().to_string());
         Ok(read)
     }
@@ -231,6 +228,9 @@ impl<S: SampledProblem> Solver<S> {
     /// The same with somebody who may end it, from its first evaluation on.
     pub fn resume_until(problem: S, checkpoint: Checkpoint, ended_by: EndedBy) -> Result<Self, Error> {
         let meta = problem.meta();
+        if let Some((field, why)) = checkpoint.impossible_number() {
+            return Err(checkpoint.refusal(&field, &why));
+        }
         let name = &meta.name;
         if checkpoint.problem != *name {
             let Checkpoint { problem, n, m, .. } = &checkpoint;
