@@ -1,13 +1,18 @@
 //! Where the numbers of a result contradict each other, or what was found again.
 
-use tangor_problem::{Meta, count_of};
-use tangor_solver::{Averaged, Event, Names, Point, REPORT_VERSION, Report, Stop, Verdict, rarest_told};
+use tangor_problem::{KktPoint, KktResiduals, Meta, count_of};
+use tangor_solver::{
+    Averaged, Event, MOST_COUNTED, MOST_SECONDS, Names, Point, REPORT_VERSION, Report, Stop, Verdict, rarest_told, work_of,
+};
 
 use crate::number::scientific;
 use crate::{plain, verdict};
 
 /// How far a number in a result may be from the one computed again, relative to its size: rounding, not more.
 pub const ROUNDING: f64 = 1e-9;
+
+/// What sums of numbers in the result itself may differ by, relative to their terms.
+const LAST_DIGITS: f64 = 1e-13;
 
 /// Whether a number is the same up to an allowance; false for NaN, too.
 pub fn near(claimed: f64, value: f64, allowance: f64) -> bool {
@@ -57,7 +62,14 @@ pub fn inconsistencies(report: &Report, meta: &Meta, is_noisy: bool) -> Vec<Stri
     if report.confirmed == Some(false) && report.point == Point::EpsKkt {
         found.push("it says that its values could not be repeated, and calls its point a KKT point".to_string());
     }
+    if is_noisy && report.confirmed.is_some() {
+        found.push("it says whether its values could be repeated, which a run with noise does not ask".to_string());
+    }
+    if report.followed.is_some() && report.point != Point::Unbounded {
+        found.push("it says how far the objective was followed, but not that it improves without bound".to_string());
+    }
     found.extend(impossible_counts(report, meta, is_noisy));
+    found.extend(wrong_limit(report));
     if !(report.rho > 0.0 && report.rho.is_finite()) {
         found.push("its merit parameter rho is no positive number".to_string());
     }
@@ -78,6 +90,62 @@ pub fn inconsistencies(report: &Report, meta: &Meta, is_noisy: bool) -> Vec<Stri
     found
 }
 
+/// Where a residual is not what the constraints and multipliers of the result itself make of it.
+pub fn own_residuals(report: &Report, meta: &Meta) -> Vec<String> {
+    let (gradient, jacobian) = (vec![0.0; meta.n()], vec![0.0; meta.jacobian_len()]);
+    let at = KktPoint {
+        x: &report.x,
+        gradient: &gradient,
+        constraints: &report.constraints,
+        jacobian: &jacobian,
+        row_multipliers: &report.row_multipliers,
+        bound_multipliers: &report.bound_multipliers,
+    };
+    let Ok(own) = KktResiduals::new(meta, at) else { return Vec::new() };
+    let most = |values: &[f64]| values.iter().fold(1.0, |most: f64, value| most.max(value.abs()));
+    let sum = |values: &[f64]| values.iter().map(|value| value.abs()).sum::<f64>();
+    let size = most(&report.constraints).max(most(&report.x));
+    let weights = 1.0 + sum(&report.row_multipliers) + sum(&report.bound_multipliers);
+    let residuals = [
+        ("feasibility", report.feasibility, own.feasibility, 1.0),
+        ("complementarity", report.complementarity, own.complementarity, weights),
+    ];
+    let wrong = residuals.into_iter().filter(|(_, claimed, own, weight)| {
+        claimed.is_finite() && !near(*claimed, *own, ROUNDING * own.abs() + LAST_DIGITS * weight * size)
+    });
+    let told = |(name, claimed, own, _): (&str, f64, f64, f64)| {
+        let [claimed, own] = [claimed, own].map(|value| scientific(value, 6));
+        format!("the result says that its {name} is {claimed}, but its own constraints and multipliers make it {own}")
+    };
+    wrong.map(told).collect()
+}
+
+/// Where a run did not reach the limit that it says ended it, or ended by its tolerances beyond one: nothing is evaluated beyond a limit. Who goes on with a
+/// smaller one may be beyond it, and ends there.
+fn wrong_limit(report: &Report) -> Option<String> {
+    let (limits, samples) = (&report.settings.limits, &report.samples);
+    let of_samples = [
+        (limits.samples, samples.total()),
+        (limits.gradient_samples, samples.gradient),
+        (limits.constraint_samples, samples.constraints),
+        (limits.jacobian_samples, samples.jacobian),
+    ];
+    let is_there = match report.stop {
+        Stop::Iterations => report.iterations >= limits.iterations,
+        Stop::Samples => of_samples.iter().any(|(limit, _)| limit.is_some()),
+        Stop::Evaluations => limits.evaluations.is_some(),
+        Stop::WallTime => limits.seconds.is_some(),
+        _ => true,
+    };
+    if !is_there {
+        return Some(format!("it says that {}, but its settings have no such limit", report.stop));
+    }
+    let is_beyond = |(limit, count): &(Option<u64>, u64)| limit.is_some_and(|limit| *count > limit);
+    let evaluations = (limits.evaluations, report.evaluations.total());
+    let (_, count) = of_samples.into_iter().chain([evaluations]).find(is_beyond).filter(|_| report.stop == Stop::Tolerance)?;
+    Some(format!("it ended because {}, after {count} samples or evaluations, which is beyond its limit", report.stop))
+}
+
 /// Where counts contradict each other: what was evaluated was evaluated at the start at least, and no iteration but one that forgets or judges what it
 /// knows goes without an evaluation.
 fn impossible_counts(report: &Report, meta: &Meta, is_noisy: bool) -> Option<String> {
@@ -88,15 +156,22 @@ fn impossible_counts(report: &Report, meta: &Meta, is_noisy: bool) -> Option<Str
         ("constraints", meta.m() > 0, counts.constraints),
         ("Jacobian", meta.m() > 0, counts.jacobian),
     ];
-    let missing = exact.iter().find(|(_, is_there, count)| !is_noisy && report.evaluated && *is_there && *count == 0);
+    let all = [counts.objective, counts.gradient, counts.constraints, counts.jacobian, counts.hessian, report.iterations];
+    let mut all = all.into_iter().chain([samples.gradient, samples.constraints, samples.jacobian]);
+    if let Some(count) = all.find(|count| *count > MOST_COUNTED) {
+        return Some(format!("no run counts to {count}"));
+    }
+    if report.seconds.is_nan() || report.seconds > MOST_SECONDS {
+        return Some(format!("no run takes {} s", scientific(report.seconds, 1)));
+    }
+    // A noisy run need not look at the objective.
+    let is_due = |name: &str| report.evaluated && !(is_noisy && name == "objective");
+    let missing = exact.iter().find(|(name, is_there, count)| is_due(name) && *is_there && *count == 0);
     if let Some((name, ..)) = missing {
         return Some(format!("it says that its {name} was never evaluated, and what it was"));
     }
     let forgotten: u64 = report.unusual.iter().filter(|(event, _)| *event == Event::Forgotten).map(|(_, count)| *count).sum();
-    let all = [counts.objective, counts.gradient, counts.constraints, counts.jacobian, counts.hessian, forgotten]
-        .into_iter()
-        .chain([samples.gradient, samples.constraints, samples.jacobian])
-        .fold(0u64, u64::saturating_add);
+    let all = work_of(counts, samples, forgotten);
     (report.iterations > all).then(|| {
         format!("it has {}, but fewer evaluations, samples and the like: {all}", count_of(report.iterations, "iteration"))
     })
@@ -283,7 +358,9 @@ mod tests {
         assert!(wrong(&|report| report.evaluations.objective = 0).is_some_and(|text| text.contains("its objective was never")));
         assert!(wrong(&|report| report.evaluations.jacobian = 0).is_some_and(|text| text.contains("its Jacobian was never")));
         assert!(wrong(&|report| report.iterations = 1_000_000_000).is_some_and(|text| text.contains("1000000000 iterations")));
-        assert_eq!(wrong(&|report| report.evaluations.objective = u64::MAX), None, "how many there were nobody knows");
+        assert_eq!(wrong(&|report| report.evaluations.objective = 1_000_000), None, "how many there were nobody knows");
+        assert!(wrong(&|report| report.evaluations.objective = u64::MAX).is_some_and(|text| text.contains("no run counts to")));
+        assert!(wrong(&|report| report.seconds = 1e18).is_some_and(|text| text.contains("no run takes")));
     }
 
     #[test]

@@ -33,7 +33,9 @@ Exit codes:
      (for verify: the samples cannot tell)
   4  stopped by the user: Ctrl-C, a termination signal, or nobody reads the output any more
   5  a function failed, the step became too small, or numerical trouble
-  6  the objective improves without bound at feasible points";
+  6  the objective improves without bound at feasible points
+130  a second Ctrl-C or termination signal, at least 0.3 s after the first, ended the program at
+     once: nothing is reported, and the last checkpoint stands";
 
 /// The exit code of a run.
 pub fn of(report: &Report) -> u8 {

@@ -6,6 +6,6 @@ use tangor_solver::{Point, Report};
 pub fn of(report: &Report) -> String {
     match report.point {
         Point::Feasible | Point::Nothing => report.finding(),
-        point => point.to_string(),
+        point => report.in_words(point),
     }
 }

@@ -8,7 +8,7 @@ use tangor_solver::{Checkpoint, EndedBy, Settings};
 
 use crate::error::Error;
 
-/// What a shell reports for a process that Ctrl-C ended.
+/// What a shell reports for a process that Ctrl-C ended; the same for a second termination signal, since a handler is not told which one came.
 const KILLED: i32 = 130;
 
 /// A terminal tells all of its processes of a Ctrl-C, and a program among them that started this one may tell it once more: what comes so soon

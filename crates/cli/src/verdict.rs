@@ -72,16 +72,8 @@ fn sentence(verdict: &Verdict, tolerance: &Tolerance, row_name: impl Fn(usize) -
     let samples = count_of(verdict.samples, "fresh sample");
     let confidence = format!("{}%", short_percent(verdict.confidence));
     let (hidden, above) = (names_of(verdict, tolerance, Standing::Hidden), names_of(verdict, tolerance, Standing::Above));
-    // Of a whole population nothing is assumed: its bounds are its residuals. Samples that do not vary may miss an event all the same.
-    let sampled = verdict.residuals(tolerance).iter().any(|one| one.residual.upper > one.residual.value);
-    let assumed = match verdict.rarest {
-        Some(told) => format!(
-            " (if batches of samples are nearly Gaussian and no event rarer than 1 in {:.0} samples matters)",
-            1.0 / told
-        ),
-        None if !sampled => String::new(),
-        None => " (if batches of samples are nearly Gaussian)".to_string(),
-    };
+    let condition = verdict.condition();
+    let assumed = condition.as_ref().map(|condition| format!(" ({condition})")).unwrap_or_default();
     let judged = match verdict.bounds_unknown {
         true => format!("Judged on {samples}:"),
         false => format!("Judged on {samples}, with {confidence} confidence in each bound{assumed}:"),
@@ -108,7 +100,10 @@ fn sentence(verdict: &Verdict, tolerance: &Tolerance, row_name: impl Fn(usize) -
         (true, false) => {
             format!("{judged} noise hides whether {} within the tolerance.", and_are(&hidden)) + &certified(verdict)
         }
-        _ => format!("{judged} {} not within the tolerance.", and_are(&above)) + &certified(verdict),
+        _ => {
+            let unless = condition.filter(|_| verdict.bounds_unknown).map(|unless| format!(", {unless}")).unwrap_or_default();
+            format!("{judged} {} not within the tolerance{unless}.", and_are(&above)) + &certified(verdict)
+        }
     }
 }
 

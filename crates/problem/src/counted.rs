@@ -30,7 +30,8 @@ pub struct Counts {
 impl Counts {
     /// All evaluations together.
     pub fn total(&self) -> u64 {
-        self.objective + self.gradient + self.constraints + self.jacobian + self.hessian
+        let all = [self.objective, self.gradient, self.constraints, self.jacobian, self.hessian];
+        all.into_iter().fold(0, u64::saturating_add)
     }
 
     fn add(&mut self, wanted: Wanted) {
@@ -56,7 +57,7 @@ pub struct Samples {
 impl Samples {
     /// All samples together.
     pub fn total(&self) -> u64 {
-        self.gradient + self.constraints + self.jacobian
+        self.gradient.saturating_add(self.constraints).saturating_add(self.jacobian)
     }
 
     /// In the order gradient, constraints, Jacobian.

@@ -36,24 +36,6 @@ pub enum Error {
     /// The own mapping is missing.
     #[error("normal.mapping=own needs a mapping: use Solver::with_mapping (a run with an own mapping cannot be resumed)")]
     NoOwnMapping,
-    /// The checkpoint belongs to another problem.
-    #[error(
-        "the checkpoint is of problem {found} with {found_n} variables and {found_m} constraints, not of {name} with {n} and {m}"
-    )]
-    OtherProblem {
-        /// The problem of the checkpoint.
-        found: String,
-        /// Its variables.
-        found_n: usize,
-        /// Its constraints.
-        found_m: usize,
-        /// The problem given.
-        name: String,
-        /// Its variables.
-        n: usize,
-        /// Its constraints.
-        m: usize,
-    },
     /// A point to be judged cannot be.
     #[error("the point cannot be judged: {reason}")]
     Point {

@@ -32,11 +32,14 @@ pub use judging::standing::{and_are, names_of};
 pub use judging::verdict::{Averaged, Bounded, Verdict};
 pub use run::checkpoint::Checkpoint;
 pub use run::clock::{Agreement, EndedBy, Ending};
+pub use run::descent::Followed;
 pub use run::display::Silent;
 #[doc(hidden)]
 pub use run::display::largest;
+pub use run::field::field_at;
 pub use run::names::Names;
 pub use run::observer::{Event, Observer, Row, TrueResiduals, Unusual};
+pub use run::plausible::{MOST_COUNTED, MOST_SECONDS, work_of};
 pub use run::report::{EvaluationFailure, Presolved, REPORT_VERSION, Report, WorstRow};
 pub use run::status::{Point, Stop};
 pub use run::whole_file::write as write_whole_file;

@@ -198,14 +198,44 @@ fn numbers_that_are_none_are_refused() {
     }
 }
 
+/// The name of a field, another value for it, and what is said of that.
+const IMPOSSIBLE: [(&str, &str, &str); 11] = [
+    ("iteration", "1000000000000000000", "state.progress.iteration: no run counts to 1000000000000000000"),
+    ("iteration", "1e18", "state.progress.iteration: invalid type: floating point"),
+    ("iteration", "-1", "state.progress.iteration: invalid value: integer `-1`, expected u64"),
+    ("iteration", "100000", "state.progress.iteration: 100000 iterations take more than "),
+    ("objective", "18446744073709551615", "counts.objective: no run counts to 18446744073709551615"),
+    ("objective", "2.5", "counts.objective: invalid type"),
+    ("jacobian", "-3", "counts.jacobian: invalid value"),
+    ("seconds", "-0.5", "seconds: no run takes -0.5 s"),
+    ("seconds", "1e18", "seconds: no run takes 1000000000000000000 s"),
+    ("rho", "true", "state.progress.rho: invalid type: boolean `true`"),
+    ("looked_at", "-1.0", "state.progress.looked_at: -1 is no size"),
+];
+
+#[test]
+fn numbers_that_no_run_has_are_refused_by_file_and_field() {
+    let folder = tempdir().unwrap();
+    let good = checkpoint_text(folder.path());
+    // The limits among the settings have the same names: what was counted comes after them.
+    let after = good.find("\"counts\":").unwrap();
+    for (name, value, expected) in IMPOSSIBLE {
+        let from = if name == "seconds" { good.find("\"scales\"").unwrap() - 40 } else { after };
+        let start = from + good[from..].find(&format!("\"{name}\":")).expect(name) + name.len() + 3;
+        let end = start + good[start..].find([',', '}']).unwrap();
+        let message = refusal(folder.path(), &format!("{}{value}{}", &good[..start], &good[end..]));
+        assert!(message.contains("bad.json: ") && message.contains(expected), "{name} = {value}: {message}");
+    }
+}
+
 #[test]
 fn a_foreign_checkpoint_is_named() {
     let folder = tempdir().unwrap();
     let file = folder.path().join("good.json");
     std::fs::write(&file, checkpoint_text(folder.path())).unwrap();
     let error = Solver::resume((find("HS6").unwrap().build)(), Checkpoint::read(&file).unwrap()).err().unwrap();
-    let expected = "the checkpoint is of problem HS71 with 4 variables and 2 constraints, not of HS6 with 2 and 1";
-    assert_eq!(error.to_string(), expected);
+    let expected = "good.json: problem: it is of problem HS71 with 4 variables and 2 constraints, not of HS6 with 2 and 1";
+    assert!(error.to_string().ends_with(expected), "{error}");
     let missing = Checkpoint::read(&folder.path().join("nothing.json")).unwrap_err().to_string();
     assert!(missing.contains("nothing.json") && missing.contains("No such file"), "{missing}");
     let nowhere = Solver::new((find("HS6").unwrap().build)(), Settings::default()).unwrap().checkpoint();
@@ -219,6 +249,6 @@ fn sizes_are_looked_at() {
     let folder = tempdir().unwrap();
     let good = checkpoint_text(folder.path()).replacen("\"n\":4", "\"n\":5", 1);
     let message = refusal(folder.path(), &good);
-    assert!(message.contains("with 5 variables"), "{message}");
+    assert!(message.ends_with("bad.json: n: it is of a problem with 5 variables, but HS71 has 4"), "{message}");
     assert_eq!((find("HS71").unwrap().build)().meta().n(), 4);
 }

@@ -233,6 +233,26 @@ fn what_falls_without_bound_along_a_curve_is_named() {
         let report = honest(build);
         assert_eq!((report.stop, report.point), (Stop::Unbounded, Point::Unbounded), "{}: {}", report.problem, report.message);
         assert!(report.feasibility <= 1e-6 && report.objective < -1e5, "{}: {}", report.problem, report.feasibility);
+        // How far was looked is told: to the bottom.
+        let followed = report.followed.expect("it was followed");
+        assert!(followed.objective <= -1e20 && followed.largest >= 1e20, "{}: {followed:?}", report.problem);
+        assert!(report.message.contains("it was followed to -"), "{}", report.message);
+    }
+}
+
+/// `a x^2 - x` on a hyperbola, and the same of `y` on a parabola, have minima at `1 / 2 a`, far beyond twenty doublings of the distance.
+#[test]
+fn a_minimum_far_away_along_a_curve_is_one() {
+    let near: (Formula, Slope) = (|x| x[0] * (1e-13 * x[0] - 1.0), |x, g| g.copy_from_slice(&[2e-13 * x[0] - 1.0, 0.0]));
+    let far: (Formula, Slope) = (|x| x[0] * (1e-17 * x[0] - 1.0), |x, g| g.copy_from_slice(&[2e-17 * x[0] - 1.0, 0.0]));
+    let up: (Formula, Slope) = (|x| x[1] * (1e-16 * x[1] - 1.0), |x, g| g.copy_from_slice(&[0.0, 2e-16 * x[1] - 1.0]));
+    let hyperbola = on_a_curve("hyperbola", 1.0, near, HYPERBOLA);
+    let farther = on_a_curve("farther", 1.0, far, HYPERBOLA);
+    let parabola = on_a_curve("parabola", 0.0, up, PARABOLA);
+    for build in [&hyperbola as &dyn Fn() -> ClosureProblem, &farther, &parabola] {
+        let report = honest(build);
+        assert_ne!(report.point, Point::Unbounded, "{}: {}", report.problem, report.message);
+        assert_eq!(report.followed, None);
     }
 }
 

@@ -8,10 +8,10 @@ use clap::Args;
 use serde::Deserialize;
 use tangor_open::disturbed;
 use tangor_problem::{Access, Accesses, MemoryLimit, Meta, Noise, Problem, SampledProblem, count_of};
-use tangor_solver::{Candidate, Report, Sampling, beyond_doubt, judge_point_and_rows};
+use tangor_solver::{Candidate, Report, Sampling, beyond_doubt, field_at, judge_point_and_rows};
 
 use crate::answer::Answer;
-use crate::contradiction::{Doubted, ROUNDING, differs, disagrees, hidden_events, inconsistencies, near};
+use crate::contradiction::{Doubted, ROUNDING, differs, disagrees, hidden_events, inconsistencies, near, own_residuals};
 use crate::error::Error;
 use crate::idle::Idle;
 use crate::interrupt::Ending;
@@ -147,7 +147,9 @@ impl Verify {
             writeln!(out, "{word} before anything could be told of {}.", report.problem)?;
             return Ok(code);
         }
-        answer?.tell(out, &report)
+        let mut answer = answer?;
+        answer.wrong.extend(own_residuals(&report, &own_meta));
+        answer.tell(out, &report)
     }
 
     /// A result may come from a stranger, and the command in it may do anything: it runs only if the user says so.
@@ -200,7 +202,13 @@ impl Verify {
 fn read(path: &Path, memory: MemoryLimit) -> Result<(Report, Provenance), Error> {
     let text = memory.read_text(path).map_err(|cause| Error::Unreadable { path: path.to_owned(), cause })?;
     let wrong = |message: String| Error::Result { path: path.to_owned(), message };
-    let malformed = |cause: serde_json::Error| wrong(format!("it is not what `tangor solve --json` prints ({cause})"));
+    let malformed = |cause: serde_json::Error| {
+        let field = match field_at(text.as_bytes(), cause.line(), cause.column()) {
+            field if field.is_empty() => String::new(),
+            field => format!("{}: ", plain::name(&field)),
+        };
+        wrong(format!("it is not what `tangor solve --json` prints ({field}{cause})"))
+    };
     let report: Report = serde_json::from_str(&text).map_err(malformed)?;
     let rest: Rest = serde_json::from_str(&text).map_err(malformed)?;
     let source = rest.source.ok_or_else(|| wrong("it does not say where its problem comes from".to_string()))?;

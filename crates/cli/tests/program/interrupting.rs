@@ -1,6 +1,6 @@
 use std::fs;
 use std::io::Read;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -143,9 +143,13 @@ fn a_later_signal_ends_the_program_at_once() {
     interrupt(&child);
     wait(400);
     assert_eq!(child.try_wait().expect("a child"), None, "it waits for its reader");
-    interrupt(&child);
+    // The termination signal counts as Ctrl-C does.
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("kill").success());
     assert_eq!(child.wait().expect("the program ends").code(), Some(130));
     drop(out);
+    // What that code means is told to who asks.
+    let help = crate::stdout(&run(&["solve", "--help"]));
+    assert!(help.contains("130  a second Ctrl-C or termination signal"), "{help}");
 }
 
 #[test]

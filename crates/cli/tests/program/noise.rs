@@ -33,6 +33,23 @@ fn a_noisy_run_tells_true_residuals_and_its_confidence() {
     }
 }
 
+/// What samples say of a point that is not within its tolerances has a condition, too, and the message names the same one as the screen: that no rarer
+/// event matters where samples tell of those that do, and otherwise that one may be missing.
+#[test]
+fn the_message_has_the_condition_that_the_screen_shows() {
+    for (samples, start) in [("30000", "if batches of samples"), ("1000", "unless an event rarer")] {
+        let judge = format!("sampling.judge.samples={samples}");
+        let arguments = ["--max-iterations", "5", "--set", &judge];
+        let text = stdout(&run(&with(&CUT_SHORT, &arguments)));
+        let (report, _) = run_json(&with(&CUT_SHORT, &with(&arguments, &["--json"])));
+        let message = report["message"].as_str().expect("a message");
+        assert!(message.contains("above") || message.contains("neither feasible nor stationary"), "{message}");
+        let condition = &message[message.find(start).unwrap_or_else(|| panic!("no condition: {message}"))..];
+        assert!(condition.contains("event rarer than 1 in "), "{message}");
+        assert!(text.contains(condition.trim_end_matches('.')), "{message}\n{text}");
+    }
+}
+
 #[test]
 fn short_ways_are_settings() {
     let arguments =

@@ -60,7 +60,14 @@ fn a_state_asks_for_no_more_than_there_is() {
     for (place, value, expected) in [
         ("/settings/sampling/judge/samples", json!(1_000_000_000_000u64), "would need 8.0 TB"),
         ("/settings/sampling/judge/samples", json!(u64::MAX), "between 1 and 1e12"),
-        ("/n", json!(1u64 << 60), "1152921504606846976 variables"),
+        ("/n", json!(1u64 << 60), "state: n: it is of a problem with 1152921504606846976 variables"),
+        (
+            "/noisy/progress/judgements/looks",
+            json!(1_000_000_000_000_000_000u64),
+            "state: noisy.progress.judgements.looks: 1000000000000000000 judgements take more than",
+        ),
+        ("/noisy/progress/judgements/looks", json!(-1), "state: noisy.progress.judgements.looks: invalid value"),
+        ("/noisy/progress/judgements/due", json!(1000), "state: noisy.progress.judgements.due: 1000 is after iteration 3"),
         (
             "/settings/sampling/gradient/batch",
             json!({"constant": {"size": 1u64 << 50}}),

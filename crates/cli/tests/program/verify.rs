@@ -114,6 +114,20 @@ fn forged_exact_results_are_caught() {
             (|result| result["iterations"] = json!(1_000_000_000), "it has 1000000000 iterations, but fewer evaluations"),
             (|result| result["evaluated"] = json!(false), "it says that its functions were never evaluated"),
             (|result| result["settings"]["stepsize"]["tau"] = json!(7.0), "no run has its settings: "),
+            (
+                |result| {
+                    (result["stop"], result["message"]) = (json!("samples"), json!(""));
+                    result["tangor"] = json!("0.0.9");
+                },
+                "the limit on samples was reached, but its settings have no such limit",
+            ),
+            (|result| result["evaluations"]["gradient"] = json!(u64::MAX), "no run counts to 18446744073709551615"),
+            (|result| result["settings"]["limits"]["evaluations"] = json!(3), "which is beyond its limit"),
+            (|result| result["followed"] = json!({"objective": -1e20, "largest": 1e20}), "how far the objective was followed"),
+            (
+                |result| result["feasibility"] = json!(5e-9),
+                "the result says that its feasibility is 5.000000e-09, but its own constraints and multipliers make it",
+            ),
             (|result| result["version"] = json!(0), "its form has the version 0, but this program writes and reads 1"),
             (
                 |result| result["point"] = json!("nothing"),
@@ -163,7 +177,7 @@ fn forged_noisy_results_are_caught() {
             (
                 |result| {
                     let message = result["message"].as_str().expect("a message").to_string();
-                    let condition = message.find(" if no event").expect("its condition");
+                    let condition = message.find(" and no event").expect("its condition");
                     result["message"] = json!(format!("{}.", &message[..condition]));
                     result["verdict"]["rarest"] = Value::Null;
                 },
@@ -173,6 +187,17 @@ fn forged_noisy_results_are_caught() {
                 |result| result["verdict"]["objective"]["error"] = json!(1e3),
                 "its objective is off by at most 1.0e+03; by fresh",
             ),
+            (
+                |result| {
+                    let value = result["constraints"][1].as_f64().expect("a number");
+                    result["constraints"][1] = json!(value + 1e-4);
+                },
+                "but its own constraints and multipliers make it",
+            ),
+            (|result| result["evaluations"]["gradient"] = json!(0), "it says that its gradient was never evaluated"),
+            (|result| result["samples"]["gradient"] = json!(u64::MAX), "no run counts to 18446744073709551615"),
+            (|result| result["settings"]["limits"]["samples"] = json!(100), "which is beyond its limit"),
+            (|result| result["confirmed"] = json!(true), "which a run with noise does not ask"),
             (|result| result["verdict"]["iteration"] = json!(0), "on a point of another iteration than the last"),
             (|result| result["version"] = json!(7), "its form has the version 7, but this program writes and reads 1"),
         ],
@@ -240,6 +265,14 @@ fn what_is_no_result_is_refused() {
         let message = String::from_utf8_lossy(&output.stderr).to_string();
         assert_eq!(code(&output), 1, "{expected}");
         assert!(message.contains("cannot be checked: ") && message.contains(expected), "{message}");
+    }
+    for (count, expected) in
+        [(json!(-1), "evaluations.gradient: invalid value"), (json!(0.5), "evaluations.gradient: invalid type")]
+    {
+        let mut result = good.clone();
+        result["evaluations"]["gradient"] = count;
+        let message = refusal(&["verify", &written(folder.path(), &result)]);
+        assert!(message.contains(expected), "{message}");
     }
     let message = refusal(&["verify", &written(folder.path(), &json!([1, 2]))]);
     assert!(message.contains("it is not what `tangor solve --json` prints"), "{message}");

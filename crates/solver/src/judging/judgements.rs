@@ -34,6 +34,18 @@ impl Judgements {
         Judgements { at: None, due: 0, looks: 0, exact: 0, stale: 0, effective: 0.0, streams }
     }
 
+    /// The first number that no run with so many iterations and samples has, by its field, and why: a judgement takes a sample at least.
+    pub fn impossible(&self, iteration: u64, samples: u64) -> Option<(&'static str, String)> {
+        let places = [("at", self.at.unwrap_or(0)), ("due", self.due)].into_iter();
+        let late =
+            places.filter(|(_, at)| *at > iteration).map(|(field, at)| (field, format!("{at} is after iteration {iteration}")));
+        let counts = [("looks", self.looks), ("exact", self.exact), ("stale", self.stale)].into_iter();
+        let many = counts.filter(|(_, count)| *count > samples).map(|(field, count)| {
+            (field, format!("{count} judgements take more than {samples} samples, which is what its counts say"))
+        });
+        late.chain(many).next()
+    }
+
     /// Whether the point of this iteration was judged.
     pub fn were_at(&self, iteration: u64) -> bool {
         self.at == Some(iteration)

@@ -150,14 +150,27 @@ impl Verdict {
             .map(|told| format!("an event rarer than 1 in {:.0} samples may be missing among the fresh ones", 1.0 / told))
     }
 
-    /// With what confidence the verdict says what it says, and what it assumes: the end of a sentence.
+    /// What must be true for the verdict to be so: all that is told of it, on a screen or in a message, says the same. None: of a whole population, or
+    /// with exact functions, nothing is assumed. Samples that do not vary may miss an event all the same.
+    pub fn condition(&self) -> Option<String> {
+        let is_sampled = [self.stationarity, self.feasibility, self.complementarity].iter().any(|one| one.upper > one.value);
+        let gaussian = "if batches of samples are nearly Gaussian";
+        match self.rarest.map(|told| 1.0 / told) {
+            Some(told) if self.bounds_unknown => Some(format!(
+                "unless an event rarer than 1 in {told:.0} samples matters, which may be missing among the fresh ones"
+            )),
+            Some(told) => Some(format!("{gaussian} and no event rarer than 1 in {told:.0} samples matters")),
+            None if is_sampled => Some(gaussian.to_string()),
+            None => None,
+        }
+    }
+
+    /// With what confidence the verdict says what it says, and on what condition: the end of a sentence.
     pub(crate) fn assumption(&self) -> String {
-        let confidence = format!("with {}% confidence", (1e6 * self.confidence).round() / 1e4);
-        match self.rarest {
-            // Of a whole population, or with exact functions, nothing is assumed.
-            None if self.noise == 0.0 => String::new(),
-            None => format!(", {confidence}"),
-            Some(told) => format!(", {confidence} if no event rarer than 1 in {:.0} samples matters", 1.0 / told),
+        match self.condition() {
+            None => String::new(),
+            Some(condition) if self.bounds_unknown => format!(", {condition}"),
+            Some(condition) => format!(", with {}% confidence {condition}", (1e6 * self.confidence).round() / 1e4),
         }
     }
 
@@ -241,7 +254,10 @@ mod tests {
         assert_eq!([1e-3, 0.9e-3].map(|rarest| verdict.summed_up(rarest).certified), [Some(3e-3), None]);
         assert_eq!([1e-3, 0.9e-3].map(|rarest| verdict.summed_up(rarest).bounds_unknown), [false, true]);
         verdict.confidence = 0.999;
-        assert_eq!(verdict.assumption(), ", with 99.9% confidence if no event rarer than 1 in 1000 samples matters");
+        let told = ", with 99.9% confidence if batches of samples are nearly Gaussian and no event rarer than 1 in 1000 samples matters";
+        assert_eq!(verdict.assumption(), told);
+        let unless = ", unless an event rarer than 1 in 1000 samples matters, which may be missing among the fresh ones";
+        assert_eq!(verdict.summed_up(0.9e-3).assumption(), unless);
         verdict.feasibility = Bounded::new(f64::NAN, 0.0, 0.0);
         assert_eq!(verdict.summed_up(1e-3).certified, None);
     }

@@ -50,6 +50,14 @@ pub struct NoisyProgress {
     lagrangian: EffectiveSamples,
 }
 
+impl NoisyProgress {
+    /// The first number that no run with so many iterations and samples has, by its field, and why.
+    pub fn impossible(&self, iteration: u64, samples: u64) -> Option<(String, String)> {
+        let wrong = self.judgements.impossible(iteration, samples);
+        wrong.map(|(field, why)| (format!("noisy.progress.judgements.{field}"), why))
+    }
+}
+
 impl Noisy {
     pub fn new(current: &Iterate, (meta, accesses): (&Meta, Accesses), settings: &Settings) -> Self {
         Noisy {

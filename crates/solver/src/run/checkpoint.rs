@@ -15,9 +15,10 @@ use crate::noise::estimator::Estimates;
 use crate::noise::sampled_step::{Average, Noisy, NoisyProgress};
 use crate::run::best::Best;
 use crate::run::clock::Clock;
+use crate::run::plausible;
 use crate::run::state::{Progress, State};
 #[cfg(feature = "checkpoint")]
-use crate::run::whole_file;
+use crate::run::{field::field_at, whole_file};
 use crate::solver::Solver;
 use crate::{EndedBy, Error, Settings};
 
@@ -46,6 +47,9 @@ pub struct Checkpoint {
     #[cfg(feature = "checkpoint")]
     #[serde(default)]
     pub note: serde_json::Value,
+    /// Where it was read; none for one that was not.
+    #[serde(skip)]
+    file: Option<String>,
 }
 
 /// What a noisy run depends on besides.
@@ -113,6 +117,28 @@ impl Checkpoint {
     pub fn seconds(&self) -> f64 {
         self.seconds
     }
+
+    /// The first number that no run has, by its field, and why.
+    fn impossible_number(&self) -> Option<(String, String)> {
+        let wrong = plausible::impossible(self.seconds, (&self.counts, &self.samples), &self.state.progress);
+        let of_judgements = |noisy: &SavedNoise| noisy.progress.impossible(self.iteration(), self.samples.total());
+        wrong.or_else(|| self.noisy.as_ref().and_then(of_judgements))
+    }
+
+    /// It cannot be used, because of this field.
+    fn refusal(&self, field: &str, reason: &str) -> Error {
+        let file = self.file.clone().unwrap_or_else(|| format!("of {}", self.problem));
+        Error::Checkpoint { file, reason: format!("{field}: {reason}") }
+    }
+}
+
+/// What a reader says, after the field that it says it of.
+#[cfg(feature = "checkpoint")]
+fn in_its_field(text: &[u8], error: &serde_json::Error) -> String {
+    match field_at(text, error.line(), error.column()) {
+        field if field.is_empty() => error.to_string(),
+        field => format!("{field}: {error}"),
+    }
 }
 
 /// Checkpoints as files.
@@ -134,11 +160,14 @@ impl Checkpoint {
     pub fn read_within(path: &Path, memory: MemoryLimit) -> Result<Self, Error> {
         let fail = |reason: String| Error::Checkpoint { file: path.display().to_string(), reason };
         let text = memory.read(path).map_err(|error| fail(error.to_string()))?;
-        let header: Header = serde_json::from_slice(&text).map_err(|error| fail(error.to_string()))?;
+        let malformed = |error: serde_json::Error| fail(in_its_field(&text, &error));
+        let header: Header = serde_json::from_slice(&text).map_err(malformed)?;
         if header.version != VERSION {
             return Err(fail(format!("its version is {}, this program reads version {VERSION}", header.version)));
         }
-        serde_json::from_slice(&text).map_err(|error| fail(error.to_string()))
+        let mut read: Checkpoint = serde_json::from_slice(&text).map_err(malformed)?;
+        read.file = Some(path.display().to_string());
+        Ok(read)
     }
 }
 
@@ -172,6 +201,7 @@ impl<S: SampledProblem> Solver<S> {
             noisy: self.save_noise(),
             #[cfg(feature = "checkpoint")]
             note: serde_json::Value::Null,
+            file: None,
         };
         let beginning = &self.beginning;
         let is_within = |before: &Progress| beginning.broken_off || before.iteration == self.state.progress.iteration;
@@ -198,15 +228,19 @@ impl<S: SampledProblem> Solver<S> {
     /// The same with somebody who may end it, from its first evaluation on.
     pub fn resume_until(problem: S, checkpoint: Checkpoint, ended_by: EndedBy) -> Result<Self, Error> {
         let meta = problem.meta();
-        if (&checkpoint.problem, checkpoint.n, checkpoint.m) != (&meta.name, meta.n(), meta.m()) {
-            return Err(Error::OtherProblem {
-                found: checkpoint.problem,
-                found_n: checkpoint.n,
-                found_m: checkpoint.m,
-                name: meta.name.clone(),
-                n: meta.n(),
-                m: meta.m(),
-            });
+        if let Some((field, why)) = checkpoint.impossible_number() {
+            return Err(checkpoint.refusal(&field, &why));
+        }
+        let name = &meta.name;
+        if checkpoint.problem != *name {
+            let Checkpoint { problem, n, m, .. } = &checkpoint;
+            let found = format!("it is of problem {problem} with {n} variables and {m} constraints");
+            return Err(checkpoint.refusal("problem", &format!("{found}, not of {name} with {} and {}", meta.n(), meta.m())));
+        }
+        let sizes = [("n", checkpoint.n, meta.n(), "variables"), ("m", checkpoint.m, meta.m(), "constraints")];
+        if let Some((field, found, expected, what)) = sizes.into_iter().find(|(_, found, expected, _)| found != expected) {
+            let reason = format!("it is of a problem with {found} {what}, but {name} has {expected}");
+            return Err(checkpoint.refusal(field, &reason));
         }
         let clock = Clock::obeying(checkpoint.settings.limits.seconds, checkpoint.seconds, ended_by);
         let mut solver = Solver::unstarted(problem, checkpoint.settings.clone(), None, clock)?;
@@ -215,32 +249,42 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     fn restore(&mut self, saved: Checkpoint) -> Result<(), Error> {
-        let refuse = |reason: &str| Error::Checkpoint { file: format!("of {}", saved.problem), reason: reason.to_string() };
         match (saved.noisy.is_some(), self.noisy.is_some()) {
-            (true, false) => return Err(refuse("it is of a run with noise, but the functions given are exact")),
-            (false, true) => return Err(refuse("it is of a run without noise, but the functions given are sampled")),
+            (true, false) => {
+                return Err(saved.refusal("noisy", "it is of a run with noise, but the functions given are exact"));
+            }
+            (false, true) => {
+                return Err(saved.refusal("noisy", "it is of a run without noise, but the functions given are sampled"));
+            }
             _ => {}
         }
         let standard = &mut self.oracle.standard;
-        if !(self.state.fits(&saved.state) && standard.scales.fit(&saved.scales) && self.outcome.best.fits(&saved.best)) {
-            return Err(refuse("the lengths of its vectors do not fit the problem"));
+        let misfit = self.state.misfit(&saved.state);
+        let misfit = misfit.or_else(|| (!standard.scales.fit(&saved.scales)).then_some("scales"));
+        if let Some(field) = misfit.or_else(|| (!self.outcome.best.fits(&saved.best)).then_some("best")) {
+            return Err(saved.refusal(field, "the lengths of its vectors do not fit the problem"));
         }
         if !saved.state.progress.begun {
             self.begin(&saved);
             return Ok(());
         }
         let rho = saved.state.progress.rho;
-        if !(saved.scales.are_valid() && rho > 0.0 && rho.is_finite()) {
-            return Err(refuse("its scales and its merit parameter are not all positive and finite"));
+        if !saved.scales.are_valid() {
+            return Err(saved.refusal("scales", "they are not all positive and finite"));
+        }
+        if !(rho > 0.0 && rho.is_finite()) {
+            return Err(saved.refusal("state.progress.rho", "the merit parameter is not positive and finite"));
         }
         standard.rescale(&saved.scales);
         let z = &saved.state.current.z;
         if z.iter().zip(&standard.lower).zip(&standard.upper).any(|((z, lower), upper)| !(lower..=upper).contains(&z)) {
-            return Err(refuse("its point lies outside of the bounds"));
+            return Err(saved.refusal("state.current.z", "its point lies outside of the bounds"));
         }
-        let fits = saved.noisy.is_none_or(|noisy| self.restore_noise(noisy));
-        if !fits {
-            return Err(refuse("the lengths of its estimates do not fit the problem"));
+        if saved.noisy.as_ref().is_some_and(|noisy| !self.oracle.estimates.fit(&noisy.estimates)) {
+            return Err(saved.refusal("noisy.estimates", "the lengths of its estimates do not fit the problem"));
+        }
+        if let Some(noisy) = saved.noisy {
+            self.restore_noise(noisy);
         }
         self.state.take_up(saved.state);
         if let Err(trouble) = self.evaluate_again() {
@@ -276,14 +320,12 @@ impl<S: SampledProblem> Solver<S> {
         Some(SavedNoise { progress: noisy.progress(), estimates, average })
     }
 
-    /// False: what was saved does not fit.
-    fn restore_noise(&mut self, saved: SavedNoise) -> bool {
-        let fits = self.oracle.estimates.fit(&saved.estimates);
-        if let (true, Some(noisy)) = (fits, &mut self.noisy) {
+    /// Takes up what fits.
+    fn restore_noise(&mut self, saved: SavedNoise) {
+        if let Some(noisy) = &mut self.noisy {
             noisy.take_up(saved.progress, saved.average);
             self.oracle.estimates.take_up(saved.estimates);
         }
-        fits
     }
 }
 

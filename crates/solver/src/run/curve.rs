@@ -3,8 +3,8 @@
 
 use tangor_problem::SampledProblem;
 
-use crate::kernel::vector::norm;
-use crate::run::divergence::{DOUBLINGS, STEADY};
+use crate::kernel::vector::{largest, norm};
+use crate::run::descent::Descent;
 use crate::solver::Solver;
 
 /// Rows must hold within this share of the tolerance: what decays along a curve must not end below it.
@@ -24,12 +24,12 @@ impl<S: SampledProblem> Solver<S> {
         if !self.evaluate_on_the_curve() || !self.return_to_the_curve(distance) || !self.is_clearly_feasible() {
             return false;
         }
-        let (mut f, mut fall) = (self.to_be_minimised(&self.trial), 0.0);
+        let mut descent = Descent::from(self.to_be_minimised(&self.trial));
         let first = self.trial.z.clone();
         let mut last = first.clone();
         // The guess lies as far beyond a point as twice its distance from the one before.
         let mut ahead: Vec<f64> = self.steps.tangent.s.iter().map(|s| s * distance / norm(&self.steps.tangent.s)).collect();
-        for _ in 0..DOUBLINGS {
+        while !descent.is_over(largest(&last) + largest(&ahead)) {
             self.trial.move_by(&ahead);
             if !self.trial.is_inside_its_bounds(&self.oracle.standard)
                 || !self.evaluate_on_the_curve()
@@ -37,11 +37,9 @@ impl<S: SampledProblem> Solver<S> {
             {
                 return false;
             }
-            let next = self.to_be_minimised(&self.trial);
-            if next >= f || f - next < STEADY * fall || self.clock.is_over() {
+            if !descent.goes_on(Some(self.to_be_minimised(&self.trial))) || self.clock.is_over() {
                 return false;
             }
-            (f, fall) = (next, f - next);
             for (ahead, (z, last)) in ahead.iter_mut().zip(self.trial.z.iter().zip(&mut last)) {
                 *ahead = 2.0 * (z - std::mem::replace(last, *z));
             }
@@ -49,6 +47,7 @@ impl<S: SampledProblem> Solver<S> {
         if !self.no_bound_is_ahead(&ahead) {
             return false;
         }
+        self.note_how_far();
         self.trial.go_to(&first);
         let evaluated = self.evaluate_on_the_curve();
         if evaluated {

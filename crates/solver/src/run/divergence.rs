@@ -8,11 +8,9 @@ use tangor_problem::SampledProblem;
 
 use crate::form::iterate::Iterate;
 use crate::kernel::vector::{largest, norm};
+use crate::run::descent::{BOTTOM, Descent};
 use crate::solver::Solver;
 use crate::steps::line_search::ROUNDING;
-
-/// An objective below this at a feasible point is no minimum that anybody looks for.
-pub(super) const BOTTOM: f64 = -1e20;
 
 /// How far from the start a point is suspicious, relative to `1 + |start|`.
 const FAR: f64 = 1e5;
@@ -20,20 +18,11 @@ const FAR: f64 = 1e5;
 /// A ray is looked at again when the distance has grown by this factor.
 const AGAIN: f64 = 10.0;
 
-/// How often the distance is doubled on the ray.
-pub(super) const DOUBLINGS: u32 = 20;
-
-/// How much farther each look is after that, in doublings.
+/// How much farther each look is, in doublings, after the first ones.
 const FARTHER: f64 = 1.5;
-
-/// Numbers beyond this are not asked for.
-pub(super) const END: f64 = 1e300;
 
 /// A part of a step this small, relative to its largest, is along a bound and not towards it.
 const ALONG: f64 = 1e-9;
-
-/// Each doubling must lower the objective by this share of what the one before did: a logarithm passes, what tends to a limit does not.
-pub(super) const STEADY: f64 = 0.95;
 
 impl<S: SampledProblem> Solver<S> {
     /// True where the objective was seen to fall without bound. The trial point is used up.
@@ -52,6 +41,7 @@ impl<S: SampledProblem> Solver<S> {
             self.judging.kkt.find_violation(&self.state.current, &self.oracle.standard);
             if self.is_feasible_up_to_rounding(&self.state.current.z) {
                 if is_deep {
+                    self.outcome.followed = Some(self.followed_to(&self.state.current));
                     return true;
                 }
                 self.state.progress.looked_at = distance;
@@ -120,30 +110,22 @@ impl<S: SampledProblem> Solver<S> {
 
     /// Looks along the step from the current point, at first as far as the start is away.
     fn falls_along_the_ray(&mut self, distance: f64) -> bool {
-        let (mut f, mut fall) = (self.to_be_minimised(&self.state.current), 0.0);
         let unit = distance / norm(&self.steps.tangent.s);
-        for doubling in 1..=DOUBLINGS {
-            match self.value_on_the_ray(unit, f64::from(doubling)) {
-                Some(next) if next < f && f - next >= STEADY * fall => (f, fall) = (next, f - next),
-                _ => return false,
+        let size = unit * largest(&self.steps.tangent.s);
+        let mut descent = Descent::from(self.to_be_minimised(&self.state.current));
+        let mut doublings = 1.0;
+        while !descent.is_over(size * f64::exp2(doublings)) {
+            let next = self.value_on_the_ray(unit, doublings);
+            if !descent.goes_on(next) {
+                return false;
             }
+            doublings = if descent.is_long() { FARTHER * doublings } else { doublings + 1.0 };
         }
-        self.falls_to_the_bottom(unit, f) && self.no_bound_is_ahead(&self.steps.tangent.s)
-    }
-
-    /// Whether the objective, which has this value where the last look was, goes on falling until it is at the bottom, or as far as numbers go. A
-    /// minimum that is far away, as that of `1e-16 x^2 - x` is, looks like none for long.
-    fn falls_to_the_bottom(&mut self, unit: f64, mut f: f64) -> bool {
-        let end = (END / unit / largest(&self.steps.tangent.s)).log2();
-        let mut doublings = FARTHER * f64::from(DOUBLINGS);
-        while f > BOTTOM && doublings <= end {
-            match self.value_on_the_ray(unit, doublings) {
-                Some(next) if next < f => f = next,
-                _ => return false,
-            }
-            doublings *= FARTHER;
+        let falls = self.no_bound_is_ahead(&self.steps.tangent.s);
+        if falls {
+            self.note_how_far();
         }
-        true
+        falls
     }
 
     /// The objective on the ray after so many doublings of the distance, where it has a value and all rows hold.

@@ -83,10 +83,14 @@ impl Escapes {
         self.violation
     }
 
-    /// Whether steps at a point that is violated, or not, serve the constraints alone.
-    pub fn repairs(&mut self, violated: bool) -> bool {
-        self.repairs &= violated;
+    /// Whether steps serve the constraints alone, since these do not hold yet.
+    pub fn repairs(&self) -> bool {
         self.repairs
+    }
+
+    /// The constraints hold: steps serve the objective, too, from now on.
+    pub fn end_repairs(&mut self) {
+        self.repairs = false;
     }
 
     /// Whether the run looks for a way out.

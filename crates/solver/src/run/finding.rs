@@ -3,7 +3,7 @@
 use tangor_problem::Meta;
 
 use crate::judging::standing::{and_are, names_of};
-use crate::{Point, Report, Standing, Stop, Verdict};
+use crate::{Followed, Point, Report, Standing, Stop, Verdict};
 
 impl Report {
     /// Why the run stopped and what its point is, as one sentence: the message, from the other fields.
@@ -12,7 +12,7 @@ impl Report {
         let missing = self.verdict.and_then(|verdict| verdict.missing_events(meta, tolerance, rarest));
         let what = missing.unwrap_or_else(|| match self.verdict {
             None if is_noisy && self.evaluated => NOT_JUDGED.to_string(),
-            _ => self.finding(),
+            _ => self.finding() + &self.condition(),
         });
         let stop = match (self.stop, self.point) {
             (Stop::Tolerance, Point::EpsInfeasibleStationary) => "the violation is stationary within its tolerance".to_string(),
@@ -22,7 +22,20 @@ impl Report {
         format!("Stopped because {stop}{cause}; {what}{}.", self.presolved.complaint())
     }
 
-    /// What the point is, as a sentence without its end: which residual is above its tolerance, or what hides it.
+    /// On what condition the point is what its samples say: that belongs to whatever they say. Where noise hides it, an event may be missing besides.
+    fn condition(&self) -> String {
+        let Some(judged) = &self.verdict else { return String::new() };
+        let are = |standing| !names_of(judged, &self.settings.tolerance, standing).is_empty();
+        let says = !matches!(self.point, Point::Feasible | Point::Nothing) || are(Standing::Above);
+        match judged.missing_event().filter(|_| judged.bounds_unknown && are(Standing::Hidden)) {
+            _ if says => judged.assumption(),
+            Some(missing) => format!(", and {missing}"),
+            None => String::new(),
+        }
+    }
+
+    /// What the point is, as a sentence without its end: which residual is above its tolerance, or what hides it. Samples say it on a condition, which
+    /// the whole sentence names.
     pub fn finding(&self) -> String {
         match (self.point, &self.verdict) {
             (Point::Feasible | Point::Nothing, Some(judged)) => self.judged_finding(judged),
@@ -36,9 +49,17 @@ impl Report {
                     false => missed(self.point, &above),
                 }
             }
-            (point, None) => format!("the point is {point}"),
-            // What samples say has a condition, which belongs to it.
-            (point, Some(judged)) => format!("the point is {point}{}", judged.assumption()),
+            (point, _) => format!("the point is {}", self.in_words(point)),
+        }
+    }
+
+    /// What the point is, and how far was looked where the objective improves without bound.
+    pub fn in_words(&self, point: Point) -> String {
+        match self.followed {
+            Some(Followed { objective, largest }) if point == Point::Unbounded => {
+                format!("{point}: it was followed to {objective:.1e}, where the largest variable is {largest:.1e}")
+            }
+            _ => point.to_string(),
         }
     }
 

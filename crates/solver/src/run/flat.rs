@@ -9,7 +9,7 @@ use tangor_problem::SampledProblem;
 
 use crate::kernel::vector::{largest, norm};
 use crate::noise::random::uniform;
-use crate::run::divergence::{BOTTOM, END, STEADY};
+use crate::run::descent::{BOTTOM, END, STEADY};
 use crate::solver::Solver;
 use crate::steps::line_search::ROUNDING;
 
@@ -85,7 +85,11 @@ impl<S: SampledProblem> Solver<S> {
         let mut ration = Ration((self.oracle.counts().objective + MORE_VALUES).min(left));
         self.rays(&flat).into_iter().any(|direction| {
             let ray = if ration.0 > 0 { self.along_the_rows(direction) } else { None };
-            ray.is_some_and(|ray| self.no_bound_is_ahead(&ray) && self.falls_along(ray, &mut ration))
+            let falls = ray.is_some_and(|ray| self.no_bound_is_ahead(&ray) && self.falls_along(ray, &mut ration));
+            if falls {
+                self.note_how_far();
+            }
+            falls
         })
     }
 

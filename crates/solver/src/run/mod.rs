@@ -5,10 +5,12 @@ pub(crate) mod checkpoint;
 pub(crate) mod clock;
 mod confirmation;
 mod curve;
+pub(crate) mod descent;
 pub(crate) mod display;
 mod divergence;
 pub(crate) mod escape;
 mod evaluations;
+pub(crate) mod field;
 mod finding;
 mod flat;
 mod idle;
@@ -17,6 +19,7 @@ pub(crate) mod memory;
 pub(crate) mod names;
 pub(crate) mod number;
 pub(crate) mod observer;
+pub(crate) mod plausible;
 mod probing;
 mod reach;
 pub(crate) mod report;
@@ -44,6 +47,8 @@ pub struct Outcome {
     pub failure: Option<EvaluationFailure>,
     /// Whether the functions gave the same values when they were evaluated once more at the best point.
     pub confirmed: Option<bool>,
+    /// How far an objective was followed that improves without bound.
+    pub followed: Option<descent::Followed>,
 }
 
 impl Outcome {

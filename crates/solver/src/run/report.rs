@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tangor_problem::{Counts, Failure, Function, Samples};
 
 use crate::run::number;
-use crate::{Event, Names, Point, Settings, Stop, Verdict};
+use crate::{Event, Followed, Names, Point, Settings, Stop, Verdict};
 
 /// The version of the report's JSON form.
 pub const REPORT_VERSION: u32 = 1;
@@ -83,6 +83,9 @@ pub struct Report {
     /// time for it, or the run was noisy.
     #[serde(default)]
     pub confirmed: Option<bool>,
+    /// How far the objective was followed, where it improves without bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub followed: Option<Followed>,
     /// What was taken out of the problem before the run.
     #[serde(default, skip_serializing_if = "Presolved::is_empty")]
     pub presolved: Presolved,

@@ -115,6 +115,7 @@ impl<S: SampledProblem> Solver<S> {
             failure,
             evaluated: self.state.progress.begun,
             confirmed: self.outcome.confirmed,
+            followed: self.outcome.followed.filter(|_| point == Point::Unbounded),
             presolved,
             names: Names::given(meta),
             settings: self.settings.clone(),

@@ -152,7 +152,7 @@ impl<S: SampledProblem> Solver<S> {
             judging: Judging::new(&current.jacobian),
             noisy: is_noisy.then(|| Noisy::new(&current, (meta, problem.accesses()), &settings)),
             beginning: Beginning::new(best.clone(), RowSizes::new(current.h.len())),
-            outcome: Outcome { best, stop: None, judged: None, stuck: false, failure: None, confirmed: None },
+            outcome: Outcome { best, stop: None, judged: None, stuck: false, failure: None, confirmed: None, followed: None },
             oracle: Oracle::new(problem, standard, presolve, &settings.sampling),
             state: State::new(current, metric, &settings),
             settings,

@@ -48,13 +48,16 @@ impl State {
         self.progress.count_iteration();
     }
 
-    /// Whether a state is of the same sizes and has a metric of the same kind.
-    pub fn fits(&self, saved: &State) -> bool {
+    /// The field of a state that is of other sizes, or a metric of another kind.
+    pub fn misfit(&self, saved: &State) -> Option<&'static str> {
         let m = self.current.h.len();
-        saved.current.z.len() == self.current.z.len()
-            && saved.multipliers.are_of(m)
-            && saved.row_sizes.are_of(m)
-            && self.metric.fits(&saved.metric)
+        let parts = [
+            ("state.current.z", saved.current.z.len() == self.current.z.len()),
+            ("state.multipliers", saved.multipliers.are_of(m)),
+            ("state.row_sizes", saved.row_sizes.are_of(m)),
+            ("state.metric", self.metric.fits(&saved.metric)),
+        ];
+        parts.into_iter().find(|(_, fits)| !fits).map(|(field, _)| field)
     }
 
     /// Becomes a state that fits, apart from what the functions are at its point.

@@ -195,7 +195,10 @@ impl<S: SampledProblem> Solver<S> {
         // would not repair it: there the violation comes first, alone.
         let violated = norm(&self.state.current.h) > self.settings.tolerance.feasibility;
         let measured = self.settings.normal.variant != NormalVariant::Mapping;
-        let repairs = self.state.progress.escapes.repairs(violated) || self.steps.normal.theta < self.settings.normal.alone;
+        if !violated {
+            self.state.progress.escapes.end_repairs();
+        }
+        let repairs = self.state.progress.escapes.repairs() || self.steps.normal.theta < self.settings.normal.alone;
         if self.noisy.is_none() && violated && measured && repairs {
             self.steps.tangent.s.copy_from_slice(&self.steps.normal.u);
         }
