@@ -112,7 +112,7 @@ impl Campaign<'_> {
                     next.store(tasks.len(), Ordering::Relaxed);
                     return;
                 }
-                bar.set_message(task.member.name.clone());
+                bar.set_message(shown(&task.member.name));
                 bar.inc(1);
             }
         };
@@ -124,4 +124,9 @@ impl Campaign<'_> {
         bar.finish_and_clear();
         failure.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).map_or(Ok(()), Err)
     }
+}
+
+/// A name beside the bar: what would steer a terminal is shown, not obeyed.
+fn shown(name: &str) -> String {
+    name.chars().map(|letter| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter }).collect()
 }

@@ -111,10 +111,13 @@ impl Answer {
 
 /// What nobody can compute again, and was only looked at for being possible.
 fn not_checked(report: &Report) -> String {
-    let of_noise = if report.verdict.is_some() { ", the error bar of the objective beyond a factor of ten" } else { "" };
+    let of_noise = match report.verdict {
+        Some(_) => ", the error bar of the objective beyond a factor of ten, the slope of the violation relative to its terms",
+        None => "",
+    };
     let all = format!(
-        "Not checked: what the run counted, timed and met on its way beyond being possible, whether it kept its limits, whether its \
-                 functions were asked again (confirmed), its last rho{of_noise}, the program's version."
+        "Not checked: what the run counted, timed and met on its way beyond being possible, whether it kept its limits and had the settings \
+                 that it names, whether its functions were asked again (confirmed), its last rho{of_noise}, the program's version."
     );
     width::wrapped(&all, 0)
 }

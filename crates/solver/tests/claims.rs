@@ -368,3 +368,84 @@ fn values_that_cannot_be_repeated_are_named() {
     let report = solve(build(0.0), Settings::default()).unwrap();
     assert_eq!((report.confirmed, report.point), (Some(true), Point::EpsKkt));
 }
+
+/// `1 / y >= 0.8` from `y = 1`, where it holds, and an objective that leads across the pole: there the violation has no slope far out. Who has been at
+/// a feasible point does not call anything infeasible.
+#[test]
+fn a_run_that_has_seen_a_feasible_point_calls_nothing_infeasible() {
+    let build = || {
+        ClosureProblem::builder(Meta::new("pole", vec![2.5, 0.98, 2.5]).at_least(&[0.80641487]))
+            .objective(|x| 0.265 * (x[0] + 1.3).powi(2) + 0.33 * (x[1] + 0.4).powi(2) + 0.62 * (x[2] - 1.3).powi(2))
+            .gradient(|x, g| g.copy_from_slice(&[0.53 * (x[0] + 1.3), 0.66 * (x[1] + 0.4), 1.24 * (x[2] - 1.3)]))
+            .constraints(|x, c| c[0] = 1.0 / x[1])
+            .jacobian(|x, j| j.copy_from_slice(&[0.0, -1.0 / (x[1] * x[1]), 0.0]))
+            .build()
+            .unwrap()
+    };
+    let report = honest(build);
+    assert_ne!(report.point, Point::EpsInfeasibleStationary, "{}", report.message);
+    assert!(report.feasibility <= 1e-6 && report.x[1] > 0.0, "{}: {:?}", report.message, report.x);
+}
+
+/// `k (x + y) >= k`, `k (x - y) >= k`, `k x <= k / 2`: twice the last one contradicts the sum of the others, in whatever unit.
+#[test]
+fn linear_rows_that_contradict_each_other_in_small_units_get_their_verdict() {
+    for k in [1e-9, 1e-7, 1e-5, 1e-3, 1.0] {
+        let unit = 1.0 / k;
+        let build = move || {
+            let meta = Meta::new("triple", vec![0.3 * unit, -0.2 * unit]);
+            ClosureProblem::builder(meta.rows(&[1.0, 1.0, f64::NEG_INFINITY], &[f64::INFINITY, f64::INFINITY, 0.5]))
+                .objective(move |x| (k * x[0] + 1.0).powi(2) + (k * x[1] - 2.0).powi(2))
+                .gradient(move |x, g| g.copy_from_slice(&[2.0 * k * (k * x[0] + 1.0), 2.0 * k * (k * x[1] - 2.0)]))
+                .constraints(move |x, c| c.copy_from_slice(&[k * (x[0] + x[1]), k * (x[0] - x[1]), k * x[0]]))
+                .jacobian(move |_, j| j.copy_from_slice(&[k, k, k, -k, k, 0.0]))
+                .build()
+                .unwrap()
+        };
+        let report = honest(build);
+        assert_eq!(report.point, Point::EpsInfeasibleStationary, "k = {k:e}: {}", report.message);
+        // The least violation: x + y = x - y = 1 - v and x = 1/2 + 2 v give v = 1/6, and the three are off by v, v and 2 v.
+        assert!((report.feasibility - 1.0 / 6f64.sqrt()).abs() < 1e-4, "k = {k:e}: {}", report.feasibility);
+    }
+}
+
+/// `s log(1 + (x / u)^2) <= -0.3 s` has its least violation at 0. When the metric is forgotten there, the curvature of the row is not.
+#[test]
+fn a_least_violation_in_small_units_gets_its_verdict() {
+    for (u, s) in [(1.5e-3, 73.0), (1.4e-6, 1.1e-3), (1.0, 1.0), (3e-4, 2e3)] {
+        let build = move || {
+            ClosureProblem::builder(Meta::new("log", vec![1.9 * u, 1.3 * u]).at_most(&[-0.3 * s]))
+                .objective(move |x| 0.5 * (x[0] / u + 0.9).powi(2) + 0.5 * (x[1] / u - 1.7).powi(2))
+                .gradient(move |x, g| g.copy_from_slice(&[(x[0] / u + 0.9) / u, (x[1] / u - 1.7) / u]))
+                .constraints(move |x, c| c[0] = s * (x[0] / u).powi(2).ln_1p())
+                .jacobian(move |x, j| j.copy_from_slice(&[2.0 * s * x[0] / (u * u) / (1.0 + (x[0] / u).powi(2)), 0.0]))
+                .build()
+                .unwrap()
+        };
+        let report = honest(build);
+        assert_eq!(report.point, Point::EpsInfeasibleStationary, "u = {u:e}: {}", report.message);
+        assert!((report.feasibility / (0.3 * s) - 1.0).abs() < 1e-6, "u = {u:e}: {}", report.feasibility);
+    }
+}
+
+/// `-x y` with `x = 3 y` falls without bound, and rounding of the row is 1e18 where it is below -1e20 for sure: the words say so.
+#[test]
+fn a_point_far_away_is_feasible_up_to_rounding() {
+    let build = || {
+        ClosureProblem::builder(
+            Meta::new("ray", vec![4.1, 1.3]).bounds(&[0.0, f64::NEG_INFINITY], &[f64::INFINITY; 2]).equalities(&[0.0]),
+        )
+        .objective(|x| -7.3 * (x[0] / 5.214) * x[1])
+        .gradient(|x, g| g.copy_from_slice(&[-7.3 / 5.214 * x[1], -7.3 / 5.214 * x[0]]))
+        .constraints(|x, c| c[0] = x[0] / 5.214 - x[1])
+        .jacobian(|_, j| j.copy_from_slice(&[1.0 / 5.214, -1.0]))
+        .build()
+        .unwrap()
+    };
+    let mut report = solve(build(), Settings::default()).unwrap();
+    assert_eq!(report.point, Point::Unbounded, "{}", report.message);
+    for (feasibility, words) in [(1e18, "feasible up to rounding, and"), (0.0, "the point is feasible, and")] {
+        report.feasibility = feasibility;
+        assert!(report.sentence(&tangor_problem::Problem::meta(&build()).clone(), false).contains(words), "{}", report.message);
+    }
+}

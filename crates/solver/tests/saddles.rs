@@ -204,3 +204,27 @@ fn flat_saddles_are_left_on_record() {
         assert_ne!(report.point, Point::EpsInfeasibleStationary, "{}", report.message);
     }
 }
+
+/// `scale (k x)^2 exp(-k x) = 0.3 scale`, which holds at about -0.437 / k and, beyond a hill at 2 / k, nowhere that numbers tell from 0: starts nearby, as far away
+/// as 1e-2 and more, are beyond numbers on one side and on the flat tail on the other. All are left, however small the scale is.
+#[test]
+fn a_saddle_whose_scale_is_far_below_one_is_left() {
+    for (k, scale, n) in [(1e4, 1.0, 1), (3e4, 1e3, 2), (1e5, 1e-3, 1), (1e6, 1.0, 3), (1e6, 1e6, 1), (1e7, 1.0, 1)] {
+        let build = || {
+            ClosureProblem::builder(Meta::new("steep", vec![0.0; n]).equalities(&[0.3 * scale]))
+                .objective(move |x| x.iter().map(|x| (k * x + 0.5).powi(2)).sum::<f64>())
+                .gradient(move |x, g| g.iter_mut().zip(x).for_each(|(g, x)| *g = 2.0 * k * (k * x + 0.5)))
+                .constraints(move |x, c| c[0] = scale * (k * x[0]).powi(2) * (-k * x[0]).exp())
+                .jacobian(move |x, j| {
+                    j.fill(0.0);
+                    j[0] = scale * k * (2.0 * k * x[0] - (k * x[0]).powi(2)) * (-k * x[0]).exp();
+                })
+                .build()
+                .unwrap()
+        };
+        let report = solve(build(), Settings::default()).unwrap();
+        referee::assert_honest(&mut build(), &report);
+        assert!(report.feasibility <= 1e-6, "k = {k:e}, {scale:e}: {}", report.message);
+        assert!(!report.message.contains("contradict"), "{}", report.message);
+    }
+}

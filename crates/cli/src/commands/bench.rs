@@ -20,7 +20,7 @@ use crate::idle::Idle;
 use crate::sampling_source::EstimatorArgument;
 use crate::screen::{self, Color};
 use crate::settings_source::presets_first;
-use crate::{duration, exit, interrupt, width};
+use crate::{duration, exit, interrupt, plain, width};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -257,7 +257,8 @@ fn tell_sources(out: &mut dyn Write, members: &[Member], finder: &Finder) -> Res
         for member in members {
             let file = namesake(member);
             let also = file.map(|path| format!(" ({}.SIF is the file {})", member.name, path.display())).unwrap_or_default();
-            writeln!(out, "{}", width::wrapped(&format!("{} is {}{also}", member.name, member.source), 2))?;
+            let told = format!("{} is {}{also}", member.name, member.source);
+            writeln!(out, "{}", width::wrapped(&plain::name(&told), 2))?;
         }
         return Ok(());
     }
@@ -296,7 +297,7 @@ fn add_best_known(members: &mut [Member], path: &Path) -> Result<(), Error> {
 
 fn summarise(out: &mut dyn Write, records: &[Record]) -> Result<(), Error> {
     if let Ok(comparison) = Comparison::new(of_records(records), 1e-6) {
-        write!(out, "{}", width::fitted(&comparison.counts()))?;
+        write!(out, "{}", width::fitted(&plain::lines(&comparison.counts())))?;
     }
     let listed = |wanted: &dyn Fn(&Record) -> bool| -> Vec<String> {
         records.iter().filter(|record| wanted(record)).map(|record| format!("{} ({})", record.problem, record.solver)).collect()
@@ -312,7 +313,8 @@ fn summarise(out: &mut dyn Write, records: &[Record]) -> Result<(), Error> {
         const SHOWN: usize = 12;
         let more = if list.len() > SHOWN { ", ..." } else { "" };
         let shown = list[..list.len().min(SHOWN)].join(", ");
-        writeln!(out, "{}", width::wrapped(&format!("{what}: {}: {shown}{more}", count_of(list.len(), "run")), 2))?;
+        let told = format!("{what}: {}: {shown}{more}", count_of(list.len(), "run"));
+        writeln!(out, "{}", width::wrapped(&plain::name(&told), 2))?;
     }
     // A sum of nothing is -0.
     let seconds = 0.0 + records.iter().map(|record| record.seconds).sum::<f64>();

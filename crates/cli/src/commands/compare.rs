@@ -6,7 +6,7 @@ use tangor_bench::compare::{Comparison, Measure};
 
 use crate::error::Error;
 use crate::screen::Color;
-use crate::{exit, files, width};
+use crate::{exit, files, plain, width};
 
 /// Compare result tables
 ///
@@ -40,9 +40,9 @@ impl Compare {
     pub fn run(self) -> Result<u8, Error> {
         let comparison = Comparison::of_files(&self.tables, self.tolerance)?;
         let mut out = self.color.screen();
-        write!(out, "{}", width::fitted(&comparison.summary()))?;
+        write!(out, "{}", width::fitted(&plain::lines(&comparison.summary())))?;
         if self.table {
-            write!(out, "\n{}", width::fitted(&comparison.side_by_side(width::of_screen())))?;
+            write!(out, "\n{}", width::fitted(&plain::lines(&comparison.side_by_side(width::of_screen()))))?;
         }
         if let Some(folder) = &self.out {
             std::fs::create_dir_all(folder).map_err(|cause| Error::Unwritable { path: folder.clone(), cause })?;

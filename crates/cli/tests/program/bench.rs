@@ -252,3 +252,20 @@ fn learning_tasks_are_run_beside_tuned_methods() {
     let unknown = refusal(&["bench", "learning", "--task", "digits"]);
     assert!(unknown.contains("the tasks are logistic, adult, adult-network, heat-network"), "{unknown}");
 }
+
+/// The name of a problem may be that of a stranger's file.
+#[cfg(unix)]
+#[test]
+fn names_of_problems_steer_no_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let (files, csv) = (path(&folder, "files"), path(&folder, "rows.csv"));
+    fs::create_dir(&files).unwrap();
+    fs::write(Path::new(&files).join("a\u{1b}[31mb.nl"), include_str!("../../../fuzz/corpus/nl/good.nl")).unwrap();
+    let ran = run(&["bench", "run", &files, "--out", &csv, "--color", "always"]);
+    let compared = run(&["bench", "compare", &csv, &path(&folder, "rows.jsonl"), "--table", "--color", "always"]);
+    for output in [ran, compared] {
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let told = stdout(&output);
+        assert!(told.contains("a\\u{1b}[31mb") && !told.contains("a\u{1b}"), "{told:?}");
+    }
+}

@@ -28,6 +28,44 @@ pub struct Best {
     pub verdict: Option<Verdict>,
     /// The least score of all verdicts.
     pub least: Option<f64>,
+    /// Where the constraints held.
+    #[serde(default)]
+    pub feasible: Feasible,
+}
+
+/// The point with the best objective of those that an exact run has been at where the constraints held: who has seen one calls nothing infeasible.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Feasible {
+    /// In the user's variables; nothing before there was one.
+    #[serde(with = "number::vector")]
+    x: Vec<f64>,
+    /// The objective there, as one that is to be minimised.
+    #[serde(with = "number")]
+    objective: f64,
+}
+
+impl Feasible {
+    fn with_room(n: usize) -> Self {
+        Feasible { x: Vec::with_capacity(n), objective: f64::INFINITY }
+    }
+
+    /// Whether a point with this objective, as one that is to be minimised, would be the best of them.
+    pub fn is_beaten_by(&self, objective: f64) -> bool {
+        self.x.is_empty() || objective < self.objective
+    }
+
+    /// Keeps a point.
+    pub fn keep(&mut self, x: &[f64], objective: f64) {
+        self.x.clear();
+        self.x.extend_from_slice(x);
+        self.objective = objective;
+    }
+
+    /// The point, if there is one and it is within its bounds: a file may say anything.
+    pub fn point(&self, meta: &Meta) -> Option<&[f64]> {
+        let is_inside = |(i, x): (usize, &f64)| (meta.x_lower[i]..=meta.x_upper[i]).contains(x);
+        (self.x.len() == meta.n() && self.x.iter().enumerate().all(is_inside)).then_some(&self.x)
+    }
 }
 
 /// The numbers of a point.
@@ -56,6 +94,7 @@ impl Best {
             values: None,
             verdict: None,
             least: None,
+            feasible: Feasible::with_room(meta.n()),
         }
     }
 
@@ -72,6 +111,16 @@ impl Best {
         self.y.copy_from_slice(&other.y);
         self.mu.copy_from_slice(&other.mu);
         (self.values, self.verdict, self.least) = (other.values, other.verdict, other.least);
+        self.feasible.keep(&other.feasible.x, other.feasible.objective);
+    }
+
+    /// Becomes the best point of those where the constraints held, of which no multipliers are known. False: there is none.
+    pub fn go_back(&mut self, meta: &Meta) -> bool {
+        let Some(x) = self.feasible.point(meta) else { return false };
+        self.x.copy_from_slice(x);
+        self.y.fill(0.0);
+        self.mu.fill(0.0);
+        true
     }
 
     /// Keeps the point if it is better than the best so far, or `certain` to be what the run was after.

@@ -40,14 +40,35 @@ impl<S: SampledProblem> Solver<S> {
         if self.outcome.confirmed == Some(true) && !reached {
             self.outcome.confirmed = self.repeats_derivatives();
         }
-        if self.outcome.confirmed == Some(true)
-            && self.calls_infeasible()
-            && let Some(contradiction) = self.find_contradiction()
-        {
+        if self.outcome.confirmed == Some(true) && self.calls_infeasible() && !self.goes_back_to_a_feasible_point() {
+            self.look_for_a_contradiction();
+        }
+        self.oracle.problem.uncount(counts, samples);
+    }
+
+    /// Values that contradict the derivatives of a point that is about to be called infeasible end the run.
+    fn look_for_a_contradiction(&mut self) {
+        if let Some(contradiction) = self.find_contradiction() {
             self.outcome.remember_failure(contradiction);
             self.outcome.end(Stop::EvaluationFailed);
         }
-        self.oracle.problem.uncount(counts, samples);
+    }
+
+    /// A run that has been at a point where the constraints hold reports that, and no point that is infeasible: true if they hold there.
+    fn goes_back_to_a_feasible_point(&mut self) -> bool {
+        let stuck = self.outcome.best.clone();
+        if !self.outcome.best.go_back(self.oracle.meta()) {
+            return false;
+        }
+        let tolerance = self.settings.tolerance.feasibility;
+        let is_there = self.evaluate_best().is_some();
+        let holds = is_there && self.outcome.best.values.is_some_and(|best| best.residuals.feasibility <= tolerance);
+        if !holds {
+            self.outcome.best = stuck;
+        } else if self.outcome.stop == Some(Stop::Tolerance) {
+            self.outcome.end(Stop::StepTooSmall);
+        }
+        holds
     }
 
     /// Whether the run ends with the claim that no small change reduces the violation.

@@ -101,11 +101,16 @@ impl<S: SampledProblem> Solver<S> {
 
     /// So far away that rounding hides a violation, rows that contradict each other seem to hold: a point must have shown that they can.
     fn look_for_a_feasible_point(&mut self) {
-        let tolerance = self.settings.tolerance.feasibility;
-        let is_clear = |row| self.rounding_of_row(row, &self.state.current) <= tolerance;
-        if !self.state.progress.was_feasible && self.judging.kkt.residuals.feasibility <= tolerance {
-            self.state.progress.was_feasible = (0..self.state.current.h.len()).all(is_clear);
+        let holds = self.judging.kkt.residuals.feasibility <= self.settings.tolerance.feasibility;
+        if !self.state.progress.was_feasible && holds {
+            self.state.progress.was_feasible = self.rounding_hides_no_violation();
         }
+    }
+
+    /// Whether rounding is too small at the current point to hide a violation that matters.
+    pub(super) fn rounding_hides_no_violation(&self) -> bool {
+        let is_clear = |row| self.rounding_of_row(row, &self.state.current) <= self.settings.tolerance.feasibility;
+        (0..self.state.current.h.len()).all(is_clear)
     }
 
     /// Looks along the step from the current point, at first as far as the start is away.

@@ -16,7 +16,7 @@ use crate::{Event, Stop, Unusual};
 const RADII: [f64; 3] = [1e-2, 1e-1, 1.0];
 
 /// A violation is smaller if it is so by this share.
-const CLEARLY: f64 = 1e-3;
+pub(super) const CLEARLY: f64 = 1e-3;
 
 /// Every other start around the place where the run began has random weights on its rows, powers of two up to this one: where the violation
 /// is least depends on how rows are weighed, and so does the way there.
@@ -56,6 +56,9 @@ pub struct Escapes {
     /// Whether rows are flat as far as the starts nearby lie: then there are some more.
     #[serde(default)]
     is_flat: bool,
+    /// Whether values along rays show a smaller violation: then there is one more.
+    #[serde(default)]
+    sees_lower: bool,
     /// Whether steps serve the constraints alone until these hold.
     #[serde(default)]
     repairs: bool,
@@ -64,8 +67,13 @@ pub struct Escapes {
 impl Escapes {
     /// Whether another start may be tried.
     pub fn may_go_on(&self, most: u32) -> bool {
-        let far = if self.is_flat { FAR.len() as u32 } else { 0 };
-        self.in_vain < most + far && self.starts < ALL_STARTS * most + far
+        let more = self.lower() + if self.is_flat { FAR.len() as u32 } else { 0 };
+        self.in_vain < most + more && self.starts < ALL_STARTS * most + more
+    }
+
+    /// How many starts there are at a place with a smaller violation.
+    fn lower(&self) -> u32 {
+        u32::from(self.sees_lower)
     }
 
     /// Whether a point with this violation is no better than the one that the run was stuck at.
@@ -102,7 +110,7 @@ impl Escapes {
     pub fn pass(&mut self, violation: f64) -> bool {
         let got_out = self.is_looking() && !self.is_behind(violation);
         if got_out {
-            (self.violation, self.in_vain, self.is_flat) = (None, 0, false);
+            *self = Escapes { violation: None, in_vain: 0, is_flat: false, sees_lower: false, ..*self };
         }
         got_out
     }
@@ -156,7 +164,7 @@ impl<S: SampledProblem> Solver<S> {
         self.noisy.is_none() && violated && self.state.progress.escapes.may_go_on(self.settings.limits.escapes)
     }
 
-    /// After a step that was too small: forgets metric and Lipschitz constants. False: there is nothing to forget, or nothing has changed since the
+    /// After a step that was too small: forgets metric and Lipschitz constants, but that of the constraints. False: there is nothing to forget, or nothing has changed since the
     /// last time, and forgetting would lead to the same steps for ever.
     pub(crate) fn forget(&mut self) -> bool {
         let (here, largest) =
@@ -169,7 +177,7 @@ impl<S: SampledProblem> Solver<S> {
         }
         let forgot = self.state.metric.reset();
         if forgot {
-            self.state.progress.forget_constants(&self.settings);
+            self.state.progress.forget_constants_of_steps(&self.settings);
             self.state.progress.forgot_at = Some(here);
         }
         forgot
@@ -212,16 +220,28 @@ impl<S: SampledProblem> Solver<S> {
         let Escapes { in_vain, starts, .. } = self.state.progress.escapes;
         self.outcome.stuck = false;
         unusual.insert(Event::Elsewhere);
-        let reach = if self.noisy.is_none() && in_vain + 1 >= most { self.find_reach()? } else { None };
+        let is_late = self.noisy.is_none() && in_vain + 1 >= most;
+        let reach = if is_late { self.find_reach()? } else { None };
+        let lower = if is_late && in_vain <= most { self.find_lower()? } else { None };
         let escapes = &mut self.state.progress.escapes;
         (escapes.in_vain, escapes.starts) = (in_vain + 1, starts + 1);
-        escapes.is_flat = reach.is_some();
+        (escapes.is_flat, escapes.sees_lower) = (reach.is_some(), escapes.sees_lower || lower.is_some());
+        let nearby = most + escapes.lower();
         let seed = self.settings.sampling.seed.wrapping_add(u64::from(starts));
-        match reach.filter(|_| in_vain >= most) {
-            Some(reach) => self.start_far(&reach, (in_vain - most) as usize, seed, unusual)?,
-            None => self.start_nearby(in_vain as usize, seed, unusual)?,
+        match (lower.filter(|_| in_vain == most), reach.filter(|_| in_vain >= nearby)) {
+            (Some(place), _) => self.start_lower(&place, unusual)?,
+            (None, Some(reach)) => self.start_far(&reach, (in_vain - nearby) as usize, seed, unusual)?,
+            (None, None) => self.start_nearby(in_vain as usize, seed, unusual)?,
         }
         Ok(0.0)
+    }
+
+    /// A start where values along rays showed the least violation.
+    fn start_lower(&mut self, place: &[f64], unusual: &mut Unusual) -> Result<(), Stop> {
+        self.place_start(1.0, unusual, |solver, share| solver.place_lower(place, share))?;
+        self.begin_anew();
+        self.state.progress.escapes.repairs = false;
+        Ok(())
     }
 
     /// A start around the current point, or around the place where the run began.

@@ -55,11 +55,18 @@ impl Report {
 
     /// What the point is, and how far was looked where the objective improves without bound.
     pub fn in_words(&self, point: Point) -> String {
-        match self.followed {
-            Some(Followed { objective, largest }) if point == Point::Unbounded => {
-                format!("{point}: it was followed to {objective:.1e}, where the largest variable is {largest:.1e}")
+        // Far away rounding of the terms of a row is larger than any tolerance.
+        let point = match point {
+            Point::Unbounded if self.feasibility > self.settings.tolerance.feasibility => {
+                point.to_string().replacen("feasible", "feasible up to rounding", 1)
             }
             _ => point.to_string(),
+        };
+        match self.followed {
+            Some(Followed { objective, largest }) if self.point == Point::Unbounded => {
+                format!("{point}: it was followed to {objective:.1e}, where the largest variable is {largest:.1e}")
+            }
+            _ => point,
         }
     }
 

@@ -29,6 +29,7 @@ impl<S: SampledProblem> Solver<S> {
         let (residuals, tolerance) = (self.judging.kkt.residuals, &self.settings.tolerance);
         let solved = tolerance.is_kkt(&residuals) || self.outcome.stop == Some(Stop::Unbounded);
         let stuck = tolerance.is_infeasible_stationary(&residuals);
+        self.keep_feasible();
         let broken = self.has_broken_down() && self.outcome.stop.is_none();
         if broken {
             // The next start is what is left to do.
@@ -56,6 +57,15 @@ impl<S: SampledProblem> Solver<S> {
             self.state.progress.escapes.stuck(residuals.feasibility);
         } else if !solved && self.outcome.stop.is_some() {
             self.refit_best(unusual);
+        }
+    }
+
+    /// Keeps the point where the constraints hold, rounding aside, if its objective is the best of such.
+    fn keep_feasible(&mut self) {
+        let objective = self.to_be_minimised(&self.state.current);
+        let holds = self.judging.kkt.residuals.feasibility <= self.settings.tolerance.feasibility;
+        if holds && self.outcome.best.feasible.is_beaten_by(objective) && self.rounding_hides_no_violation() {
+            self.outcome.best.feasible.keep(&self.state.current.user.x, objective);
         }
     }
 }

@@ -22,7 +22,7 @@ struct Held {
 
 /// Two iterates, the steps between them and what these work in, multipliers, the maps between the user's form and the internal one, what is best and
 /// how the iteration began, the report. Of an entry its value in both iterates and as the user has it, and where it goes.
-const OF_A_RUN: Held = Held { variable: 44, slack: 29, row: 50, entry: 4 };
+const OF_A_RUN: Held = Held { variable: 46, slack: 29, row: 50, entry: 4 };
 
 /// A noisy run holds besides: estimates with both halves of their batches at both ends of a step, the averages and the iterate of the judge, comparisons.
 const OF_NOISE: Held = Held { variable: 24, slack: 6, row: 22, entry: 14 };

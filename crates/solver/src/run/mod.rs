@@ -29,6 +29,7 @@ mod start;
 pub(crate) mod state;
 pub(crate) mod status;
 mod stopping;
+mod survey;
 mod warm_start;
 pub(crate) mod whole_file;
 

@@ -66,9 +66,15 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     /// The best point in the internal variables.
-    fn best_inside(&self) -> Vec<f64> {
+    pub(super) fn best_inside(&self) -> Vec<f64> {
         let Standard { columns, scales, .. } = &self.oracle.standard;
         columns.iter().zip(&scales.units).map(|(&i, unit)| self.outcome.best.x[i] / unit).collect()
+    }
+
+    /// The start of the run in the internal variables.
+    pub(super) fn start_inside(&self) -> Vec<f64> {
+        let Standard { columns, scales, start, .. } = &self.oracle.standard;
+        columns.iter().zip(&scales.units).map(|(&i, unit)| start[i] / unit).collect()
     }
 
     /// The rows that make the violation of the best point: each with its value and by how much it is violated.

@@ -132,6 +132,14 @@ impl Progress {
         self.lipschitz = Estimates::new(settings.stepsize.lipschitz, self.rho);
     }
 
+    /// Forgets the Lipschitz constants but that of the constraints: where these are violated and steps have become too small to move, the normal step needs
+    /// what was measured of their curvature, or it is far too long again.
+    pub fn forget_constants_of_steps(&mut self, settings: &Settings) {
+        let constraints = self.lipschitz.constraints;
+        self.forget_constants(settings);
+        self.lipschitz.constraints = constraints;
+    }
+
     /// Forgets what was learnt on the way here, `rho` too: a new start is a new run.
     pub fn begin_anew(&mut self, settings: &Settings) {
         self.rho = settings.merit.rho0;

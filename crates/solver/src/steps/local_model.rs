@@ -2,8 +2,15 @@
 
 use crate::form::iterate::Iterate;
 use crate::kernel::matrix::Matrix;
+use crate::kernel::vector::norm;
 use crate::metric::CurrentMetric;
 use crate::run::clock::Clock;
+
+/// The softness that keeps a least-squares problem well posed, relative to the size of `J J^T`.
+const SOFTEST: f64 = 1e-10;
+
+/// How much larger than what variables make of the Jacobian slacks may make it there.
+const SLACKS: f64 = 100.0;
 
 /// What both steps look at.
 #[derive(Clone, Copy)]
@@ -12,6 +19,17 @@ pub struct LocalModel<'a> {
     pub bounds: &'a StepBounds,
     pub metric: &'a CurrentMetric,
     pub clock: &'a Clock,
+}
+
+impl LocalModel<'_> {
+    /// The softness that keeps the least-squares problem of a normal step well posed: small beside the Jacobian, in which slacks, whose entries are 1, count for
+    /// so much at most beside variables. Otherwise next to nothing could be removed of rows in small units.
+    pub fn softest(&self) -> f64 {
+        let jacobian = &self.at.jacobian;
+        let (all, of_variables) = (jacobian.norm(), norm(&jacobian.a.values));
+        let size = if of_variables > 0.0 { all.min(SLACKS * of_variables) } else { all };
+        SOFTEST * size.powi(2) / self.at.h.len() as f64
+    }
 }
 
 /// How far a step may go: bounds on a displacement from the current point.
@@ -89,7 +107,19 @@ pub mod by_hand {
 
 #[cfg(test)]
 mod tests {
+    use super::SOFTEST;
     use super::by_hand::Place;
+
+    #[test]
+    fn slacks_say_little_of_how_softly_variables_repair() {
+        // A row k (x + y): 1e-10 times 2 k^2, and with a slack's entry of -1 beside it 2 k^2 + 1, or 1e4 times 2 k^2 where that is less.
+        for (k, slacks, expected) in [(1e-7, 0, 2e-14), (1.0, 1, 3.0), (0.1, 1, 1.02), (1e-7, 1, 2e-10), (0.0, 1, 1.0)] {
+            let mut place = Place::new(&[[k, k]], &[2.0], [0.0; 2]);
+            place.at.jacobian.slack_rows = vec![0; slacks].into();
+            let found = place.local().softest() / SOFTEST;
+            assert!((found / expected - 1.0).abs() < 1e-12, "{found} is not {expected}");
+        }
+    }
 
     #[test]
     fn columns_at_their_bounds_do_not_repair() {

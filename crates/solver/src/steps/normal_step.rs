@@ -86,9 +86,6 @@ pub struct Repair<'a> {
     pub posed: f64,
 }
 
-/// The softness that keeps the least-squares problem well posed, relative to the size of `J J^T`.
-const SOFTEST: f64 = 1e-10;
-
 /// What is left of a residual, relative to it, when it counts as removed: the softness leaves about this much where `J` is ill
 /// conditioned.
 const ATTAINED: f64 = 1e-6;
@@ -146,7 +143,7 @@ impl NormalStep {
             }
             iterations = projected.iterations;
         }
-        let smallest = softest(local);
+        let smallest = local.softest();
         let majorised = settings.variant == NormalVariant::Majorised;
         let softness = if majorised { (lipschitz * size).max(posed * smallest).max(noise) } else { smallest };
         let projected = least_squares(
@@ -216,7 +213,7 @@ impl NormalStep {
         let Some(Unbounded { bounds, ones, y, w }) = &mut self.unbounded else { return true };
         let free = LocalModel { bounds, ..local };
         y.fill(0.0);
-        least_squares((free, ones), (-1.0, &self.target), softest(local), &mut self.work, y, w, projection, unusual);
+        least_squares((free, ones), (-1.0, &self.target), local.softest(), &mut self.work, y, w, projection, unusual);
         self.u.iter().zip(w.iter_mut()).for_each(|(u, w)| *w = u - *w);
         let (v, h) = (&*w, &local.at.h);
         let sum = |a: &[f64]| a.iter().map(|a| a.abs()).sum::<f64>();
@@ -243,7 +240,7 @@ impl NormalStep {
         let projected = least_squares(
             (local, &local.metric.normal),
             (share, h),
-            softest(local),
+            local.softest(),
             &mut self.work,
             &mut self.y,
             &mut self.u,
@@ -290,14 +287,9 @@ impl NormalStep {
         unusual: &mut Unusual,
     ) -> Projected {
         y.fill(0.0);
-        let softness = softness.max(posed * softest(local));
+        let softness = softness.max(posed * local.softest());
         least_squares((local, &local.metric.normal), (1.0, residual), softness, &mut self.work, y, d, projection, unusual)
     }
-}
-
-/// The softness that keeps the least-squares problem well posed.
-fn softest(local: LocalModel) -> f64 {
-    SOFTEST * local.at.jacobian.norm().powi(2) / local.at.h.len() as f64
 }
 
 /// `min 1/2 |share h + J u|^2 + softness/2 u^T H u` inside the bounds.
