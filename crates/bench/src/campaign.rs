@@ -23,6 +23,8 @@ pub struct Plan {
     pub contenders: Vec<Contender>,
     /// How many seeds: 0, 1, ...
     pub seeds: u64,
+    /// How far each seed moves the start, relative to `max(1, |x0_i|)`.
+    pub perturbation: f64,
     /// Most iterations of a run.
     pub max_iterations: u64,
     /// Most entries of the Jacobians of a run, each counted as if it were dense: it has fewer iterations on a large problem.
@@ -65,8 +67,8 @@ impl Plan {
             for contender in &self.contenders {
                 for seed in 0..self.seeds {
                     let (member, contender) = (member.clone(), contender.clone());
-                    let Plan { max_iterations, max_entries, time_limit, trace, .. } = *self;
-                    tasks.push(Task { member, contender, seed, max_iterations, max_entries, time_limit, trace });
+                    let Plan { perturbation, max_iterations, max_entries, time_limit, trace, .. } = *self;
+                    tasks.push(Task { member, contender, seed, perturbation, max_iterations, max_entries, time_limit, trace });
                 }
             }
         }

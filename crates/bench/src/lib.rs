@@ -14,6 +14,7 @@ pub mod growth;
 mod journal;
 pub mod large;
 pub mod learning;
+mod moved;
 pub mod paper;
 #[cfg(feature = "ipopt")]
 mod peer;
@@ -23,6 +24,7 @@ pub mod report;
 pub mod reproduce;
 mod residuals;
 mod sets;
+pub mod shares;
 mod spreadsheet;
 pub mod subproblems;
 mod task;

@@ -60,6 +60,9 @@ pub struct Record {
     /// Megabytes that the process of the run needed at most, reading the problem included; Linux tells.
     #[serde(default)]
     pub memory: Option<f64>,
+    /// How far the seed moved the start, relative to `max(1, |x0_i|)`.
+    #[serde(default)]
+    pub perturbation: f64,
     /// What happened, as a sentence.
     pub message: String,
     /// A fingerprint of settings, limits and version: rows with the same one may be continued together.
@@ -117,6 +120,7 @@ impl Record {
             samples: 0,
             seconds: 0.0,
             memory: None,
+            perturbation: 0.0,
             message,
             setup: setup.to_string(),
             trace: Vec::new(),

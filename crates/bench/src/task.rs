@@ -3,12 +3,13 @@
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
-use tangor_problem::{Counts, Noise, Problem};
+use tangor_problem::{Counts, Noise, Noisy, Problem};
 use tangor_solver::{MetricKind, Observer, Point, Report, Row, Settings, Solver};
 
 use crate::Error;
 use crate::contender::{Contender, Method};
 use crate::course::Course;
+use crate::moved::moved;
 use crate::record::{Ending, Record, TracePoint, is_worse};
 use crate::residuals::{Candidate, classify, recompute};
 use crate::sets::Member;
@@ -25,6 +26,8 @@ pub struct Task {
     pub contender: Contender,
     /// The seed; exact functions need none, and the row records it.
     pub seed: u64,
+    /// How far the seed moves the start, relative to `max(1, |x0_i|)`.
+    pub perturbation: f64,
     /// Most iterations.
     pub max_iterations: u64,
     /// Most entries of the Jacobians of all iterations of Tangor, each counted as if it were dense.
@@ -57,6 +60,7 @@ impl Task {
         let shape = (
             &self.contender.method,
             self.contender.noise.to_bits(),
+            self.perturbation.to_bits(),
             self.max_iterations,
             self.max_entries,
             self.time_limit.to_bits(),
@@ -73,6 +77,7 @@ impl Task {
         let mut record =
             Record::failed(&self.member.name, &self.contender.label, self.seed, &self.setup(), stop, message.into());
         record.best_known = self.member.best_known;
+        record.perturbation = self.perturbation;
         record
     }
 
@@ -134,14 +139,20 @@ impl Task {
         let refused = |error: tangor_solver::Error| Error::Refused(error.to_string());
         let source = &self.member.source;
         if self.contender.noise != 0.0 {
-            let noisy = source.sampled(Some(Noise::level(self.contender.noise)))?;
+            let noisy = Noisy::new(self.from_its_start(source.problem()?), Noise::level(self.contender.noise))
+                .map_err(tangor_open::Error::from)?;
             return Ok(Solver::sampled(noisy, settings).map_err(refused)?.run(observer));
         }
         let problem = match settings.metric.kind {
             MetricKind::Exact => source.with_hessian()?,
             _ => source.problem()?,
         };
-        Ok(Solver::new(problem, settings).map_err(refused)?.run(observer))
+        Ok(Solver::new(self.from_its_start(problem), settings).map_err(refused)?.run(observer))
+    }
+
+    /// The problem with the start of this run.
+    pub(crate) fn from_its_start(&self, problem: Box<dyn Problem>) -> Box<dyn Problem> {
+        moved(problem, self.perturbation, self.seed)
     }
 
     #[cfg(feature = "ipopt")]
@@ -204,7 +215,16 @@ mod tests {
     fn task(name: &str) -> Task {
         let member = crate::sets::members(name, &tangor_open::Finder::default()).unwrap().remove(0);
         let contender = Contender::tangor("tangor", Settings::default());
-        Task { member, contender, seed: 0, max_iterations: 1000, max_entries: None, time_limit: 60.0, trace: true }
+        Task {
+            member,
+            contender,
+            seed: 0,
+            perturbation: 0.0,
+            max_iterations: 1000,
+            max_entries: None,
+            time_limit: 60.0,
+            trace: true,
+        }
     }
 
     #[test]
@@ -246,6 +266,9 @@ mod tests {
         other.seed = 7;
         assert_eq!(first.setup(), other.setup());
         other.max_iterations += 1;
+        assert_ne!(first.setup(), other.setup());
+        other = task("HS71");
+        other.perturbation = 1e-7;
         assert_ne!(first.setup(), other.setup());
     }
 

@@ -34,6 +34,7 @@ fn plan(names: &[&str]) -> Plan {
         members: names.iter().map(member).collect(),
         contenders: vec![Contender::tangor("tangor", Settings::default())],
         seeds: 1,
+        perturbation: 0.0,
         max_iterations: 10,
         max_entries: None,
         time_limit: 0.2,

@@ -5,7 +5,17 @@ use tangor_bench::{Contender, Record, Task, members};
 fn row(problem: &str) -> Record {
     let member = members(problem, &tangor_open::Finder::default()).unwrap().remove(0);
     let contender = Contender::peer("ipopt").unwrap();
-    Task { member, contender, seed: 0, max_iterations: 1000, max_entries: None, time_limit: 60.0, trace: true }.perform()
+    Task {
+        member,
+        contender,
+        seed: 0,
+        perturbation: 0.0,
+        max_iterations: 1000,
+        max_entries: None,
+        time_limit: 60.0,
+        trace: true,
+    }
+    .perform()
 }
 
 #[cfg(not(feature = "ipopt"))]

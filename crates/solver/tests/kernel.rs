@@ -86,6 +86,35 @@ fn size(values: &[f64]) -> f64 {
     values.iter().fold(1.0, |most, value| value.abs().max(most))
 }
 
+/// 40 columns in boxes and six dense rows, which some point inside of the boxes satisfies; no multipliers to start from.
+fn in_boxes(seed: u64) -> StoredSubproblem {
+    let mut state = seed;
+    let mut number = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    };
+    let columns: Vec<_> = (0..40).map(|_| (1.0, 3.0 * number(), 0.8 * number(), 1.0, 1.0)).collect();
+    let rows: Vec<_> = (0..6).map(|_| ((0..40).map(|_| number()).collect(), 0.0, 0.0, 0.0, false)).collect();
+    build(40, &columns, &rows, false)
+}
+
+#[test]
+fn multipliers_that_went_astray_cost_no_more_than_a_search() {
+    for seed in 0..20 {
+        let mut problem = in_boxes(seed);
+        let mut kernel = problem.kernel(&settings(Factorisation::Dense));
+        problem.solve(&mut kernel);
+        assert!(kernel.converged && kernel.interior == 0, "seed {seed}: from zero the search finds the bounds by itself");
+        let (s, steps) = (kernel.s.clone(), kernel.iterations);
+        // Multipliers of this size hold every column at a bound.
+        problem.warm = (0..6).map(|i| if i % 2 == 0 { 1e4 } else { -1e4 }).collect();
+        problem.solve(&mut kernel);
+        assert!(kernel.converged && kernel.interior == 0, "seed {seed}: {} steps inside", kernel.interior);
+        assert!(kernel.iterations <= steps + 4, "seed {seed}: {} steps instead of {steps}", kernel.iterations);
+        assert!(kernel.s.iter().zip(&s).all(|(a, b)| (a - b).abs() < 1e-9), "seed {seed}");
+    }
+}
+
 /// How far `s` and `y` are from `s = clip(s - (H s + g + J^T y) / diag H)` and `J s - kappa y = r`, which together mean that `s` is the
 /// solution.
 /// The first is an error of `s`, the second is relative to the numbers in the row.

@@ -180,7 +180,7 @@ impl Laboratory<'_> {
     fn plan(&self, experiment: Experiment, members: Vec<Member>, contenders: Vec<Contender>) -> Plan {
         let (max_iterations, time_limit, is_noisy) = (self.max_iterations, self.time_limit, experiment == Experiment::Variance);
         let (seeds, max_entries) = if is_noisy { (self.seeds, Some(variance::MAX_ENTRIES)) } else { (1, None) };
-        Plan { members, contenders, seeds, max_iterations, max_entries, time_limit, trace: !is_noisy }
+        Plan { members, contenders, seeds, perturbation: 0.0, max_iterations, max_entries, time_limit, trace: !is_noisy }
     }
 
     fn complexity(&self) -> Result<Outcome, Error> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use tangor_bench::compare::{Comparison, of_records, read};
-use tangor_bench::{Campaign, Contender, Ending, Journal, Member, Plan, Program, Record, members, only};
+use tangor_bench::{Campaign, Contender, Ending, Journal, Member, Plan, Program, Record, members, only, shares};
 use tangor_open::{Finder, Source};
 use tangor_problem::count_of;
 use tangor_solver::{Point, Settings};
@@ -30,6 +30,7 @@ Examples:
   tangor bench run paper --solver tangor,ipopt --out both.csv   with Ipopt, if it is built in
   tangor bench compare paper.csv ipopt.csv --out profiles
   tangor bench run paper --noise 1e-4 --estimator minibatch --out noisy.csv
+  tangor bench run paper --perturb-start 1e-7 --seeds 10 --out shares.csv   what hangs on rounding
   tangor bench run large --solver tangor,ipopt --out large.csv  60 problems, up to 100,000 variables
   tangor bench growth large.csv --out growth.svg                how time and memory grow
   tangor bench complexity                                       samples needed against eps
@@ -116,9 +117,16 @@ struct Run {
     #[command(flatten)]
     estimator: EstimatorArgument,
 
-    /// How many seeds
+    /// How many seeds: of the noise, and of moved starts
     #[arg(long, value_name = "N", default_value_t = 1)]
     seeds: u64,
+
+    /// Move every start at random by up to SIZE max(1, |x|) in each variable, another way with each seed
+    ///
+    /// A tiny SIZE, as 1e-7, leaves the problem what it is, and shows what hangs on rounding: the mean number of problems that are solved is printed with its
+    /// standard error, and so are the problems that are solved with some seeds only.
+    #[arg(long, value_name = "SIZE", default_value_t = 0.0, value_parser = size, allow_hyphen_values = true)]
+    perturb_start: f64,
 
     /// A table with the best known objectives: columns problem and objective, and status where it must be `solved`
     #[arg(long, value_name = "FILE.csv")]
@@ -150,6 +158,12 @@ pub struct Effort {
     /// The folder of SIF files; the variable MASTSIF if not given
     #[arg(long, value_name = "FOLDER")]
     pub sif_folder: Option<PathBuf>,
+}
+
+/// How far starts are moved.
+fn size(text: &str) -> Result<f64, String> {
+    let size = text.parse().map_err(|_| "a number is needed".to_string())?;
+    if (0.0..f64::INFINITY).contains(&size) { Ok(size) } else { Err("a size of at least 0 is needed".to_string()) }
 }
 
 /// The limit on the time of a run that nobody has set.
@@ -204,10 +218,12 @@ impl Run {
     /// The arguments that do nothing in these runs.
     fn idle(&self) -> Idle {
         let (mut idle, tangor) = (Idle::default(), self.solver.iter().any(|name| name == "tangor"));
-        let given = [("--estimator", self.estimator.is_given()), ("--seeds", self.seeds > 1)];
-        idle.add(self.noise == 0.0 && tangor, "the functions are exact (--noise would disturb them)", &given);
-        let noise = [("--noise", self.noise != 0.0), ("--set", !self.assignments.is_empty())];
-        idle.add(!tangor, "only runs of tangor have settings and noise", &[&noise[..], &given].concat());
+        let estimator = ("--estimator", self.estimator.is_given());
+        let seeds = ("--seeds", self.seeds > 1 && self.perturb_start == 0.0);
+        let exact = "the functions are exact (--noise would disturb them)";
+        idle.add(self.noise == 0.0 && tangor, exact, &[estimator, seeds]);
+        let noise = [("--noise", self.noise != 0.0), ("--set", !self.assignments.is_empty()), estimator, seeds];
+        idle.add(!tangor, "only runs of tangor have settings and noise", &noise);
         idle
     }
 
@@ -240,6 +256,7 @@ impl Run {
             members,
             contenders: self.solver.iter().map(contender).collect::<Result<_, _>>()?,
             seeds: self.seeds,
+            perturbation: self.perturb_start,
             max_iterations: self.effort.max_iterations,
             max_entries: None,
             time_limit: self.effort.seconds(),
@@ -299,6 +316,7 @@ fn summarise(out: &mut dyn Write, records: &[Record]) -> Result<(), Error> {
     if let Ok(comparison) = Comparison::new(of_records(records), 1e-6) {
         write!(out, "{}", width::fitted(&plain::lines(&comparison.counts())))?;
     }
+    write!(out, "{}", width::fitted(&shares::describe(records)))?;
     let listed = |wanted: &dyn Fn(&Record) -> bool| -> Vec<String> {
         records.iter().filter(|record| wanted(record)).map(|record| format!("{} ({})", record.problem, record.solver)).collect()
     };

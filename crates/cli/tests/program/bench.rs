@@ -37,6 +37,34 @@ fn embedded_problems_are_run_and_their_rows_written() {
 }
 
 #[test]
+fn starts_are_moved_by_a_seed_and_shares_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = |name: &str, more: &[&str]| {
+        let csv = path(&folder, name);
+        let output = run(&longer(&["bench", "run", "HS71,HS6", "--out", &csv], more));
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        (fs::read_to_string(&csv).unwrap(), stdout(&output))
+    };
+    let (text, told) = rows("moved.csv", &["--perturb-start", "1e-3", "--seeds", "3"]);
+    assert!(told.contains("problems solved in the mean of all seeds") && told.contains("2.0 ± 0.0"), "{told}");
+    let column = |text: &str, name: &str| -> Vec<String> {
+        let mut lines = text.lines().map(|line| line.split(',').map(str::to_string).collect::<Vec<_>>());
+        let place = lines.next().unwrap().iter().position(|column| column == name).unwrap();
+        lines.map(|line| line[place].clone()).collect()
+    };
+    assert_eq!(column(&text, "perturbation"), ["0.001"; 6]);
+    // The last bits of the objective are those of the path: no two seeds of HS71 have the same.
+    let objectives = column(&text, "objective");
+    assert!(objectives[0] != objectives[1] && objectives[1] != objectives[2], "{objectives:?}");
+    let (again, _) = rows("again.csv", &["--perturb-start", "1e-3", "--seeds", "3"]);
+    assert_eq!(column(&again, "objective"), objectives);
+    let (plain, told) = rows("plain.csv", &[]);
+    assert!(column(&plain, "perturbation") == ["0.0"; 2] && !told.contains("seeds"), "{plain} {told}");
+    let message = refusal(&["bench", "run", "HS71", "--perturb-start", "-1", "--out", &path(&folder, "no.csv")]);
+    assert!(message.contains("a size of at least 0 is needed"), "{message}");
+}
+
+#[test]
 fn a_file_that_is_no_table_of_runs_is_not_lost() {
     let folder = tempfile::tempdir().unwrap();
     let csv = path(&folder, "data.csv");

@@ -53,6 +53,8 @@ fn arguments_that_do_nothing_are_told_of() {
 
 #[test]
 fn arguments_that_do_something_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = &folder.path().join("table.csv").display().to_string();
     for line in [
         "fit --rows 300 --seed 3 --l2 auto --folds 2",
         "fit --rows 300 --seed 3",
@@ -61,9 +63,10 @@ fn arguments_that_do_something_are_not() {
         // Whoever finds no feasible point starts elsewhere, by the seed.
         "solve CIRCLELINE --quiet --seed 3 --set sampling.seed=3",
         "solve HS71 --starts 2 --seed 3",
+        "bench run HS71 --seeds 2 --perturb-start 1e-3 --out TABLE",
         "solve HS71 --quiet --noise 1e-2 --tolerance 1e-1 --momentum 0.5 --batch 4 --seed 3 --confidence 0.9",
     ] {
-        let arguments: Vec<&str> = line.split(' ').collect();
+        let arguments: Vec<&str> = line.split(' ').map(|word| if word == "TABLE" { table } else { word }).collect();
         let message = stderr(&run(&arguments));
         assert!(!message.contains("nothing here"), "{line}: {message}");
     }

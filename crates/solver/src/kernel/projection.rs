@@ -2,8 +2,8 @@
 //!
 //! For a guess of the bounds that hold, the conditions of optimality are one linear system. Columns between their bounds that come out
 //! beyond them, and held columns whose multiplier has the wrong sign, show where the guess was wrong. All of them change over as long as
-//! their number falls ([`search`](super::search)). Where it does not, a dual method settles the rest one by one ([`settle`](super::settle)), or, where much is wrong, an
-//! interior-point method tells the bounds that hold ([`interior`](super::interior)). A proximal term on the multipliers, `J s - r - kappa y =
+//! their number falls ([`search`](super::search)). Where it does not, a dual method settles the rest one by one ([`settle`](super::settle)); where much is wrong, another
+//! search begins without multipliers, and then an interior-point method tells the bounds that hold ([`interior`](super::interior)). A proximal term on the multipliers, `J s - r - kappa y =
 //! kappa' (y - y')`, keeps every system regular, whatever rows depend on each other; then `y'` follows `y` until the rows hold. Near a
 //! solution the first guess is right, and one system is all.
 
@@ -171,7 +171,15 @@ impl Projection {
         self.guess(problem, y, s);
         self.start.copy_from_slice(y);
         let patience = self.patience(SHORT, FIRST);
-        if self.search(problem, y, s, patience, clock, &mut done) != Search::Done && !done.unsuited_metric {
+        let mut found = self.search(problem, y, s, patience, clock, &mut done);
+        // Where the last multipliers tell a wrong set of bounds, none at all may tell a better one. A search of a large system costs more than that is worth.
+        let is_worth_it = !self.system.is_large() && norm(&self.start) > 0.0;
+        if found != Search::Done && !done.unsuited_metric && is_worth_it {
+            y.fill(0.0);
+            self.guess(problem, y, s);
+            found = self.search(problem, y, s, patience, clock, &mut done);
+        }
+        if found != Search::Done && !done.unsuited_metric {
             y.copy_from_slice(&self.start);
             self.go_inside(problem, y, s, clock, &mut done);
         }
