@@ -157,7 +157,7 @@ def main():
     running.add_argument("--adult", type=Path, help="the folder of adult_train.csv")
     running.add_argument("--out", type=Path, default=Path("learning.jsonl"))
     running.add_argument("--seeds", type=int, default=5)
-    running.add_argument("--tuning", type=float, default=0.25, help="the share of the samples that tuning takes for each point of a grid")
+    running.add_argument("--tuning", type=float, default=0.5, help="the share of the samples that tuning takes for each point of a grid")
     running.add_argument("--share", type=float, default=1.0, help="of the samples of each task, for a short run")
     running.set_defaults(action=run)
     showing = commands.add_parser("table", help="medians over the seeds, and a picture")

@@ -15,7 +15,7 @@ def grid(**choices):
 
 
 def rates(task):
-    return [3e-3, 1e-2] if "network" in task.name else [1e-2, 3e-2]
+    return [1e-3, 3e-3, 1e-2] if "network" in task.name else [3e-3, 1e-2, 3e-2]
 
 
 def has_equalities(task):
@@ -113,9 +113,9 @@ class HumanCompatible(Adam):
 def methods(task):
     """By name: how a method is made, and what it is tuned on."""
     equal, rate = has_equalities(task), rates(task)
-    duals = [0.1, 1.0] if equal else [0.01, 0.1, 1.0]
-    penalties, slow = ([10.0, 100.0], [0.1, 1.0, 10.0]) if equal else ([1.0, 10.0], [0.03, 0.3])
-    gains = grid(rate=rate, dual=[0.1], proportional=[10.0]) if equal else grid(rate=rate, dual=[0.03, 0.1], proportional=[1.0, 10.0])
+    duals = [0.01, 0.1, 1.0] if equal else [0.01, 0.03, 0.1, 0.3, 1.0]
+    penalties, slow = ([10.0, 100.0], [0.1, 1.0, 10.0]) if equal else ([0.1, 1.0, 10.0], [0.03, 0.3])
+    gains = grid(rate=rate, dual=[0.01, 0.1] if equal else [0.03, 0.1, 0.3], proportional=[1.0, 10.0])
     both = grid(rate=rate, dual=slow, penalty=penalties)
     return {
         "Cooper, Lagrangian": (Cooper, "lagrangian", grid(rate=rate, dual=duals)),

@@ -3,7 +3,7 @@
     python benchmarks/torch_step.py [--batch 128] [--recursion rows]
 
 Each step has a batch of its own; the first 110 are not measured. Times are those of the processor with one thread: medians of passes and of each kind of step, and the mean of all steps,
-those that compare two batches (one in twenty, and the one before each) and those that are tried again included. Memory is the most that tensors of at least 256 KB hold after a pass
+those that compare two batches (one in ten, and the one before each) and those that are tried again included. Memory is the most that tensors of at least 256 KB hold after a pass
 over a batch, beside the parameters and the data.
 """
 

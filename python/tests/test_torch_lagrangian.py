@@ -19,7 +19,7 @@ torch.set_num_threads(1)
 
 
 def left(along, c):
-    return Left(np.array([c]), np.array([c]), 1.0, np.array(along), torch.zeros(1), np.ones((1, 2)))
+    return Left(np.array([c]), np.array([c]), 1.0, np.array(along), torch.zeros(1), np.ones((1, 2)), [])
 
 
 def test_bends_of_a_quadratic_are_the_same_from_either_end():

@@ -1,5 +1,6 @@
 """Exact passes and the limited memory of tangor.torch. Skipped where torch is not installed."""
 
+import copy
 import math
 
 import numpy as np
@@ -122,11 +123,41 @@ def test_an_exact_estimate_loses_only_what_moves_cost():
     for moves in range(1, 4):
         effective.advance(0.0, 2.0, 0.5)
         assert abs(effective.draws - 16.0 / (3.0 * moves)) < 1e-13
-    # Without the pass it would be worth 1/N = 1/(N + 2) + 3/16 after each: that limits the next move.
+    # Without the pass it would be worth what its best momentum makes of it: that limits the next move.
     running = 6.0
     for _ in range(3):
-        running = 1.0 / (1.0 / (running + 2.0) + 3.0 / 16.0)
+        a = (1.0 / running + 3.0 / 32.0) / (1.0 / running + 1.0 / 2.0)
+        running = 1.0 / ((1.0 - a) ** 2 / running + a * a / 2.0 + (1.0 - a) * 3.0 / 16.0)
     assert abs(effective.reach() - 0.6 * 2.0 / (running * math.sqrt(1.5))) < 1e-14
+
+
+def test_the_momentum_after_a_move_is_the_best_one():
+    effective = EffectiveSamples()
+    effective.start(6.0)
+    effective.compare((2.0, 2.0), 8.0, 3.0, 0.5)
+    # 1/N = 1/6, 1/B = 1/2, and a move of 1/2 costs D = 3/16: a = (1/6 + 3/32) / (1/6 + 1/2) = 25/64.
+    a = effective.momentum(2.0, 0.5)
+    assert abs(a - 25.0 / 64.0) < 1e-15
+    # The error of a recursion by hand, 1/S of the variance of (1 - a) (e - n) + n', where n and n' have 1/B each and n' - n has D.
+    together = 1.0 / 2.0 - 0.5 * 3.0 / 16.0
+    worth = 1.0 / ((1.0 - a) ** 2 * (1.0 / 6.0 + 1.0 / 2.0) + 1.0 / 2.0 - 2.0 * (1.0 - a) * together)
+    for other in (a - 0.01, a + 0.01):
+        tried = copy.copy(effective)
+        tried.advance(other, 2.0, 0.5)
+        assert tried.draws < worth
+    effective.advance(a, 2.0, 0.5)
+    assert abs(effective.draws - worth) < 1e-14
+
+
+@pytest.mark.parametrize("moved", [0.0, 0.1, 1.0, 10.0, 1e3, 1e9])
+def test_an_estimate_is_never_worth_less_than_the_batch(moved):
+    """A move that is too long costs all earlier batches, but not this one; and the next move is no longer for it."""
+    effective = EffectiveSamples()
+    effective.start(6.0)
+    effective.compare((2.0, 2.0), 8.0, 3.0, 0.5)
+    for _ in range(5):
+        effective.advance(effective.momentum(2.0, moved), 2.0, moved)
+        assert effective.draws >= 2.0 - 1e-12 and effective.reach() <= 0.6 / math.sqrt(1.5) + 1e-12
 
 
 def test_where_noise_falls_old_draws_are_worth_less_and_the_error_stays():

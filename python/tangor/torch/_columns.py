@@ -58,6 +58,8 @@ class Columns:
         # Memory of a vector that nobody needs meanwhile, for `D^-1`, and, where somebody wants it, for `v = g + A^T y` of the step.
         self.scratch, self.combined = flat.zeros() if scratch is None else scratch, combined
         self.inverse: torch.Tensor | None = None
+        # `(g, A)^T D^-1 (g, A)`, where a limited memory stands over the diagonal.
+        self.by_diagonal = np.empty((0, 0))
         # `A^T A`, where it is known: it stays as long as the Jacobian does.
         self.gram = gram
         self.bounded = flat.low is not None
@@ -97,11 +99,18 @@ class Columns:
         weighted, plain = numbers[:, :count], np.empty((count, count))
         plain[0] = plain[:, 0] = numbers[:, count]
         plain[1:, 1:] = self.gram
+        # Rounding must not make it lopsided.
+        weighted = self.by_diagonal = 0.5 * (weighted + weighted.T)
         self.part = None if self.memory is None else self.memory.part(inverse)
         if self.part is not None:
-            weighted = weighted + self.part.products(self.derivatives)
-        # Rounding must not make it lopsided.
-        return plain, 0.5 * (weighted + weighted.T)
+            part = self.part.products(self.derivatives)
+            weighted = weighted + 0.5 * (part + part.T)
+        return plain, weighted
+
+    def leave_memory_out(self) -> np.ndarray:
+        """From here on the metric is the diagonal; gives `(g, A)^T D^-1 (g, A)`."""
+        self.part = None
+        return self.by_diagonal
 
     def _products_at_once(self) -> tuple[np.ndarray, np.ndarray]:
         assert isinstance(self.metric, Diagonal)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,38 +52,55 @@ class Direction:
     converged: bool
 
 
-def find(columns: Columns, c: np.ndarray, lipschitz: float, limits: Limits, scalar: float, warm: Warm, s: torch.Tensor) -> Direction:
-    """The normal step's target, then the tangent step with its multipliers, into `s`. `scalar` is the size of the metric."""
+def find(
+    columns: Columns,
+    c: np.ndarray,
+    lipschitz: float,
+    limits: Limits,
+    scalar: float,
+    warm: Warm,
+    s: torch.Tensor,
+    is_too_long: Callable[[Direction], bool] = lambda _: False,
+) -> Direction:
+    """The normal step's target, then the tangent step with its multipliers, into `s`. `scalar` is the size of the metric. Where the step is too long by
+    what the limited memory says of flat directions, the diagonal alone makes it."""
     plain, weighted = columns.products()
     h, squares = limits.violation(c), np.diag(plain)[1:].copy()
     target, theta, first = _normal_target(columns, plain, c, h, lipschitz, limits, warm)
     rows = limits.rows(c, squares, scalar)
-    tangent, reaction = solve(columns, weighted, target, 0.0, rows, warm.tangent, normal=False)
-    warm.tangent = tangent.y
-    signed, complementarity = signed_multipliers(tangent.y, c, limits)
-    steps = columns.step(tangent.y, s)
-    stationarity = steps.stationarity
-    # Multipliers without a bound to push from are none.
-    if np.any(signed != tangent.y):
-        stationarity = columns.step(signed, None).stationarity
-    return Direction(
-        s,
-        tangent.y,
-        _at_rest(columns, weighted, tangent, rows),
-        h,
-        theta,
-        steps.slope,
-        float(rows.weights @ tangent.slacks**2 + steps.square),
-        steps.square,
-        math.sqrt(steps.length),
-        math.sqrt(max(plain[0, 0], 0.0)),
-        math.sqrt(stationarity),
-        complementarity + steps.complementarity,
-        signed,
-        plain,
-        reaction,
-        first and tangent.converged,
-    )
+
+    def tangent(weighted: np.ndarray) -> Direction:
+        found, reaction = solve(columns, weighted, target, 0.0, rows, warm.tangent, normal=False)
+        warm.tangent = found.y
+        signed, complementarity = signed_multipliers(found.y, c, limits)
+        steps = columns.step(found.y, s)
+        stationarity = steps.stationarity
+        # Multipliers without a bound to push from are none.
+        if np.any(signed != found.y):
+            stationarity = columns.step(signed, None).stationarity
+        return Direction(
+            s,
+            found.y,
+            _at_rest(columns, weighted, found, rows),
+            h,
+            theta,
+            steps.slope,
+            float(rows.weights @ found.slacks**2 + steps.square),
+            steps.square,
+            math.sqrt(steps.length),
+            math.sqrt(max(plain[0, 0], 0.0)),
+            math.sqrt(stationarity),
+            complementarity + steps.complementarity,
+            signed,
+            plain,
+            reaction,
+            first and found.converged,
+        )
+
+    direction = tangent(weighted)
+    if columns.part is not None and is_too_long(direction):
+        direction = tangent(columns.leave_memory_out())
+    return direction
 
 
 def _at_rest(columns: Columns, weighted: np.ndarray, tangent: _kernel.Solution, rows: _kernel.Rows) -> np.ndarray:

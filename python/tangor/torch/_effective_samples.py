@@ -1,9 +1,15 @@
 """How many samples an estimate is worth, and the momentum that makes the most of it.
 
-Recursive momentum has the error `e_k = (1 - a) e_{k-1} + a n_k + d_k`. A batch of `B` samples has `E |n|^2 = S / B`, its difference between
-two points `E |d|^2 = K |x_k - x_{k-1}|^2 / B`. If the estimate is worth `N` samples, the best momentum is `a = B / (N + B)`. Two batches at the
+Recursive momentum has the error `e_k = (1 - a) (e_{k-1} - n) + n'`, where `n` and `n'` are those of the batch at the old and the new point. A batch of `B` samples has
+`E |n|^2 = E |n'|^2 = S / B`, its difference between two points `E |n' - n|^2 = K |x_k - x_{k-1}|^2 / B`. If the estimate was worth `N` samples, `E |e_{k-1}|^2 = S / N`, and a move
+costs `D = K / S |x_k - x_{k-1}|^2 / B`, then
+
+    1 / N_k = (1 - a)^2 / N + a^2 / B + (1 - a) D,     best with     a = min(1, (1 / N + D / 2) / (1 / N + 1 / B))
+
+so that an estimate is never worth less than its last batch, however long a move was. Two batches at the
 same two points show `S` and `K`. When `S` changes along the way it is the error `S / N` that stays, and `N` changes with it. After a pass over a whole
-population the estimate has no error, `1 / N = 0`, and only moves add to it. These are the rules of the solver (`noise/effective_samples.rs`).
+population the estimate has no error, `1 / N = 0`, and only moves add to it. For short moves, where `D` counts once and `a = B / (N + B)`, these are the rules of the solver
+(`noise/effective_samples.rs`).
 """
 
 from __future__ import annotations
@@ -51,9 +57,26 @@ class EffectiveSamples:
         if self.running == 0.0:
             self.running = self.batch = batch
 
-    def momentum(self, batch: float) -> float:
-        """The best momentum for a batch."""
-        return batch / (self.draws + batch)
+    def momentum(self, batch: float, moved: float = 0.0) -> float:
+        """The best momentum for a batch, after a move."""
+        return self._best(self.draws, batch, moved)
+
+    def _best(self, draws: float, batch: float, moved: float) -> float:
+        """The same for an estimate that is worth so many draws."""
+        if draws <= 0.0:
+            return 1.0
+        return min((1.0 / draws + 0.5 * self._drifted(batch, moved)) / (1.0 / draws + 1.0 / batch), 1.0)
+
+    def _drifted(self, batch: float, moved: float) -> float:
+        """What a move costs, `D`."""
+        return self._ratio() * moved**2 / batch if moved > 0.0 else 0.0
+
+    def _worth(self, draws: float, a: float, batch: float, moved: float) -> float:
+        """What so many draws are worth when a batch was taken in with the momentum `a`, after a move."""
+        lost = a * a / batch
+        if a < 1.0:
+            lost += (1.0 - a) ** 2 / draws + (1.0 - a) * self._drifted(batch, moved)
+        return min(1.0 / lost, ALL) if lost > 0.0 else ALL
 
     def compare(self, sizes: tuple[float, float], variance: float, drift: float, moved: float) -> None:
         """Two batches differed by `variance` (square of the norm) at a point, and their differences to a point `moved` away by `drift`."""
@@ -107,11 +130,8 @@ class EffectiveSamples:
     def advance(self, a: float, batch: float, moved: float) -> None:
         """A batch was taken in with the momentum `a`, after the point had `moved`."""
         self.batch = batch
-        kept = (1.0 - a) ** 2 / self.draws if a < 1.0 else 0.0
-        drifted = self._ratio() * moved**2 / batch if moved > 0.0 else 0.0
-        lost = kept + a * a / batch + drifted
-        self.draws = min(1.0 / lost, ALL) if lost > 0.0 else ALL
-        self.running = 1.0 / (1.0 / (self.running + batch) + drifted)
+        self.draws = self._worth(self.draws, a, batch, moved)
+        self.running = self._worth(self.running, self._best(self.running, batch, moved), batch, moved)
 
 
 @dataclass

@@ -31,7 +31,7 @@ __all__ = ["Estimates", "Left"]
 @dataclass
 class Left:
     """What is kept of a batch at the point that a step leaves: its constraints beside their estimate, the products of its rows with the step, the
-    gradient of its Lagrangian, the weights of the sums that are taken at the other end, too, and where these are compared some columns of each."""
+    gradient of its Lagrangian, the weights of the sums that are taken at the other end, too, the momenta, and where sums are compared some columns of each."""
 
     c: np.ndarray
     estimate: np.ndarray
@@ -39,6 +39,7 @@ class Left:
     along: np.ndarray
     lagrangian: torch.Tensor
     weights: np.ndarray
+    momenta: list[float]
     some: torch.Tensor | None = None
 
 
@@ -99,11 +100,12 @@ class Estimates:
             mean.copy_(part) if share == 1.0 else mean.lerp_(part, share)
         self.c = batch.c.copy() if share == 1.0 else self.c + share * (batch.c - self.c)
 
-    def leave(self, batch: Batch, weights: np.ndarray, along: np.ndarray, lagrangian: torch.Tensor) -> Left:
+    def leave(self, batch: Batch, weights: np.ndarray, along: np.ndarray, lagrangian: torch.Tensor, moved: float) -> Left:
         """Takes a batch out of the estimates at the point that a step leaves, `estimate <- (1 - a) (estimate - new)`, so that its rows need
         not stay. The first `weights` are those of the Lagrangian, `along` are the products of its rows with the step, and `lagrangian` is memory, in which its
-        only row may lie already. With one row, only the gradient of its Lagrangian is kept."""
-        kept = [1.0 - effective.momentum(batch.size) for effective in self.effective_samples()]
+        only row may lie already. With one row, only the gradient of its Lagrangian is kept. The step will have `moved` so far, unless it is shortened."""
+        a = [effective.momentum(batch.size, moved) for effective in self.effective_samples()]
+        kept = [1.0 - one for one in a]
         if self.one_row:
             row = batch.parts[0][0]
             if row.data_ptr() != lagrangian.data_ptr():
@@ -111,7 +113,7 @@ class Estimates:
         else:
             self._take_out(batch, weights[0], [kept[0]] + [kept[2]] * len(self.c), lagrangian)
         some = batch.some[: len(weights)] if batch.some is not None and len(weights) > 1 else None
-        left = Left(batch.c, self.c, batch.size, along, lagrangian, weights, some)
+        left = Left(batch.c, self.c, batch.size, along, lagrangian, weights, a, some)
         self.c = kept[1] * (self.c - batch.c)
         return left
 
@@ -134,7 +136,8 @@ class Estimates:
         gives `dl^T s`. `combined`, with one row, is `w` of the estimates where the step began; its memory is used. A batch whose only row is
         that of its Lagrangian leaves the Jacobian as it is."""
         self._turn(y)
-        a = [effective.momentum(batch.size) for effective in self.effective_samples()]
+        # With one row, the turn and the move are known before the recursion begins.
+        a = [self.gradient.momentum(batch.size, moved), *left.momenta[1:]] if self.one_row else left.momenta
         coefficients, cut, parts = self.flat.tensor(np.concatenate([[1.0], y])), self.flat.cut, batch.parts
         alone = len(parts[0]) < len(coefficients)
         if alone and combined is not None and len(parts) == 1 and self.flat.at_once:

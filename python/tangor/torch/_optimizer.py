@@ -34,6 +34,9 @@ __all__ = ["Tangor"]
 
 RECURSIONS = ("rows", "lagrangian")
 
+# A step that the limited memory makes is no longer than so many moves that noise allows.
+TOO_LONG = 30.0
+
 # What rounding makes of a share of 1 at most.
 ROUNDING = 1e-9
 
@@ -308,7 +311,7 @@ class Tangor(torch.optim.Optimizer):
         memory = self._lagrangian, self._memory, self._combined
         columns = Columns(self._flat, estimates.derivatives, self._metric, self._base, *memory, estimates.gram)
         lipschitz, scalar = progress.cautious(), self._metric.scalar
-        direction = find(columns, estimates.c, lipschitz, self._scaled, scalar, self._warm, self._s)
+        direction = find(columns, estimates.c, lipschitz, self._scaled, scalar, self._warm, self._s, self._is_too_long)
         estimates.gram = columns.gram
         if self._combined is not None and direction.at_rest is not direction.multipliers:
             # `w` of the multipliers that the recursion has.
@@ -341,12 +344,10 @@ class Tangor(torch.optim.Optimizer):
         """The parameters move; less far where a function has no value, or where the merit function of the batch does not descend."""
         progress = self._progress
         self._comparisons.seen = None
-        h = float(np.linalg.norm(direction.h))
-        far = longest(self._estimates.effective_samples_of_step(), self._estimates.lagrangian, direction.stationarity, h)
-        eta = min(progress.stepsize(), far / max(direction.length, 1e-300)) * share
+        eta = min(progress.stepsize(), self._longest(direction) / max(direction.length, 1e-300)) * share
         correction, pushed = (None, 0.0) if exact_constraints is None else correct(self, exact_constraints, direction, eta)
         rows = self._is_jacobian_due(direction, eta)
-        left = self._estimates.leave(there, weights, along, self._lagrangian)
+        left = self._estimates.leave(there, weights, along, self._lagrangian, eta * direction.length)
         # Its rows are long: they go before the next ones come.
         there.parts.clear()
         try:
@@ -361,6 +362,16 @@ class Tangor(torch.optim.Optimizer):
             direction.s.add_(end.trial.correction, alpha=1.0 / progress.eta)
             direction.length = math.sqrt(float(self._flat.engine.host(dots([([direction.s], [direction.s])]))[0]))
         self._accept(end, left, direction)
+
+    def _longest(self, direction: Direction) -> float:
+        """The longest move that the noise of the estimates allows."""
+        h = float(np.linalg.norm(direction.h))
+        return longest(self._estimates.effective_samples_of_step(), self._estimates.lagrangian, direction.stationarity, h)
+
+    def _is_too_long(self, direction: Direction) -> bool:
+        """Whether noise allows but a small share of a step. Such a one goes along what the limited memory has learnt of flat directions, from moves that were much
+        shorter: rows far from their bounds would be beyond them at its end, and have multipliers for it."""
+        return direction.length > TOO_LONG * self._longest(direction)
 
     def _is_jacobian_due(self, direction: Direction, eta: float) -> bool:
         """Whether the batch's own Jacobian is taken at the end of a step."""
