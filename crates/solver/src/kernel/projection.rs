@@ -35,7 +35,9 @@ const OWN_ROUNDING: f64 = 1e-12;
 /// What rows make of multipliers is the same, but for rounding and the proximal term.
 const SAME: f64 = 1e-6;
 
-/// So many systems a search may take before the rest is settled column by column: while the interior-point method can still do better, and when it cannot.
+/// So many systems a search may take before the rest is settled column by column: at first, where a border serves every column that changes over, while the interior-point
+/// method can still do better, and when it cannot.
+const BRIEF: u32 = 2;
 const SHORT: u32 = 4;
 const LONG: u32 = 12;
 
@@ -170,11 +172,11 @@ impl Projection {
         }
         self.guess(problem, y, s);
         self.start.copy_from_slice(y);
-        let patience = self.patience(SHORT, FIRST);
+        let is_large = self.system.is_large();
+        let patience = self.patience(if is_large { SHORT } else { BRIEF }, FIRST);
         let mut found = self.search(problem, y, s, patience, clock, &mut done);
         // Where the last multipliers tell a wrong set of bounds, none at all may tell a better one. A search of a large system costs more than that is worth.
-        let is_worth_it = !self.system.is_large() && norm(&self.start) > 0.0;
-        if found != Search::Done && !done.unsuited_metric && is_worth_it {
+        if found != Search::Done && !done.unsuited_metric && !is_large && norm(&self.start) > 0.0 {
             y.fill(0.0);
             self.guess(problem, y, s);
             found = self.search(problem, y, s, patience, clock, &mut done);
