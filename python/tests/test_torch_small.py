@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: the tests o
 from tangor.torch import Tangor  # noqa: E402
 from tangor.torch._columns import Columns  # noqa: E402
 from tangor.torch._directions import find  # noqa: E402
+from tangor.torch._limits import Limits  # noqa: E402
 
 torch.set_num_threads(1)
 PEOPLE, BATCH = 2_000, 64
@@ -47,16 +48,17 @@ def test_a_row_that_holds_nothing_has_no_multiplier(seed):
     assert largest < 10.0 and shortest > 1e-4 and loss < 0.3, (largest, shortest, loss)
 
 
-def test_a_step_that_is_too_long_is_that_of_the_diagonal():
+def test_where_a_row_has_room_the_diagonal_makes_a_step_that_is_too_long():
     optimizer, *_ = train(0, 60)
-    flat, estimates, limits = optimizer._flat, optimizer._estimates, optimizer._scaled
+    flat, estimates, c = optimizer._flat, optimizer._estimates, optimizer._estimates.c
     assert optimizer._memory.count > 0
 
-    def step(memory, is_too_long):
+    def step(memory, room, is_too_long):
         columns = Columns(flat, estimates.derivatives, optimizer._metric, optimizer._base, None, memory)
-        found = find(columns, estimates.c, 1.0, limits, 1.0, replace(optimizer._warm), flat.zeros(), lambda _: is_too_long)
-        return found.s
+        limits, warm = Limits(c - room, c + room), replace(optimizer._warm)
+        return find(columns, c, 1.0, limits, 1.0, warm, flat.zeros(), lambda _: is_too_long).s
 
-    diagonal, long = step(None, False), step(optimizer._memory, False)
-    assert torch.allclose(step(optimizer._memory, True), diagonal, rtol=1e-6, atol=1e-9)
-    assert not torch.allclose(long, diagonal, rtol=1e-2, atol=0.0)
+    for room in (1e-3, 0.0):
+        diagonal, whole, shorter = step(None, room, True), step(optimizer._memory, room, False), step(optimizer._memory, room, True)
+        assert not torch.allclose(whole, diagonal, rtol=1e-2, atol=0.0)
+        assert torch.allclose(shorter, diagonal if room > 0.0 else whole, rtol=1e-6, atol=1e-9), room

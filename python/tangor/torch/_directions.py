@@ -62,8 +62,8 @@ def find(
     s: torch.Tensor,
     is_too_long: Callable[[Direction], bool] = lambda _: False,
 ) -> Direction:
-    """The normal step's target, then the tangent step with its multipliers, into `s`. `scalar` is the size of the metric. Where the step is too long by
-    what the limited memory says of flat directions, the diagonal alone makes it."""
+    """The normal step's target, then the tangent step with its multipliers, into `s`. `scalar` is the size of the metric. Where a step is too long
+    by what the limited memory says of flat directions, and rows are inside their bounds, which it may meet, the diagonal alone makes it."""
     plain, weighted = columns.products()
     h, squares = limits.violation(c), np.diag(plain)[1:].copy()
     target, theta, first = _normal_target(columns, plain, c, h, lipschitz, limits, warm)
@@ -98,7 +98,7 @@ def find(
         )
 
     direction = tangent(weighted)
-    if columns.part is not None and is_too_long(direction):
+    if columns.part is not None and np.any((rows.low < 0.0) & (rows.high > 0.0)) and is_too_long(direction):
         direction = tangent(columns.leave_memory_out())
     return direction
 
