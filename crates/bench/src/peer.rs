@@ -19,11 +19,11 @@ pub fn run(task: &Task) -> Result<Outcome, Error> {
         Options { max_iterations: task.max_iterations, seconds: task.time_limit, tolerance: SCALED, unscaled: Some(UNSCALED) };
     let refused = || Error::Refused("Ipopt did not take the problem".into());
     let solution = if task.contender.method == Method::IpoptExact {
-        let mut problem = task.from_its_start(task.member.source.with_hessian()?);
+        let mut problem = task.at_its_start(task.member.source.with_hessian()?);
         let problem = problem.second_order().ok_or_else(refused)?;
         solve(Derivatives::Second(problem), &options).ok_or_else(refused)?
     } else {
-        let mut problem = task.from_its_start(task.member.source.problem()?);
+        let mut problem = task.at_its_start(task.member.source.problem()?);
         solve(Derivatives::First(&mut *problem), &options).ok_or_else(refused)?
     };
     Ok(outcome(solution, task.trace))

@@ -139,7 +139,7 @@ impl Task {
         let refused = |error: tangor_solver::Error| Error::Refused(error.to_string());
         let source = &self.member.source;
         if self.contender.noise != 0.0 {
-            let noisy = Noisy::new(self.from_its_start(source.problem()?), Noise::level(self.contender.noise))
+            let noisy = Noisy::new(self.at_its_start(source.problem()?), Noise::level(self.contender.noise))
                 .map_err(tangor_open::Error::from)?;
             return Ok(Solver::sampled(noisy, settings).map_err(refused)?.run(observer));
         }
@@ -147,11 +147,11 @@ impl Task {
             MetricKind::Exact => source.with_hessian()?,
             _ => source.problem()?,
         };
-        Ok(Solver::new(self.from_its_start(problem), settings).map_err(refused)?.run(observer))
+        Ok(Solver::new(self.at_its_start(problem), settings).map_err(refused)?.run(observer))
     }
 
     /// The problem with the start of this run.
-    pub(crate) fn from_its_start(&self, problem: Box<dyn Problem>) -> Box<dyn Problem> {
+    pub(crate) fn at_its_start(&self, problem: Box<dyn Problem>) -> Box<dyn Problem> {
         moved(problem, self.perturbation, self.seed)
     }
 
