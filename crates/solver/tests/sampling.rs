@@ -230,6 +230,22 @@ fn a_run_with_exact_passes_resumes_bit_for_bit() {
     }
 }
 
+#[test]
+fn a_pass_that_may_end_the_run_pays_when_it_costs_a_quarter() {
+    // 400 members of three functions, a limit that never holds: the judgements on the way take a tenth, and only an exact one is certain.
+    for seed in 0..5 {
+        let mut settings = circle_settings(seed);
+        (settings.limits.samples, settings.sampling.judge.every) = (Some(1_000_000), 0);
+        for tolerance in ["stationarity", "feasibility", "complementarity"] {
+            settings.set(&format!("tolerance.{tolerance}"), "0.1").expect("a setting");
+        }
+        let report = solve_sampled(circle(), settings).expect("valid");
+        assert_eq!((report.stop, report.point), (Stop::Tolerance, Point::EpsKkt), "{}", report.message);
+        // A tenth would come after 9 * 400 samples of each function.
+        assert!((4 * 400..9 * 400).contains(&report.samples.gradient), "seed {seed}: {:?}", report.samples);
+    }
+}
+
 /// `min x + y` where `E[D] - x <= 0` and `E[D] - y <= 0` ask for 1 and 2, and both are at most 0.5: the least violation is in a corner.
 fn out_of_reach(finite: bool) -> Demand {
     Demand(Meta::new("out of reach", vec![0.0, 0.1]).bounds(&[0.0; 2], &[0.5; 2]).at_most(&[0.0, 0.0]), finite)
