@@ -76,6 +76,8 @@ fn sentence(verdict: &Verdict, tolerance: &Tolerance, row_name: impl Fn(usize) -
     let assumed = condition.as_ref().map(|condition| format!(" ({condition})")).unwrap_or_default();
     let judged = match verdict.bounds_unknown {
         true => format!("Judged on {samples}:"),
+        // Nothing is assumed where nothing is missing.
+        false if condition.is_none() => format!("Judged exactly, by {}:", count_of(verdict.samples, "sample")),
         false => format!("Judged on {samples}, with {confidence} confidence in each bound{assumed}:"),
     };
     if let (true, Some(row)) = (verdict.few_events, verdict.silent_row) {
@@ -186,6 +188,11 @@ mod tests {
         // The average is above, but the residual itself need not be.
         verdict.stationarity = bounded(3e-2, 2e-1);
         assert_eq!(told(&verdict), "noise hides whether stationarity and feasibility are within the tolerance.");
+        let exact = Bounded { value: 1e-3, lower: 1e-3, upper: 1e-3 };
+        let whole =
+            Verdict { stationarity: exact, feasibility: exact, complementarity: exact, samples: 2000, ..Verdict::default() };
+        let of_all = sentence(&whole, &tolerance, |row| format!("r{row}"));
+        assert_eq!(of_all, "Judged exactly, by 2000 samples: all three residuals are within their tolerances.");
         verdict.stationarity = bounded(f64::NAN, f64::NAN);
         verdict.complementarity = Bounded { value: 1.0, lower: 0.5, upper: 2.0 };
         assert_eq!(told(&verdict), "stationarity and complementarity are not within the tolerance.");

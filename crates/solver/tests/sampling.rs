@@ -230,6 +230,71 @@ fn a_run_with_exact_passes_resumes_bit_for_bit() {
     }
 }
 
+#[test]
+fn a_pass_that_may_end_the_run_pays_when_it_costs_a_quarter() {
+    // 400 members of three functions, a limit that never holds: the judgements on the way take a tenth, and only an exact one is certain.
+    for seed in 0..5 {
+        let mut settings = circle_settings(seed);
+        (settings.limits.samples, settings.sampling.judge.every) = (Some(1_000_000), 0);
+        for tolerance in ["stationarity", "feasibility", "complementarity"] {
+            settings.set(&format!("tolerance.{tolerance}"), "0.1").expect("a setting");
+        }
+        let report = solve_sampled(circle(), settings).expect("valid");
+        assert_eq!((report.stop, report.point), (Stop::Tolerance, Point::EpsKkt), "{}", report.message);
+        // A tenth would come after 9 * 400 samples of each function.
+        assert!((4 * 400..9 * 400).contains(&report.samples.gradient), "seed {seed}: {:?}", report.samples);
+    }
+}
+
+/// `min x + y` where `E[D] - x <= 0` and `E[D] - y <= 0` ask for 1 and 2, and both are at most 0.5: the least violation is in a corner.
+fn out_of_reach(finite: bool) -> Demand {
+    Demand(Meta::new("out of reach", vec![0.0, 0.1]).bounds(&[0.0; 2], &[0.5; 2]).at_most(&[0.0, 0.0]), finite)
+}
+
+struct Demand(Meta, bool);
+
+impl SampledProblem for Demand {
+    fn meta(&self) -> &Meta {
+        &self.0
+    }
+    fn accesses(&self) -> Accesses {
+        let access = if self.1 { Access::Finite(2000) } else { Access::Endless };
+        Accesses { gradient: Access::Exact, constraints: access, jacobian: access }
+    }
+    fn gradient(&mut self, _: &[f64], _: &[Draw], g: &mut [f64]) -> Evaluation {
+        g.fill(1.0);
+        Ok(())
+    }
+    fn constraints(&mut self, x: &[f64], draws: &[Draw], c: &mut [f64]) -> Evaluation {
+        for (i, c) in c.iter_mut().enumerate() {
+            let noise = draws.iter().map(|draw| Stream::new(*draw, i as u64).uniform() - 0.5).sum::<f64>() / draws.len() as f64;
+            *c = (1.0 + i as f64) * (1.0 + noise) - x[i] * (1.0 + 0.5 * noise);
+        }
+        Ok(())
+    }
+    fn jacobian(&mut self, _: &[f64], draws: &[Draw], values: &mut [f64]) -> Evaluation {
+        values.fill(0.0);
+        for i in 0..2 {
+            let noise = draws.iter().map(|draw| Stream::new(*draw, i as u64).uniform() - 0.5).sum::<f64>() / draws.len() as f64;
+            values[3 * i] = -1.0 - 0.5 * noise;
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_corner_that_noisy_steps_come_near_is_reached() {
+    for (finite, seed) in [(true, 0), (true, 1), (true, 2), (false, 0), (false, 1), (false, 2)] {
+        let mut settings = circle_settings(seed);
+        settings.limits.iterations = 20_000;
+        for tolerance in ["stationarity", "feasibility", "complementarity", "infeasible"] {
+            settings.set(&format!("tolerance.{tolerance}"), "0.05").expect("a setting");
+        }
+        let report = solve_sampled(out_of_reach(finite), settings).expect("valid");
+        assert_eq!(report.point, Point::EpsInfeasibleStationary, "finite {finite}, seed {seed}: {}", report.message);
+    }
+}
+
 /// `min (x - 1)^2` subject to `E[x + 1000 [a rare event]] <= 0.5`: the event has the probability 2e-4, so that `x <= 0.3`, but a sample in which
 /// it does not happen says `x <= 0.5`.
 ///

@@ -192,7 +192,6 @@ impl<S: SampledProblem> Solver<S> {
         let jacobian_noise = factor.both * jacobian.standard_error();
         let scale = self.oracle.standard.scales.objective;
         let stationarity = norm(&work.errors.mean) / scale;
-        let slope = norm(&jacobian.mean);
         // Values need not be independent of the multipliers, so that all batches tell of them.
         self.oracle.load([&work.means[0].mean, &work.all[1].mean, &work.means[2].mean], &mut work.judged);
         self.judging.kkt.measure(&work.judged, &self.judging.fit.tangent, &self.oracle.standard);
@@ -215,7 +214,11 @@ impl<S: SampledProblem> Solver<S> {
         let mut lacking = Lacking::among(sampled, &work.events, exact_rows, (risk_of_missing, settings.rarest));
         let derivatives = [Quantity::Gradient, Quantity::Jacobian].map(|quantity| quantity as usize);
         lacking.events |= derivatives.into_iter().any(|k| sampled[k].is_some() && work.halves_differ(k));
-        let infeasible = slope_noise(slope, residuals.feasibility, both, jacobian_noise);
+        let slope_noise = |slope: f64| slope_noise(slope, residuals.feasibility, both, jacobian_noise);
+        // Where a bound holds a variable whatever the noise of the slope is, only the way to it counts, which is known.
+        let free =
+            self.judging.kkt.norm_of_free_columns(&work.judged, &self.oracle.standard, slope_noise(norm(&jacobian.mean)));
+        let infeasible = free.map_or(0.0, slope_noise);
         let error_of_objective = confidence::factor(risk, all) * work.objective.standard_error();
         Verdict {
             stationarity: Bounded::new(stationarity, factor.above * error, factor.around * error),

@@ -16,6 +16,7 @@ pub(crate) mod standing;
 pub(crate) mod verdict;
 
 use crate::kernel::matrix::Jacobian;
+use crate::steps::line_search::ROUNDING;
 
 /// Residuals and multipliers of a point, with their memory.
 pub struct Judging {
@@ -25,7 +26,11 @@ pub struct Judging {
 }
 
 impl Judging {
-    pub fn new(jacobian: &Jacobian) -> Self {
-        Judging { kkt: residuals::Kkt::new(jacobian.rows(), jacobian.a.n), fit: multipliers::MultiplierFit::new(jacobian) }
+    /// In an exact run only rounding keeps a variable from its bound. A noisy one has shorter steps, each of which goes a share of what is left of the
+    /// way: there a variable is at its bound when the rest of the way would gain no more of the violation than its `tolerance`.
+    pub fn new(jacobian: &Jacobian, tolerance: Option<f64>) -> Self {
+        let mut kkt = residuals::Kkt::new(jacobian.rows(), jacobian.a.n);
+        kkt.held_within = tolerance.unwrap_or(0.0).max(ROUNDING);
+        Judging { kkt, fit: multipliers::MultiplierFit::new(jacobian) }
     }
 }

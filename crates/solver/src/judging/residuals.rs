@@ -79,6 +79,8 @@ pub struct Kkt {
     sizes: Vec<f64>,
     free_sizes: Vec<f64>,
     held: Vec<bool>,
+    /// A bound holds a variable where all the way to it would gain no more than this share of the violation.
+    pub held_within: f64,
 }
 
 impl Kkt {
@@ -91,6 +93,7 @@ impl Kkt {
             sizes: vec![0.0; m],
             free_sizes: vec![0.0; m],
             held: vec![false; n],
+            held_within: ROUNDING,
         }
     }
 
@@ -138,9 +141,9 @@ impl Kkt {
         let violation = self.violation();
         for (i, &gradient) in self.memory.slope().iter().enumerate() {
             let z = at.z[i];
-            // A bound holds the variable where all the way to it would gain no more than rounding, whatever the unit of the variable is.
+            // The share of the violation that all the way to a bound would gain does not depend on units.
             let way = if gradient > 0.0 { z - standard.lower[i] } else { standard.upper[i] - z };
-            self.held[i] = gradient != 0.0 && way * (gradient.abs() / violation) <= ROUNDING * violation;
+            self.held[i] = gradient != 0.0 && way * (gradient.abs() / violation) <= self.held_within * violation;
         }
         let free = || self.memory.slope().iter().enumerate().filter(|(i, _)| !self.held[*i]);
         let slope = norm_of(|| free().map(|(_, gradient)| *gradient));
@@ -151,6 +154,21 @@ impl Kkt {
         // A violation is the difference of two values that are rounded.
         self.residuals.infeasible_rounding = (LOST_IN_ROUNDING * terms_here).max(ROUNDING * values_here);
         self.residuals.relative_infeasible = if slope > 0.0 { slope / terms } else { 0.0 };
+    }
+
+    /// The norm of the columns of the Jacobian, in the user's units, of variables that no bound holds, or none where such `noise` may turn the slope;
+    /// after [`Kkt::measure_infeasibility`]. None: there are no such variables.
+    pub fn norm_of_free_columns(&self, at: &Iterate, standard: &Standard, noise: f64) -> Option<f64> {
+        let (a, scales) = (&at.jacobian.a, &standard.scales);
+        let is_free = |i: usize| !self.held[i] || self.memory.slope()[i].abs() / scales.units[i] <= noise;
+        let entries = || {
+            (0..self.sizes.len()).flat_map(|row| {
+                let entries = a.row_values(row).iter().enumerate().map(move |(k, value)| (a.column(row, k), value));
+                entries.map(move |(i, value)| (i, value / scales.rows[row] / scales.units[i]))
+            })
+        };
+        let free = || entries().filter(|(i, _)| is_free(*i)).map(|(_, value)| value);
+        (0..self.held.len()).any(is_free).then(|| norm_of(free))
     }
 
     /// Where all constraints hold, nobody asks whether a small change reduces a violation.
@@ -277,6 +295,17 @@ mod tests {
         assert!((kkt.residuals.relative_infeasible - 10f64.sqrt() / (8f64.sqrt() + 2.0)).abs() < 1e-15);
         // Terms of 2 root 2 and root 2 here, from values of 5 and 4.
         assert!((kkt.residuals.infeasible_rounding - 3e-10 * 2f64.sqrt()).abs() < 1e-24);
+        // All the way to its bound the second variable would gain 2 * 1 of 5, the first one 1 * 3.
+        kkt.held_within = 0.5;
+        kkt.measure_infeasibility(&at, &standard, &mut row_sizes);
+        assert_eq!((kkt.residuals.infeasible, kkt.residuals.steepness), (2f64.sqrt(), 3.0));
+        // The first column is (1, 1) and free; the second one, too, where noise may turn its slope of 1.
+        assert_eq!(kkt.norm_of_free_columns(&at, &standard, 0.9), Some(2f64.sqrt()));
+        assert_eq!(kkt.norm_of_free_columns(&at, &standard, 1.1), Some(2.0));
+        kkt.held_within = 0.7;
+        kkt.measure_infeasibility(&at, &standard, &mut row_sizes);
+        assert_eq!(kkt.norm_of_free_columns(&at, &standard, 0.9), None, "both bounds hold");
+        kkt.held_within = ROUNDING;
         at.c = vec![5e9, 2.0];
         kkt.measure_infeasibility(&at, &standard, &mut row_sizes);
         assert!((kkt.residuals.infeasible_rounding / (ROUNDING * 5e9 * 2f64.sqrt()) - 1.0).abs() < 1e-8);

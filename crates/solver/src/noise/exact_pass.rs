@@ -11,6 +11,9 @@ use crate::{Estimator, Event, Unusual};
 /// Noise matters where its mean square is this share of that of noise and residual together.
 const DOUBT: f64 = 0.2;
 
+/// A pass that may end the run pays when it costs this share of all samples: what comes after the tolerances are met is wasted.
+const TO_CERTIFY: f64 = 0.25;
+
 /// Where samples are limited, the last exact pass comes so many steps before the end: they go where its values lead, and the judgement at the
 /// end sees what that was worth.
 const LAST_STEPS: u64 = 24;
@@ -27,7 +30,9 @@ impl<S: SampledProblem> Solver<S> {
     /// Whether all members should be evaluated now: they can be, the noise of the estimates is what holds the run back, and exact passes
     /// stay within their share of all samples, or limits leave room for just one of them with a few steps after it.
     pub(crate) fn exact_pass_pays(&self) -> bool {
-        let (share, estimates) = (self.settings.sampling.exact_passes, &self.oracle.estimates);
+        let (usual, estimates) = (self.settings.sampling.exact_passes, &self.oracle.estimates);
+        let promising = usual > 0.0 && self.seems_solved();
+        let share = if promising { usual.max(TO_CERTIFY) } else { usual };
         let passes = self.judgements().map_or(0, |judgements| judgements.exact);
         let (limits, mut lasting, mut within_share, mut within_limits) = (&self.settings.limits, false, true, true);
         let each = [limits.gradient_samples, limits.constraint_samples, limits.jacobian_samples];
@@ -39,14 +44,23 @@ impl<S: SampledProblem> Solver<S> {
             let Access::Finite(size) = access else { return false };
             let (size, spent) = (size as f64, quantity.samples(self.oracle.samples()) as f64);
             within_share &= (passes as f64 + 1.0) * size <= share * (spent + size);
-            within_limits &= limit.or(limits.samples).is_some_and(|most| size <= share * most as f64);
+            within_limits &= limit.or(limits.samples).is_some_and(|most| size <= usual * most as f64);
             lasting |= estimates.get(quantity).settings.estimator == Estimator::Momentum;
         }
         let passes_then_steps = |steps: u64| {
             Quantity::ALL.map(|quantity| self.population(quantity) as u64 + steps * estimates.next_samples(quantity))
         };
         let is_last = || within_limits && !self.affords(passes_then_steps(LAST_STEPS));
-        lasting && (within_share || is_last()) && self.noise_matters() && self.affords(passes_then_steps(1))
+        lasting && (within_share || is_last()) && (promising || self.noise_matters()) && self.affords(passes_then_steps(1))
+    }
+
+    /// Whether the residuals of the estimates and their noise together are within the tolerances, so that an exact judgement is likely to end the run.
+    fn seems_solved(&self) -> bool {
+        let (residuals, tolerance) = (&self.judging.kkt.residuals, &self.settings.tolerance);
+        let within = |residual: f64, error: f64, tolerance: f64| residual * residual + error <= tolerance * tolerance;
+        within(residuals.stationarity, self.error_of_lagrangian(), tolerance.stationarity)
+            && within(residuals.feasibility, self.oracle.estimates.constraints.error(), tolerance.feasibility)
+            && residuals.complementarity <= tolerance.complementarity
     }
 
     /// Whether the residuals do not stand out from the noise of the estimates.

@@ -149,7 +149,7 @@ impl<S: SampledProblem> Solver<S> {
             trial: current.clone(),
             steps: Steps::new(&current.jacobian, &metric, &settings, own_mapping, budget, &clock)?,
             clock,
-            judging: Judging::new(&current.jacobian),
+            judging: Judging::new(&current.jacobian, is_noisy.then_some(settings.tolerance.infeasible)),
             noisy: is_noisy.then(|| Noisy::new(&current, (meta, problem.accesses()), &settings)),
             beginning: Beginning::new(best.clone(), RowSizes::new(current.h.len())),
             outcome: Outcome { best, stop: None, judged: None, stuck: false, failure: None, confirmed: None, followed: None },
