@@ -9,6 +9,8 @@ use crate::number::{scientific, short};
 const HUGE: f64 = 1e5;
 /// A residual that is this small beside the numbers that it is made of is rounding: a few thousand units in the last place.
 const ROUNDING: f64 = 4096.0 * f64::EPSILON;
+/// A residual is less than a few units in the last place of the numbers that it is made of by luck alone: another run may leave more.
+const LUCK: f64 = 4.0 * f64::EPSILON;
 /// Where numbers are larger than this, rounding leaves no tolerance worth asking for.
 const LARGE: f64 = 1e9;
 /// More samples than this in one judgement nobody waits for.
@@ -115,8 +117,9 @@ fn rounding(report: &Report) -> Option<String> {
     let is_hopeless = size <= LARGE && (worst <= ROUNDING * size || asked < f64::EPSILON * size);
     let is_at_rest = report.verdict.is_none() && report.stop != Stop::Unbounded && !missed.is_empty();
     (is_at_rest && is_hopeless).then(|| {
-        // Ten times what is left, or what rounding may leave, as a power of ten.
-        let attainable = format!("1e{}", worst.min(ROUNDING * size).log10().ceil() as i32 + 1);
+        // Ten times what is left, or what rounding may leave, as a power of ten; that little was left may be luck.
+        let left = worst.max(LUCK * size).min(ROUNDING * size);
+        let attainable = format!("1e{}", left.log10().ceil() as i32 + 1);
         format!(
             "Rounding is in the way: numbers of 16 digits do not tell less here. Ask for no less than --tolerance {attainable}."
         )

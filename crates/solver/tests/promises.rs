@@ -60,7 +60,7 @@ fn variants() -> Vec<Settings> {
             function.batch = Batch::Constant { size: 16 };
         }
         sampling.judge.every = 15;
-        (settings.limits.iterations, settings.limits.samples) = (60, Some(60_000));
+        (settings.limits.iterations, settings.limits.samples) = (150, Some(60_000));
         let never = ["stationarity", "feasibility", "complementarity"].map(|of| (format!("tolerance.{of}"), "1e-13"));
         let all = never.iter().map(|(path, value)| (path.as_str(), *value)).chain(changes.iter().copied());
         all.for_each(|(path, value)| settings.set(path, value).expect("a setting"));

@@ -77,6 +77,11 @@ impl Judgements {
         }
     }
 
+    /// The run starts elsewhere: that those before were no better says nothing of what comes.
+    pub fn start_anew(&mut self) {
+        self.stale = 0;
+    }
+
     /// Whether the estimates, which are worth so many samples now, still gain accuracy.
     pub fn see_growth(&mut self, effective: f64) -> bool {
         effective > GROWTH * std::mem::replace(&mut self.effective, effective)

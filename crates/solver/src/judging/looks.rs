@@ -163,7 +163,7 @@ impl<S: SampledProblem> Solver<S> {
         self.outcome.best.compare_score(score);
         let better = score < least - noise;
         if holds || stuck {
-            return Some(if self.outcome.stuck { Sequel::GoesOn } else { Sequel::Ends(Stop::Tolerance) });
+            return Some(self.another_start_or_end());
         }
         let effective = self.oracle.estimates.effective_samples();
         let judged = self.judgements_mut()?;
@@ -174,9 +174,19 @@ impl<S: SampledProblem> Solver<S> {
         let patience = self.settings.sampling.judge.patience * if growing { 2 } else { 1 };
         Some(match due && patience > 0 && stale >= patience {
             false => Sequel::GoesOn,
+            // A start that was to lead out of a stationary point of the violation has led nowhere.
+            true if !last && self.state.progress.escapes.is_looking() => {
+                self.outcome.stuck = self.state.progress.escapes.may_go_on(self.settings.limits.escapes);
+                self.another_start_or_end()
+            }
             true if last || above => Sequel::Ends(Stop::NoiseFloor),
             true => Sequel::OnlyNoise,
         })
+    }
+
+    /// Whether another start is due, or what was found is the end.
+    fn another_start_or_end(&self) -> Sequel {
+        if self.outcome.stuck { Sequel::GoesOn } else { Sequel::Ends(Stop::Tolerance) }
     }
 
     /// Judges the point, and once more on as many samples as tell of rare events, where nothing else is missing and the limits allow so many.

@@ -220,6 +220,9 @@ impl<S: SampledProblem> Solver<S> {
         let Escapes { in_vain, starts, .. } = self.state.progress.escapes;
         self.outcome.stuck = false;
         unusual.insert(Event::Elsewhere);
+        if let Some(noisy) = &mut self.noisy {
+            noisy.judge.judgements.start_anew();
+        }
         let is_late = self.noisy.is_none() && in_vain + 1 >= most;
         let reach = if is_late { self.find_reach()? } else { None };
         let lower = if is_late && in_vain <= most { self.find_lower()? } else { None };
