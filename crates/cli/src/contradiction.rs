@@ -157,7 +157,7 @@ fn impossible_counts(report: &Report, meta: &Meta, is_noisy: bool) -> Option<Str
         ("Jacobian", meta.m() > 0, counts.jacobian),
     ];
     let all = [counts.objective, counts.gradient, counts.constraints, counts.jacobian, counts.hessian, report.iterations];
-    let mut all = all.into_iter().chain([samples.gradient, samples.constraints, samples.jacobian]);
+    let mut all = all.into_iter().chain([samples.gradient, samples.constraints, samples.jacobian]).chain(report.memory);
     if let Some(count) = all.find(|count| *count > MOST_COUNTED) {
         return Some(format!("no run counts to {count}"));
     }
@@ -360,6 +360,7 @@ mod tests {
         assert!(wrong(&|report| report.iterations = 1_000_000_000).is_some_and(|text| text.contains("1000000000 iterations")));
         assert_eq!(wrong(&|report| report.evaluations.objective = 1_000_000), None, "how many there were nobody knows");
         assert!(wrong(&|report| report.evaluations.objective = u64::MAX).is_some_and(|text| text.contains("no run counts to")));
+        assert!(wrong(&|report| report.memory = Some(u64::MAX)).is_some_and(|text| text.contains("no run counts to")));
         assert!(wrong(&|report| report.seconds = 1e18).is_some_and(|text| text.contains("no run takes")));
     }
 

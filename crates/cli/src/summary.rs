@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 use tangor_collection::{Known, What};
-use tangor_problem::{Meta, count_of};
+use tangor_problem::{Bytes, Meta, count_of};
 use tangor_solver::{Point, Presolved, Report, Stop};
 
 use crate::activity::{self, Active, BoundKind};
@@ -257,7 +257,8 @@ impl Summary<'_> {
             count_of(counts.constraints, "constraint value"),
             count_of(counts.jacobian, "Jacobian"),
         ];
-        let effort = format!("{iterations} in {}: {}", duration::readable(report.seconds), evaluations.join(", "));
+        let memory = report.memory.map_or(String::new(), |held| format!(" and {}", Bytes(held.into())));
+        let effort = format!("{iterations} in {}{memory}: {}", duration::readable(report.seconds), evaluations.join(", "));
         writeln!(out, "\n  {}", width::wrapped(&effort, 2))?;
         let samples = &report.samples;
         if samples.total() == 0 {

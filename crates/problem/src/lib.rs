@@ -71,7 +71,7 @@ pub use finite_sum::{FiniteSum, SampledSum};
 pub use interval::Interval;
 pub use kkt::{KktPoint, KktResiduals};
 pub use kkt_form::{KktForm, KktMemory, Place, gradient_of_lagrangian};
-pub use memory::{MemoryLimit, TooLarge};
+pub use memory::{Bytes, MemoryLimit, TooLarge};
 pub use meta::{INFINITE, Meta, MetaError};
 pub use noisy::{Distribution, Noise, NoiseError, NoiseForm, Noisy};
 #[cfg(feature = "autodiff")]

@@ -79,7 +79,8 @@ pub struct TooLarge {
 }
 
 /// A number of bytes, as in `1.5 GB`.
-struct Bytes(u128);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bytes(pub u128);
 
 impl fmt::Display for Bytes {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -36,7 +36,7 @@ Examples:
 /// both with the multipliers of the result. There are three answers: it holds (exit code 0: all three residuals are within the
 /// tolerances of the result, and nothing that was computed again contradicts its numbers, nor do they contradict each other), it does not
 /// hold or claims no KKT point (2), or it cannot be told (3), and where more samples could tell, how many. What nobody can compute again, as
-/// its seconds, is only looked at for being possible.
+/// its seconds and its memory, is only looked at for being possible.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{}", exit::HELP))]
 pub struct Verify {

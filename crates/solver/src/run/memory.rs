@@ -52,6 +52,11 @@ impl Budget {
         Budget { limit, held: 0 }
     }
 
+    /// Bytes that are held.
+    pub fn held(self) -> u64 {
+        u64::try_from(self.held).unwrap_or(u64::MAX)
+    }
+
     /// When so much more is held.
     pub fn after(self, bytes: u128) -> Self {
         Budget { held: self.held.saturating_add(bytes), ..self }

@@ -68,6 +68,9 @@ pub struct Report {
     pub average: Option<Vec<f64>>,
     /// Wall time.
     pub seconds: f64,
+    /// Bytes that the run and its problem held, as they are counted against `limits.memory`. None: the report is of an older version.
+    #[serde(default)]
+    pub memory: Option<u64>,
     /// Final merit parameter.
     #[serde(with = "number")]
     pub rho: f64,

@@ -110,6 +110,7 @@ impl<S: SampledProblem> Solver<S> {
             verdict: self.outcome.best.verdict,
             average: self.noisy.as_ref().and_then(|noisy| noisy.average.complete.clone()),
             seconds: self.clock.seconds(),
+            memory: Some(self.steps.held),
             rho: self.state.progress.rho,
             unusual: Event::ALL.into_iter().zip(self.state.progress.events).filter(|(_, count)| *count > 0).collect(),
             failure,

@@ -49,6 +49,8 @@ pub struct Steps {
     pub own_mapping: Option<Box<dyn mapping::OwnMapping>>,
     /// The constant `L_c` that the last normal step reckoned with.
     pub reckoned: f64,
+    /// Bytes that the run holds with all of these.
+    pub held: u64,
 }
 
 impl Steps {
@@ -78,6 +80,7 @@ impl Steps {
             search: SearchMemory::new(m, columns),
             own_mapping,
             reckoned: 0.0,
+            held: budget.held(),
         })
     }
 }
