@@ -10,6 +10,8 @@ torch = pytest.importorskip("torch")
 
 from tangor.torch import Tangor  # noqa: E402
 
+torch.set_num_threads(1)
+
 pytestmark = [
     pytest.mark.skipif(not any(map(shutil.which, ("g++", "c++", "clang++"))), reason="Inductor needs a C++ compiler"),
     pytest.mark.filterwarnings("ignore:derivatives are taken row by row"),
