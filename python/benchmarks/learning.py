@@ -4,7 +4,7 @@
     python benchmarks/learning.py run --adult DATA --out learning.jsonl
     python benchmarks/learning.py table learning.jsonl --pictures FOLDER
 
-That is all tasks, methods and seeds, one after the other. `run --share 0.02 --seeds 1` is the same in short, to see that everything runs.
+That is all tasks, methods and seeds, one after the other; `--resume` goes on where a run was ended. `run --share 0.02 --seeds 1` is the same in short, to see that everything runs.
 
 All methods see the same batches of 128, and a batch that is taken at two points counts twice. A peer is tuned on a seed of its own with a share of
 the samples: the settings with the least `loss + 10 violation` are taken. Losses, violations and KKT residuals are those on all the data.
@@ -25,14 +25,18 @@ from tangor.torch import Tangor
 OURS = "Tangor"
 MARKS = 20
 TUNING_SEED = 100
+# A step takes a batch at two points, and one that compares at two more.
+POINTS = 4
 
 
 class Ours:
-    """The optimizer as it is."""
+    """The optimizer as it is. Over a finite population it ends with a repair, unless told otherwise."""
 
-    def __init__(self, task, seed, recursion):
+    def __init__(self, task, seed, recursion="lagrangian", repaired=True):
         self.task, self.x = task, torch.nn.Parameter(task.start(seed))
         self.optimizer = Tangor([self.x], constraints=len(task.lower), lower=task.lower, upper=task.upper, recursion=recursion)
+        # An exact pass, and the values at the end of one step.
+        self.last = 2 * task.members() if repaired else 0
 
     def set_share(self, done):
         pass
@@ -40,14 +44,13 @@ class Ours:
     def step(self, batch):
         before, members = self.optimizer.report().samples, self.task.members()
         left = self.task.samples - before
-        # An exact pass and the values at two points: a repair takes no more. What it leaves of them counts as spent.
-        last = 3 * members
-        if members and left < last + 2 * BATCH:
-            self.optimizer.repair(lambda whole: self.task.evaluate(self.x, whole), [self.task.whole])
-            return max(left, last)
+        if self.last and left < self.last + POINTS * BATCH:
+            self.optimizer.repair(lambda whole: self.task.evaluate(self.x, whole), [self.task.whole], limit=self.task.samples)
+            # What it leaves of its samples counts as spent.
+            return left
         exact = None if self.task.exact_constraints is None else lambda: self.task.exact_constraints(self.x)
         self.optimizer.step(lambda: self.task.evaluate(self.x, batch), samples=BATCH, exact_constraints=exact)
-        if members and self.optimizer.exact_pass_pays(members, self.task.samples - last):
+        if members and self.optimizer.exact_pass_pays(members, self.task.samples - self.last):
             self.optimizer.exact_pass(lambda whole: self.task.evaluate(self.x, whole), [self.task.whole])
         return self.optimizer.report().samples - before
 
@@ -76,19 +79,26 @@ def run_peer(task, make, form, grid, seeds, share):
         return value if value == value else float("inf")
 
     best = min(grid, key=score)
-    for seed in range(seeds):
+    for seed in seeds:
         method = make(task, seed, form, **best)
         yield seed, method, train(task, method, seed, task.samples, MARKS), best
 
 
-def run_ours(task, seeds, recursion):
-    for seed in range(seeds):
-        method = Ours(task, seed, recursion)
+def run_ours(task, seeds, given):
+    for seed in seeds:
+        method = Ours(task, seed, **given)
         yield seed, method, train(task, method, seed, task.samples, MARKS), {}
+
+
+def rows_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def run(options):
     torch.set_num_threads(1)
+    if options.out.exists() and not options.resume:
+        raise SystemExit(f"{options.out} is there already: name another file, or go on with what is missing in it by --resume")
+    done = {(row["task"], row["method"], row["seed"]) for row in rows_of(options.out)} if options.resume and options.out.exists() else set()
     with options.out.open("a") as out:
         for name in options.task or TASKS:
             if name.startswith("adult") and options.adult is None:
@@ -96,16 +106,19 @@ def run(options):
                 continue
             task = TASKS[name](options.adult)
             task.samples = int(options.share * task.samples)
-            ours = {OURS: "lagrangian", f"{OURS}, all rows": "rows"}
-            runs = {name: lambda task=task, kind=kind: run_ours(task, options.seeds, kind) for name, kind in ours.items()}
+            ours = {OURS: {}, f"{OURS}, all rows": {"recursion": "rows"}}
+            if task.members() and (task.lower < task.upper).any():
+                ours[f"{OURS}, no repair"] = {"repaired": False}
+            runs = {label: lambda seeds, task=task, given=given: run_ours(task, seeds, given) for label, given in ours.items()}
             for peer, (make, form, grid) in methods(task).items():
-                runs[peer] = lambda task=task, make=make, form=form, grid=grid: run_peer(
-                    task, make, form, grid, options.seeds, options.tuning
-                )
+                runs[peer] = lambda seeds, task=task, make=make, form=form, grid=grid: run_peer(task, make, form, grid, seeds, options.tuning)
             for label, begin in runs.items():
                 if options.method and not any(label == wanted or wanted != OURS and label.startswith(wanted) for wanted in options.method):
                     continue
-                for seed, method, (course, spent, seconds), settings in begin():
+                seeds = [seed for seed in range(options.seeds) if (name, label, seed) not in done]
+                if not seeds:
+                    continue
+                for seed, method, (course, spent, seconds), settings in begin(seeds):
                     row = {"task": name, "method": label, "seed": seed, "settings": settings, "samples": spent, "seconds": seconds}
                     row.update(task.measure(method.x.detach()), course=course)
                     out.write(json.dumps(row) + "\n")
@@ -114,7 +127,7 @@ def run(options):
 
 
 def table(options):
-    rows = [json.loads(line) for line in options.file.read_text().splitlines()]
+    rows = rows_of(options.file)
     middle = statistics.median_low
     print("| task | method | loss | violation | worst | KKT residual | seeds | seconds |\n" + "| --- " * 2 + "| ---: " * 6 + "|")
     for task in dict.fromkeys(row["task"] for row in rows):
@@ -151,11 +164,12 @@ def draw(rows, path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
-    running = commands.add_parser("run", help="run everything; rows are added to a file")
+    running = commands.add_parser("run", help="run everything")
     running.add_argument("--task", nargs="*", choices=list(TASKS))
     running.add_argument("--method", nargs="*", help="only methods whose names begin so, as Cooper; Tangor is the one with its defaults")
     running.add_argument("--adult", type=Path, help="the folder of adult_train.csv")
     running.add_argument("--out", type=Path, default=Path("learning.jsonl"))
+    running.add_argument("--resume", action="store_true", help="go on with the rows that are missing in the file")
     running.add_argument("--seeds", type=int, default=5)
     running.add_argument("--tuning", type=float, default=0.5, help="the share of the samples that tuning takes for each point of a grid")
     running.add_argument("--share", type=float, default=1.0, help="of the samples of each task, for a short run")

@@ -270,6 +270,7 @@ def test_a_warm_up_may_round_its_end():
         (dict(upper=math.inf), "needs a finite one"),
         (dict(names=["a", "b"]), "1 different names"),
         (dict(memory=-1), "memory must be a number of steps"),
+        (dict(names="r"), "names must be a list"),
         (dict(recursion="none"), "recursion must be 'rows' or 'lagrangian'"),
     ],
 )
@@ -278,11 +279,77 @@ def test_bad_settings_are_named(given, message):
         Tangor([parameter(0.0)], constraints=1, **given)
 
 
+@pytest.mark.parametrize("constraints", [True, 1.0, -1, "1"])
+def test_constraints_are_a_number(constraints):
+    with pytest.raises(ValueError, match="constraints must be their number"):
+        Tangor([parameter(0.0)], constraints=constraints)
+    assert len(Tangor([parameter(0.0)], constraints=np.int64(2)).report().constraints) == 2
+
+
+@pytest.mark.filterwarnings("ignore:optimizer contains a parameter group with duplicate")
+def test_a_parameter_is_given_once():
+    x = parameter(0.2, 0.3)
+    with pytest.raises(ValueError, match="given twice"):
+        Tangor([x, x], constraints=0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda model: model.double(), "are torch.float64 on cpu now, and were torch.float32 on cpu"),
+        (lambda model: model[0].requires_grad_(False), "require a gradient has changed"),
+        (lambda model: model[3].requires_grad_(True), "require a gradient has changed"),
+    ],
+)
+def test_a_model_that_changes_under_the_optimizer_is_noticed(change, message):
+    model = network(dtype=torch.float32)
+    model[3].requires_grad_(False)
+    optimizer = Tangor(model.parameters(), constraints=2, lower=-0.05, upper=0.05, first_batches=2)
+    train(model, optimizer, 4, torch.Generator().manual_seed(0))
+    change(model)
+    before = bits(model)
+    for call in (lambda: train(model, optimizer, 1, torch.Generator()), lambda: optimizer.exact_pass(lambda batch: regression(model, batch), [])):
+        with pytest.raises(RuntimeError, match=message):
+            call()
+    assert bits(model) == before
+
+
+def test_many_skipped_batches_are_told_of_once():
+    x = parameter(0.2, 0.3)
+    optimizer = Tangor([x], constraints=0, first_batches=2)
+
+    def take(count, factor):
+        for _ in range(count):
+            optimizer.step(lambda: (((x - CENTRE) ** 2).sum() * factor, None))
+
+    take(4, 1.0)
+    take(19, math.nan)
+    take(1, 1.0)
+    take(19, math.nan)
+    with pytest.warns(UserWarning, match="20 batches in a row were skipped"):
+        take(1, math.nan)
+    take(30, math.nan)
+    assert optimizer.report().skipped == 69
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_loss_without_a_lower_bound_is_named():
+    x = parameter(0.2, 0.3)
+    optimizer = Tangor([x], constraints=1, upper=1.0, first_batches=2)
+    with pytest.raises(OverflowError, match="does the loss fall without end"):
+        for _ in range(100):
+            optimizer.step(lambda: (-(x**3).sum(), x[:1]))
+    assert bool(torch.isfinite(x).all())
+
+
 def test_bad_closures_are_named():
     x = parameter(0.2, 0.3)
     optimizer = Tangor([x], constraints=1)
     with pytest.raises(ValueError, match="needs a closure"):
         optimizer.step()
+    for samples in (0, -1):
+        with pytest.raises(ValueError, match="must be the size of the batch"):
+            optimizer.step(lambda: (x.sum(), x[:1]), samples=samples)
     with pytest.raises(TypeError, match="return loss, c"):
         optimizer.step(lambda: x.sum())
     with pytest.raises(ValueError, match="as the optimizer was told: 1, not 2"):

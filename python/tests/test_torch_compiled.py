@@ -10,6 +10,8 @@ torch = pytest.importorskip("torch")
 
 from tangor.torch import Tangor  # noqa: E402
 
+torch.set_num_threads(1)
+
 pytestmark = [
     pytest.mark.skipif(not any(map(shutil.which, ("g++", "c++", "clang++"))), reason="Inductor needs a C++ compiler"),
     pytest.mark.filterwarnings("ignore:derivatives are taken row by row"),
@@ -67,3 +69,19 @@ def test_a_model_that_was_compiled_for_one_backward_pass_is_named():
         train(model, compiled)
     torch._dynamo.reset()
     train(model, compiled)
+
+
+def test_a_model_may_be_compiled_for_batches_of_any_size():
+    """Inductor does so by itself where a second size comes, as at the end of a loader."""
+    torch._dynamo.reset()
+    eager, model = network(), network()
+    assert torch.allclose(train(model, torch.compile(model, dynamic=True)), train(eager, eager), atol=1e-3)
+
+
+def test_a_model_for_batches_of_any_size_that_was_compiled_for_one_backward_pass_is_named():
+    torch._dynamo.reset()
+    model = network()
+    compiled = torch.compile(model, dynamic=True)
+    sum(loss_and_mean(compiled, next(batches(1)))).backward()
+    with pytest.raises(RuntimeError, match="compiled for one backward pass, before the optimizer called it"):
+        train(model, compiled)

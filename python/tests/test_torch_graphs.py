@@ -8,6 +8,8 @@ torch = pytest.importorskip("torch")
 
 from tangor.torch import Tangor, certify  # noqa: E402
 
+torch.set_num_threads(1)
+
 
 def parameter():
     return torch.nn.Parameter(torch.tensor([0.2, 0.3], dtype=torch.float64))

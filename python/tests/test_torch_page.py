@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: the tests of tangor.torch are skipped")
+torch.set_num_threads(1)
 
 PAGE = Path(__file__).parents[2] / "docs" / "learning.md"
 

@@ -380,6 +380,18 @@ def test_a_repair_reckons_with_the_curvature_that_it_finds(start, end, samples):
     assert value == pytest.approx(float(x.detach()[0]) ** 2)
 
 
+@pytest.mark.parametrize("limit, end, samples", [(4, 1.05, 4), (7, 1.05, 4), (8, 0.9995, 8), (None, 0.9995, 8)])
+def test_a_repair_keeps_to_its_limit_and_is_cautious(limit, end, samples):
+    """`0.1 x^2 + 0.9 x <= 1` from 1.05, where the first step of 0.05 leaves 2.5e-4 beyond first order, and the run has measured a tenth of this curvature: with
+    caution it ends inside all the same. Without the samples for the values at its end nothing moves."""
+    x = parameter(1.05)
+    optimizer = Tangor([x], constraints=1, upper=1.0)
+    optimizer._progress.constraints = 0.02
+    optimizer.repair(lambda part: (part.mean() * x[0], 0.1 * x.square() + 0.9 * x), [torch.ones(4)], limit=limit)
+    assert abs(float(x.detach()[0]) - end) < 1e-3 and optimizer.report().samples == samples
+    assert samples == 4 or float(x.detach()[0]) < 1.0
+
+
 def test_a_repair_that_is_broken_off_leaves_the_parameters():
     x, calls = parameter(1.2), []
 

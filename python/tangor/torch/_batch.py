@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ import numpy as np
 import torch
 
 from . import _passes
+from ._compiled import Passes, several_passes
 from ._engines import local, to_host
 from ._flat import Flat
 from ._precision import Precision
@@ -65,6 +64,7 @@ class Evaluator:
         self.m = constraints
         self.batched = not flat.engine.by_backward and not (flat.device.type == "cpu" and flat.d >= LONG_ROWS)
         self._rows: torch.Tensor | None = None
+        self._passes = Passes()
         # Of the numbers that the closure computes with; 0 until it was called.
         self.eps = 0.0
         # For each constraint whether it has ever had a graph.
@@ -86,9 +86,10 @@ class Evaluator:
         with torch.enable_grad():
             loss, c = self._call(closure)
             if rows or weights is None:
-                parts = self._derivatives(loss, c)
+                parts = self._passes.over((loss, c), lambda: self._derivatives(loss, c))
             else:
-                parts = self._of_sums(loss, c, weights if factors is None else weights * factors, out)
+                units = weights if factors is None else weights * factors
+                parts = self._passes.over((loss, c), lambda: self._of_sums(loss, c, units, out))
         values = torch.cat([loss.detach().reshape(1), c.detach()]).to(wide(loss))
         values, parts, size = flat.engine.average(values, parts, size)
         told = to_host(values)
@@ -157,7 +158,7 @@ class Evaluator:
         return batch.has_values() and bool(np.isfinite(self.flat.engine.host(row_sums(batch.parts))).all())
 
     def _call(self, closure: Callable[[], Any]) -> tuple[torch.Tensor, torch.Tensor]:
-        with _several_passes():
+        with several_passes():
             told = closure() if self.eps > 0.0 else self._first_call(closure)
         if not (isinstance(told, (tuple, list)) and len(told) == 2):
             raise TypeError("the closure must return two things, the loss and the constraints: return loss, c")
@@ -216,12 +217,6 @@ class Evaluator:
             if _is_freed(error):
                 message = "the closure must return (loss, c) with their graphs, without calling backward(): the optimizer does that"
                 raise RuntimeError(message) from error
-            if "donated buffers" in str(error):
-                message = (
-                    "the model was compiled for one backward pass, before the optimizer called it, and it takes several: call "
-                    "torch._dynamo.reset() before the first step, or compile with torch._functorch.config.donated_buffer = False"
-                )
-                raise RuntimeError(message) from error
             raise
 
     def _zeros(self, size: int) -> torch.Tensor:
@@ -272,12 +267,6 @@ class Evaluator:
             if made is not None and hasattr(made, "redistribute"):
                 made = local(made.redistribute(p.device_mesh, p.placements))
             yield made
-
-
-def _several_passes() -> contextlib.AbstractContextManager[Any]:
-    """Models that are compiled meanwhile keep what the backward pass needs for several of them; without that, memory of the first one goes into its results."""
-    config: Any = sys.modules.get("torch._functorch.config") if "torch._dynamo" in sys.modules else None
-    return config.patch(donated_buffer=False) if hasattr(config, "donated_buffer") else contextlib.nullcontext()
 
 
 def _stacked(c: Any, like: torch.Tensor) -> Any:

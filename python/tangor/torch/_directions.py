@@ -18,6 +18,11 @@ __all__ = ["Direction", "Warm", "correction_of", "find", "repair_of", "solve"]
 # The softness that keeps the normal problem well posed, relative to the size of `J J^T`.
 SOFTEST = 1e-10
 
+BEYOND = (
+    "derivatives have become so large that their products are beyond the largest number: does the loss fall without end? Bound it, or the parameters "
+    "(minimum, maximum), or a constraint on their norm"
+)
+
 
 @dataclass
 class Warm:
@@ -65,6 +70,8 @@ def find(
     """The normal step's target, then the tangent step with its multipliers, into `s`. `scalar` is the size of the metric. Where a step is too long
     by what the limited memory says of flat directions, and rows are inside their bounds, which it may meet, the diagonal alone makes it."""
     plain, weighted = columns.products()
+    if not (np.isfinite(plain).all() and np.isfinite(weighted).all()):
+        raise OverflowError(BEYOND)
     h, squares = limits.violation(c), np.diag(plain)[1:].copy()
     target, theta, first = _normal_target(columns, plain, c, h, lipschitz, limits, warm)
     rows = limits.rows(c, squares, scalar)

@@ -23,6 +23,8 @@ class Flat:
         self.parameters = [p for p in parameters if p.requires_grad]
         if not self.parameters:
             raise ValueError("none of the parameters requires a gradient: there is nothing to train")
+        if len({id(p) for p in self.parameters}) < len(self.parameters):
+            raise ValueError("a parameter is given twice: each belongs to the optimizer once, however often the model uses it")
         kinds = {(p.dtype, p.device) for p in self.parameters}
         if len(kinds) > 1:
             names = ", ".join(sorted(f"{dtype} on {device}" for dtype, device in kinds))
@@ -62,6 +64,20 @@ class Flat:
             if not bool((low <= high).all()):
                 raise ValueError(f"a minimum of parameter {number} is above its maximum, or one of them is a NaN")
         self.write(self.read(self.zeros()).clamp_(self.low, self.high))
+
+    def check(self, parameters: Sequence[torch.Tensor]) -> None:
+        """Whether these are still the parameters that are trained, in their dtype and on their device."""
+        for p in self.parameters:
+            if p.dtype != self.dtype or p.device != self.device:
+                raise RuntimeError(
+                    f"the parameters are {p.dtype} on {p.device} now, and were {self.dtype} on {self.device} when the optimizer was made: "
+                    "move or convert the model first, and make the optimizer after that"
+                )
+        trained = {id(p) for p in self.parameters}
+        if any(p.requires_grad != (id(p) in trained) for p in parameters):
+            raise RuntimeError(
+                "which parameters require a gradient has changed since the optimizer was made, and its estimates belong to those that did: make a new one"
+            )
 
     def zeros(self, *shape: int) -> torch.Tensor:
         """A buffer like the parameters."""

@@ -67,6 +67,8 @@ def read_limits(m: int, lower: Any, upper: Any) -> Limits:
 
 def read_names(m: int, names: Any) -> list[str]:
     """The names of the constraints, `c0`, `c1` and so on if there are none."""
+    if isinstance(names, str):
+        raise ValueError(f"names must be a list with a name for each constraint, not {names!r}")
     found: list[str] = list(names) if names is not None else [f"c{row}" for row in range(m)]
     if len(found) != m or len(set(found)) != m:
         raise ValueError(f"there must be {m} different names for the constraints, not {found}")

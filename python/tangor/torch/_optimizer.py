@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -36,6 +37,9 @@ RECURSIONS = ("rows", "lagrangian")
 
 # A step that the limited memory makes is no longer than so many moves that noise allows.
 TOO_LONG = 30.0
+
+# So many batches that are skipped one after the other are told of.
+MANY_SKIPPED = 20
 
 # What rounding makes of a share of 1 at most.
 ROUNDING = 1e-9
@@ -91,8 +95,9 @@ class Tangor(torch.optim.Optimizer):
         group: Any = None,
     ) -> None:
         super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "minimum": minimum, "maximum": maximum})
-        if not (isinstance(constraints, int) and constraints >= 0):
+        if isinstance(constraints, bool) or not (isinstance(constraints, (int, np.integer)) and constraints >= 0):
             raise ValueError(f"constraints must be their number, not {constraints!r}")
+        constraints = int(constraints)
         if not (isinstance(first_batches, int) and first_batches >= 1):
             raise ValueError(f"first_batches must be a number of batches, at least 1, not {first_batches!r}")
         if memory is not None and not (isinstance(memory, int) and memory >= 0):
@@ -118,6 +123,7 @@ class Tangor(torch.optim.Optimizer):
         self._multipliers = np.zeros(constraints)
         self._objective_scale, self._row_scale = 1.0, np.ones(constraints)
         self._scaled = self._limits
+        self._skipped_in_a_row = 0
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Only while the optimizer is made: the estimates have a length."""
@@ -128,6 +134,10 @@ class Tangor(torch.optim.Optimizer):
     def __getstate__(self) -> dict[str, Any]:
         """All of it, for copies and pickles, which go with the parameters; but not `step` as a scheduler watches it, which is that of this one."""
         return {name: value for name, value in self.__dict__.items() if name != "step"}
+
+    def _check_parameters(self) -> None:
+        """Whether they are what they were when the optimizer was made, beside their values."""
+        self._flat.check([p for group in self.param_groups for p in group["params"]])
 
     def _share(self) -> float:
         shares = {float(group["lr"]) for group in self.param_groups}
@@ -159,7 +169,8 @@ class Tangor(torch.optim.Optimizer):
         """
         if closure is None:
             raise ValueError("Tangor needs a closure that returns (loss, c): optimizer.step(closure)")
-        share, size = self._share(), float(samples or 1)
+        self._check_parameters()
+        share, size = self._share(), 1.0 if samples is None else float(samples)
         if not size > 0.0:
             raise ValueError(f"samples must be the size of the batch, not {samples!r}")
         random = RandomState(self._flat.device)
@@ -203,6 +214,7 @@ class Tangor(torch.optim.Optimizer):
         there = evaluate(np.vstack([weights, seen]), self._lagrangian, not self._estimates.one_row)
         along = self._evaluator.along(there, direction.s)
         if along is not None:
+            self._skipped_in_a_row = 0
             if past is not None:
                 comparisons.compare(there, past)
             self._move(evaluate, random, there, weights, along, direction, share, exact_constraints)
@@ -220,6 +232,7 @@ class Tangor(torch.optim.Optimizer):
         once. `size(batch)` is the number of members in one, by default the length of its first tensor. With several processes each has its own
         part, in as many batches as the others.
         """
+        self._check_parameters()
         averages: tuple[float, np.ndarray] = evaluate_all(self, loss_and_constraints, loader, size)
         return averages
 
@@ -232,21 +245,39 @@ class Tangor(torch.optim.Optimizer):
 
     @torch.no_grad()
     def repair(
-        self, loss_and_constraints: Callable[[Any], Any], loader: Iterable[Any], size: Callable[[Any], float] = size_of
+        self,
+        loss_and_constraints: Callable[[Any], Any],
+        loader: Iterable[Any],
+        size: Callable[[Any], float] = size_of,
+        limit: int | None = None,
     ) -> tuple[float, np.ndarray]:
         """Ends a run over a finite population: an exact pass, as in `exact_pass`, and then the shortest step that brings the constraints of all of it
         where they should be, inequalities to the inside by what their curvature may take away again. The end of it is evaluated, which takes the
-        loader once or twice more: a step that does not lessen the violation is taken back. Gives loss and constraints from before the step."""
+        loader once more: a step that does not lessen the violation is taken back, and where an inequality does not hold there is a second one, which takes it a
+        third time. No step is made whose end could not be evaluated within a `limit` on the samples of the run. Gives loss and constraints from before the step."""
         if isinstance(loader, Iterator):
             raise TypeError("a repair passes over all members up to three times: give a loader or a list of batches, not an iterator")
+        before = self._progress.samples
         averages = self.exact_pass(loss_and_constraints, loader, size)
-        repair(self, lambda: values_of_all(self, loss_and_constraints, loader, size))
+        members = self._progress.samples - before
+
+        def may_evaluate() -> bool:
+            return limit is None or self._progress.samples + members <= limit
+
+        repair(self, lambda: values_of_all(self, loss_and_constraints, loader, size), may_evaluate)
         return averages
 
     def _skip(self) -> None:
         """The batch is not taken in."""
         self._progress.skipped += 1
         self._comparisons.seen = None
+        self._skipped_in_a_row += 1
+        if self._skipped_in_a_row == MANY_SKIPPED:
+            warnings.warn(
+                f"{MANY_SKIPPED} batches in a row were skipped, since their loss, constraints or derivatives had a NaN or an infinity: the data may have one in "
+                "each batch, or the parameters are where there is no finite value",
+                stacklevel=5,
+            )
 
     def _evaluate(
         self,
@@ -265,6 +296,7 @@ class Tangor(torch.optim.Optimizer):
 
     def _gather(self, batch: Batch) -> None:
         """The average at the start."""
+        self._skipped_in_a_row = 0
         if self._estimates.gathered == 0:
             self._scale_to(batch)
         self._progress.loss = batch.loss

@@ -23,6 +23,9 @@ LONGEST_CORRECTION = 0.75
 ROUNDED = 16.0
 # Steps of a repair that are tried, and how much of the curvature that one has found the next reckons with, which goes a little another way.
 TRIES, DOUBLED = 2, 2.0
+# The curvature along a repair is up to 240 times what steps on the census have measured. The first step reckons with more of it than that, as long as this is
+# no more than a hundredth of the residual: it saves second steps.
+CAUTION, INSIDE = 1000.0, 0.01
 
 
 def correct(
@@ -46,12 +49,12 @@ def correct(
     return (moved, -direction.plain[1:, 1:] @ y) if _length(optimizer, moved) <= LONGEST_CORRECTION * eta * direction.length else none
 
 
-def repair(optimizer: Any, values: Callable[[], np.ndarray]) -> float:
+def repair(optimizer: Any, values: Callable[[], np.ndarray], may_evaluate: Callable[[], bool]) -> float:
     """From estimates without noise, the shortest step `u` that removes the residual to first order. Beyond that, constraints change by about
-    `1/2 L |u|^2`, `L` being the Lipschitz constant of the Jacobian that the run has measured along its steps: inequalities are repaired to the inside by
-    as much, and by their rounding. Where this is no less than the residual itself, such a step promises nothing, and is not tried. `values` gives
-    all constraints at the end of it: where an inequality does not hold there, a second step reckons with the curvature that was found. Of the
-    points so far the one that violates least is kept. Gives its violation."""
+    `1/2 L |u|^2`, `L` being the Lipschitz constant of the Jacobian that the run has measured along its steps, which is less than along `u`: inequalities are
+    repaired to the inside by as much, by a thousand times as much where that is small beside the residual, and by their rounding. Where this is no less than the
+    residual itself, such a step promises nothing, and is not tried. `values` gives all constraints at the end of it, as often as it may: where an inequality
+    does not hold there, a second step reckons with the curvature that was found. Of the points so far the one that violates least is kept. Gives its violation."""
     flat, estimates, limits = optimizer._flat, optimizer._estimates, optimizer._scaled
     size = least = float(np.linalg.norm(limits.violation(estimates.c)))
     if size == 0.0:
@@ -59,10 +62,12 @@ def repair(optimizer: Any, values: Callable[[], np.ndarray]) -> float:
     flat.read(optimizer._base)
     columns = Columns(flat, estimates.derivatives, Uniform(flat, 1.0), optimizer._base, optimizer._lagrangian)
     plain, _ = columns.products()
-    lipschitz, kept, c_kept = optimizer._progress.constraints, optimizer._base.clone(), estimates.c
+    lipschitz, most, kept, c_kept = optimizer._progress.constraints, INSIDE * size, optimizer._base.clone(), estimates.c
     try:
         for _ in range(TRIES):
-            reaction, margin, length = _shortest(optimizer, columns, plain, lipschitz)
+            if not may_evaluate():
+                break
+            reaction, margin, length = _shortest(optimizer, columns, plain, lipschitz, most)
             promised = float(np.linalg.norm(limits.violation(estimates.c + reaction)))
             if not promised + margin < size:
                 break
@@ -74,15 +79,15 @@ def repair(optimizer: Any, values: Callable[[], np.ndarray]) -> float:
                 flat.read(kept)
             if not np.any(violated[limits.inequalities]):
                 break
-            lipschitz = DOUBLED * 2.0 * float(np.abs(c - estimates.c - reaction)[limits.inequalities].max()) / length**2
+            lipschitz, most = DOUBLED * 2.0 * float(np.abs(c - estimates.c - reaction)[limits.inequalities].max()) / length**2, 0.0
     finally:
         flat.write(kept)
     estimates.c, optimizer._comparisons.seen = c_kept, None
     return least
 
 
-def _shortest(optimizer: Any, columns: Columns, plain: np.ndarray, lipschitz: float) -> tuple[np.ndarray, float, float]:
-    """The step `u` of a repair, in the memory of steps: `J u`, the margin of the inequalities, and `|u|`."""
+def _shortest(optimizer: Any, columns: Columns, plain: np.ndarray, lipschitz: float, most: float) -> tuple[np.ndarray, float, float]:
+    """The step `u` of a repair, in the memory of steps: `J u`, the margin of the inequalities, of which up to `most` may be caution, and `|u|`."""
     flat, estimates, limits, u = optimizer._flat, optimizer._estimates, optimizer._scaled, optimizer._s
     rounding = ROUNDED * optimizer._evaluator.eps * (float(np.abs(estimates.c).max()) + swayed(optimizer))
     reaction, margin, length = np.zeros_like(estimates.c), rounding, 0.0
@@ -96,7 +101,8 @@ def _shortest(optimizer: Any, columns: Columns, plain: np.ndarray, lipschitz: fl
         length = _length(optimizer, u)
         # What the softness of the normal problem leaves of it counts as well.
         missed = float(np.abs(narrow.violation(estimates.c + reaction)[limits.inequalities]).max(initial=0.0))
-        margin = 0.5 * lipschitz * length**2 + rounding + missed
+        curved = 0.5 * lipschitz * length**2
+        margin = max(curved, min(CAUTION * curved, most)) + rounding + missed
     return reaction, margin, length
 
 
