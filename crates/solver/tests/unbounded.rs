@@ -8,6 +8,7 @@ mod referee;
 use by_formula::{honest, objective};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 use tangor_problem::{ClosureProblem, Failure, Meta};
 use tangor_solver::{Limits, Point, Settings, Silent, Solver, Stop};
 
@@ -278,4 +279,44 @@ fn what_has_an_infimum_along_a_curve_is_not_called_unbounded() {
             .unwrap()
     });
     assert_ne!(report.point, Point::Unbounded, "{}", report.message);
+}
+
+/// How many times as long as half of the iterations the longest one takes: that which looks far away.
+fn longest_iteration(problem: ClosureProblem) -> f64 {
+    let mut solver = Solver::new(problem, Settings::default()).unwrap();
+    let mut seconds = Vec::new();
+    let mut is_over = false;
+    while !is_over {
+        let begun = Instant::now();
+        is_over = solver.advance(&mut Silent).is_some();
+        seconds.push(begun.elapsed().as_secs_f64());
+    }
+    seconds.sort_by(f64::total_cmp);
+    seconds[seconds.len() - 1] / seconds[seconds.len() / 2]
+}
+
+/// A look far away evaluates functions at some dozens of points; it takes no time that grows with the square of the number of variables, as that of a thousand
+/// iterations would be with so many of them.
+#[test]
+fn a_look_far_away_is_linear_in_the_variables() {
+    let n = 100_000;
+    let flat = ClosureProblem::builder(Meta::new("flat", vec![1.0; n])).objective(|x| x[0].powi(4)).gradient(|x, g| {
+        g.fill(0.0);
+        g[0] = 4.0 * x[0].powi(3);
+    });
+    let hyperbola = ClosureProblem::builder(Meta::new("hyperbola", vec![1.0; n]).equalities(&[1.0]))
+        .objective(|x| -x[0])
+        .gradient(|_, g| {
+            g.fill(0.0);
+            g[0] = -1.0;
+        })
+        .constraints(|x, c| c[0] = x[0] * x[1])
+        .jacobian(|x, values| {
+            values.fill(0.0);
+            values[..2].copy_from_slice(&[x[1], x[0]]);
+        });
+    for problem in [flat, hyperbola] {
+        let longest = longest_iteration(problem.build().unwrap());
+        assert!(longest < 20.0, "{longest} times as long as others");
+    }
 }

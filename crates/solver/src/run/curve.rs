@@ -28,7 +28,8 @@ impl<S: SampledProblem> Solver<S> {
         let first = self.trial.z.clone();
         let mut last = first.clone();
         // The guess lies as far beyond a point as twice its distance from the one before.
-        let mut ahead: Vec<f64> = self.steps.tangent.s.iter().map(|s| s * distance / norm(&self.steps.tangent.s)).collect();
+        let (s, length) = (&self.steps.tangent.s, norm(&self.steps.tangent.s));
+        let mut ahead: Vec<f64> = s.iter().map(|s| s * distance / length).collect();
         while !descent.is_over(largest(&last) + largest(&ahead)) {
             self.trial.move_by(&ahead);
             if !self.trial.is_inside_its_bounds(&self.oracle.standard)

@@ -130,7 +130,8 @@ impl<S: SampledProblem> Solver<S> {
         let (s, size) = (&self.steps.tangent.s, norm(&self.steps.tangent.s));
         let mut rays = Vec::new();
         if size > 0.0 {
-            rays.push(s.iter().map(|s| s / size * (1.0 + norm(z))).collect());
+            let length = 1.0 + norm(z);
+            rays.push(s.iter().map(|s| s / size * length).collect());
         }
         let level: Vec<usize> = flat.iter().copied().filter(|&i| g[i] == 0.0).collect();
         if level.len() > 1 {
