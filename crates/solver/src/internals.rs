@@ -10,10 +10,9 @@ use crate::kernel::matrix::{Jacobian, Matrix, Structure};
 use crate::kernel::projection::Projection;
 use crate::kernel::subproblem::{Block, LowRank, Subproblem};
 use crate::kernel::system::Beside;
-use crate::kernel::vector::norm;
 use crate::run::clock::Clock;
 use crate::run::memory::Budget;
-use crate::{Factorisation, Kernel, NormalVariant, Solver, Unusual};
+use crate::{Factorisation, Kernel, Solver, Unusual};
 
 /// A subproblem `min g^T s + 1/2 s^T H s + sum_i (J s - r)_i^2 / (2 kappa_i)`, `lower <= s <= upper`, that owns its data.
 #[derive(Clone, Debug)]
@@ -95,11 +94,10 @@ impl StoredSubproblem {
     }
 
     /// The normal and the tangent subproblem of the next iteration, with the multipliers that they start from. There is no normal one
-    /// where nothing is violated, or where a mapping takes its place. The run is not changed.
+    /// where nothing can be repaired, or where a mapping takes its place. The run is not changed.
     pub fn next_two<S: SampledProblem>(solver: &mut Solver<S>) -> (Option<Self>, Self) {
         solver.find_steps(&mut Unusual::default());
-        let is_there = solver.settings.normal.variant != NormalVariant::Mapping && norm(&solver.state.current.h) > 0.0;
-        let normal = is_there.then(|| {
+        let normal = solver.steps.normal.is_posed.then(|| {
             let (target, softness) = solver.steps.normal.rows();
             StoredSubproblem {
                 metric: solver.state.metric.normal.clone(),

@@ -6,9 +6,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use tangor_collection::{What, entries};
-use tangor_problem::{ClosureProblem, Meta};
+use tangor_problem::{ClosureProblem, Exact, Meta};
 use tangor_solver::internals::StoredSubproblem;
-use tangor_solver::{Factorisation, Kernel, Row, Settings, Solver};
+use tangor_solver::{Event, Factorisation, Kernel, Point, Row, Settings, Solver};
 
 const TOLERANCE: f64 = 1e-7;
 
@@ -272,6 +272,55 @@ fn the_normal_subproblem_of_a_run_by_hand() {
     normal.solve(&mut kernel);
     let reached = kernel.s[0] + 2.0 * kernel.s[1];
     assert!(kernel.converged && (tangent.target[0] - reached).abs() < 1e-9 && tangent.softness[0] == 0.0);
+}
+
+/// `min |x|^2` with `0.1 x0 + 0.2 x1 = 0.3`, from a point.
+fn on_a_line(x0: [f64; 2]) -> Solver<Exact<ClosureProblem>> {
+    let problem = ClosureProblem::builder(Meta::new("line", x0.to_vec()).equalities(&[0.3]))
+        .objective(|x| x[0] * x[0] + x[1] * x[1])
+        .gradient(|x, g| (0..2).for_each(|i| g[i] = 2.0 * x[i]))
+        .constraints(|x, c| c[0] = 0.1 * x[0] + 0.2 * x[1])
+        .jacobian(|_, values| values.copy_from_slice(&[0.1, 0.2]))
+        .build()
+        .unwrap();
+    Solver::new(problem, Settings::default()).unwrap()
+}
+
+/// In numbers `0.1 + 0.2` is not `0.3`, and no step makes it so; `0.1 + 0.2 (1 + 1e-12)` misses it by more than rounding of its terms.
+#[test]
+fn what_rounding_leaves_of_rows_is_not_repaired() {
+    assert_ne!(0.1 + 0.2, 0.3);
+    let mut solver = on_a_line([1.0, 1.0]);
+    let (normal, tangent) = StoredSubproblem::next_two(&mut solver);
+    assert!(normal.is_none() && tangent.target == [0.0]);
+    let (normal, tangent) = StoredSubproblem::next_two(&mut on_a_line([1.0, 1.0 + 1e-12]));
+    let missing = normal.unwrap().target[0];
+    assert!((missing + 2e-13).abs() < 1e-15 && (tangent.target[0] - missing).abs() < 1e-15, "{missing:e}");
+    // The run is none the worse for it: the least point of the line is (0.6, 1.2), with the multiplier -12.
+    let report = solver.run(&mut |_: &Row, _: &[f64]| ControlFlow::Continue(()));
+    assert!(
+        (report.x[0] - 0.6).abs() < 1e-9 && (report.x[1] - 1.2).abs() < 1e-9 && report.feasibility < 1e-15,
+        "{:?}",
+        report.x
+    );
+}
+
+/// `x0^2 + x1^2 = 1` at 0, where no step changes the row: nobody is asked, least of all Clarabel, and other starts leave the saddle.
+#[test]
+fn rows_that_no_step_changes_ask_for_no_normal_step() {
+    let problem = ClosureProblem::builder(Meta::new("circle", vec![0.0, 0.0]).equalities(&[1.0]))
+        .objective(|x| x[0])
+        .gradient(|_, g| g.copy_from_slice(&[1.0, 0.0]))
+        .constraints(|x, c| c[0] = x[0] * x[0] + x[1] * x[1])
+        .jacobian(|x, values| values.copy_from_slice(&[2.0 * x[0], 2.0 * x[1]]))
+        .build()
+        .unwrap();
+    let mut solver = Solver::new(problem, Settings::default()).unwrap();
+    assert!(StoredSubproblem::next_two(&mut solver).0.is_none());
+    let report = solver.run(&mut |_: &Row, _: &[f64]| ControlFlow::Continue(()));
+    assert!(report.point == Point::EpsKkt && (report.objective + 1.0).abs() < 1e-6, "{}", report.message);
+    let given_up = |event: &Event| matches!(event, Event::Fallback | Event::Inexact);
+    assert!(!report.unusual.iter().any(|(event, _)| given_up(event)), "{:?}", report.unusual);
 }
 
 /// Numbers between -1 and 1, the same in every run.

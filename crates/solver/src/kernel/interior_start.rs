@@ -5,7 +5,8 @@ use crate::kernel::subproblem::Subproblem;
 use crate::kernel::system::System;
 use crate::kernel::vector::{add, norm};
 
-/// Room between a column and its bounds at the start, relative to the largest column, and multipliers of bounds, relative to their mean.
+/// Room between a column and its bounds at the start, relative to the largest column, and multipliers of bounds, relative to the mean of the reduced gradient or of its
+/// terms.
 const ROOM: f64 = 0.5;
 const MULTIPLIERS: f64 = 3.0;
 /// Two bounds leave no more room to each side than this share of what is between them, so that a column begins in the middle half.
@@ -20,6 +21,10 @@ const LIFT: f64 = 10.0;
 /// Columns with hardly any room are held.
 pub(super) fn is_narrow(lower: f64, upper: f64) -> bool {
     (upper - lower).is_finite() && upper - lower <= NARROW * (1.0 + lower.abs().min(upper.abs()))
+}
+
+fn mean_size(values: &[f64]) -> f64 {
+    values.iter().map(|value| value.abs()).sum::<f64>() / values.len().max(1) as f64
 }
 
 impl Interior {
@@ -48,7 +53,10 @@ impl Interior {
         add(1.0, &direction.y, y);
         self.make_room(problem, s);
         problem.find_reduced_gradient(s, y, &mut self.q);
-        let size = MULTIPLIERS * self.q.iter().map(|q| q.abs()).sum::<f64>() / self.q.len().max(1) as f64;
+        // Without bounds the terms of the reduced gradient cancel, and where room was made in flat columns alone, as slacks are, what is left of them is no
+        // measure of multipliers: these are as large as the terms. On LISWET1 1e-6 was left of 0.3.
+        problem.apply_hessian(s, &mut self.direction.s);
+        let size = MULTIPLIERS * mean_size(&self.q).max(mean_size(&self.direction.s));
         let size = if size > 0.0 { size } else { UNKNOWN };
         for i in 0..s.len() {
             let at = |bound: f64| if self.extra[i] == 0.0 && bound.is_finite() { size } else { 0.0 };
@@ -96,6 +104,37 @@ impl Interior {
 mod tests {
     use super::*;
     use crate::kernel::matrix::{Jacobian, Matrix};
+    use crate::kernel::subproblem::Block;
+    use crate::kernel::system::Beside;
+    use crate::run::clock::Clock;
+    use crate::run::memory::Budget;
+    use crate::{Factorisation, Kernel};
+
+    /// `min x + 1/2 x^2 + 1e-4/2 t^2` with `x = t >= 0`: at the solution, 0, the bound has the multiplier 1. Without bounds `x = t` is nearly -1, where both terms
+    /// of the first column are 1 and cancel; room for `t` makes 1.5e-4 of the second.
+    #[test]
+    fn multipliers_begin_as_large_as_the_terms_that_cancel() {
+        let jacobian = Jacobian { a: Matrix { values: vec![1.0], ..Matrix::dense(1, 1) }, slack_rows: [0].into() };
+        let problem = Subproblem {
+            jacobian: &jacobian,
+            metric: &[1.0, 1e-4],
+            block: Block::Diagonal,
+            gradient: Some(&[1.0, 0.0]),
+            target: &[0.0],
+            lower: &[f64::NEG_INFINITY, 0.0],
+            upper: &[f64::INFINITY; 2],
+            softness: &[0.0],
+        };
+        let clock = Clock::new(None, 0.0);
+        let factorisation: Factorisation = Kernel::default().factorisation;
+        let mut system = System::new(&jacobian, factorisation, Beside::Nothing, Budget::NO_LIMIT, &clock).expect("no limit");
+        let (mut interior, mut sizes, mut y, mut s) = (Interior::new(1, 2), [0.0], [0.0], [0.0; 2]);
+        problem.find_row_sizes(&mut sizes);
+        assert!(interior.start(&problem, &sizes, &mut system, &mut y, &mut s));
+        assert!((s[0] + 1.0).abs() < 1e-3 && (s[1] - 0.5).abs() < 1e-3, "{s:?}");
+        // Three times the mean of 1 and next to nothing.
+        assert!(interior.lower[0] == 0.0 && (interior.lower[1] - 1.5).abs() < 1e-3, "{:?}", interior.lower);
+    }
 
     #[test]
     fn products_are_lifted_to_ten_times_their_mean() {

@@ -32,6 +32,9 @@ use crate::{Event, NormalVariant, Settings, Theta, Unusual};
 /// How well a row must hold to be left alone, relative to the tolerance.
 const HOLDS_WELL: f64 = 1e-2;
 
+/// What rounding may leave of a row, relative to its terms.
+const ROUNDING_OF_A_ROW: f64 = 8.0 * f64::EPSILON;
+
 /// A gradient of a row has vanished when it is this small relative to the largest that it has had.
 const VANISHING: f64 = 1e-3;
 
@@ -166,7 +169,7 @@ impl<S: SampledProblem> Solver<S> {
         self.steps.start_from(&self.state.multipliers);
         let standard = &self.oracle.standard;
         self.steps.bounds.around(&self.state.current.z, &standard.lower, &standard.upper);
-        self.leave_vanishing_rows(unusual);
+        self.leave_rows_at_rest(unusual);
         self.refresh_hessian(unusual);
         self.state.metric.fill(&self.state.current);
         let noise = self.soften_noisy_rows();
@@ -210,22 +213,28 @@ impl<S: SampledProblem> Solver<S> {
 
     /// An equality whose gradient has all but vanished, as that of `(x - 1)^2 = 0` does, is left as it is once it holds well within the tolerance.
     /// To repair it further would take its gradient away altogether, and with it the multiplier that the objective needs there. What counts of
-    /// the gradient is what can repair: `x^2 + y^2 = 1` with `y >= 1` has `x` alone.
-    fn leave_vanishing_rows(&mut self, unusual: &mut Unusual) {
+    /// the gradient is what can repair: `x^2 + y^2 = 1` with `y >= 1` has `x` alone. And where rounding of its terms is all that any row misses, there is nothing to repair: a
+    /// step would follow that noise, and be as hard to find as one that matters.
+    fn leave_rows_at_rest(&mut self, unusual: &mut Unusual) {
         let most = HOLDS_WELL * self.settings.tolerance.feasibility;
         let possible = self.noisy.is_none() && self.settings.normal.variant == NormalVariant::Majorised && !self.only_repairs();
         let (current, standard, sizes) = (&self.state.current, &self.oracle.standard, &self.state.row_sizes.largest);
-        let bounds = &self.steps.bounds;
+        let (a, bounds) = (&current.jacobian.a, &self.steps.bounds);
+        let mut only_rounding = possible;
         for (row, at_rest) in self.steps.normal.at_rest().iter_mut().enumerate() {
-            let scale = standard.scales.rows[row];
+            let (scale, missing) = (standard.scales.rows[row], current.h[row].abs());
+            let holds = missing <= most * scale;
             *at_rest = possible
-                && current.h[row].abs() <= most * scale
-                && bounds.repairing_part(&current.jacobian.a, row, current.h[row]) < VANISHING * scale * sizes[row]
+                && holds
+                && bounds.repairing_part(a, row, current.h[row]) < VANISHING * scale * sizes[row]
                 && standard.slack_rows.binary_search(&row).is_err();
             if *at_rest {
                 unusual.insert(Event::AtRest);
             }
+            let terms = || current.c[row].abs() + a.size_of_terms_in_row(row, &current.z[..a.n]);
+            only_rounding &= *at_rest || holds && (missing == 0.0 || missing <= ROUNDING_OF_A_ROW * terms());
         }
+        self.steps.normal.only_rounding = only_rounding;
     }
 
     /// The tangent step; a metric with which no subproblem is solved is made simpler until one is.

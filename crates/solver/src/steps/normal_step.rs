@@ -24,6 +24,10 @@ pub struct NormalStep {
     pub y: Vec<f64>,
     work: LeastSquaresRows,
     mapping: Option<MappingMemory>,
+    /// Whether no row misses more than rounding of its terms, to be set before each step: then there is nothing to repair.
+    pub only_rounding: bool,
+    /// Whether the last step was asked of a subproblem.
+    pub is_posed: bool,
     /// For the shortest step with no bounds, with the paper's variants.
     unbounded: Option<Unbounded>,
     /// For a step whose null-space part is bounded or has a price, where a dense matrix is not too large for it.
@@ -103,6 +107,8 @@ impl NormalStep {
             theta: 1.0,
             cap: 1.0,
             y: vec![0.0; m],
+            only_rounding: false,
+            is_posed: false,
             unbounded: is_of_the_paper.then(|| Unbounded::new(columns, m)),
             null_space: has_matrix.then(|| Box::new(NullSpaceStep::new(m, columns))),
             work: LeastSquaresRows { wanted: vec![0.0; m], softness: vec![0.0; m], at_rest: vec![false; m] },
@@ -124,10 +130,11 @@ impl NormalStep {
         let at = local.at;
         self.theta = 1.0;
         self.cap = 1.0;
+        self.is_posed = false;
         // Without any target, all is left.
         self.target.fill(0.0);
         let size = self.work.left(&at.h, &self.target, 1.0);
-        if size == 0.0 {
+        if size == 0.0 || self.only_rounding {
             self.u.fill(0.0);
             return 0;
         }
@@ -135,6 +142,13 @@ impl NormalStep {
             self.map(local, settings, lipschitz * size, own);
             return 0;
         }
+        if at.jacobian.norm() == 0.0 {
+            // No step changes any row.
+            self.u.fill(0.0);
+            self.theta = 0.0;
+            return 0;
+        }
+        self.is_posed = true;
         let mut iterations = 0;
         if let Some(share) = share {
             let (attained, projected) = self.remove_share(local, share, settings, projection, unusual);
@@ -258,7 +272,7 @@ impl NormalStep {
 
     /// What the step removes of `|h|`, to first order: `theta |h|`, unless rows that are left as they are make up a part of it.
     pub fn gain(&self, h: &[f64]) -> f64 {
-        if !self.work.at_rest.contains(&true) {
+        if !self.only_rounding && !self.work.at_rest.contains(&true) {
             return self.theta * norm(h);
         }
         let left = h.iter().zip(&self.target).map(|(h, r)| (h + r).powi(2)).sum::<f64>().sqrt();
