@@ -94,6 +94,46 @@ fn flat_places_of_unbounded_problems_are_no_kkt_points() {
     }
 }
 
+/// `phi(sum x_i) + sum (a_i x_i - a_i+1 x_i+1)^2` where `phi` is flat: level along `x_i = 1 / a_i` alone, in no single variable.
+fn coupled(a: &'static [f64], t: f64, phi: fn(f64) -> f64, slope: fn(f64) -> f64) -> impl Fn() -> ClosureProblem {
+    let sum = |x: &[f64]| x.iter().sum::<f64>();
+    let off = |x: &[f64], i: usize| a[i] * x[i] - a[i + 1] * x[i + 1];
+    move || {
+        let start: Vec<f64> = a.iter().map(|a| t / a).collect();
+        ClosureProblem::builder(Meta::new("coupled", start))
+            .objective(move |x| phi(sum(x)) + (1..a.len()).map(|i| off(x, i - 1).powi(2)).sum::<f64>())
+            .gradient(move |x, g| {
+                g.fill(slope(sum(x)));
+                for i in 1..a.len() {
+                    g[i - 1] += 2.0 * a[i - 1] * off(x, i - 1);
+                    g[i] -= 2.0 * a[i] * off(x, i - 1);
+                }
+            })
+            .build()
+            .unwrap()
+    }
+}
+
+/// Whether an exponential is 0 in numbers, or next to nothing, does not hang on how variables are coupled.
+#[test]
+fn flat_places_of_coupled_variables_are_no_kkt_points() {
+    for a in [&[1.0, 1.0][..], &[1.0, 0.3, 2.7], &[0.7, 1.9, -3.1, 0.2], &[1.0, 2.0, 0.6, 1.3, 0.8, 1.7, 1.1]] {
+        for t in [-1000.0, -20.0] {
+            let report = honest(coupled(a, t, |s| -s.exp(), |s| -s.exp()));
+            assert_eq!(report.point, Point::Unbounded, "{a:?} from {t}: {} {:?}", report.message, report.x);
+        }
+        for (phi, slope) in [
+            ((|s| s.exp()) as fn(f64) -> f64, (|s| s.exp()) as fn(f64) -> f64),
+            (|s| s.tanh(), |s| 1.0 / s.cosh().powi(2)),
+            (|s| 1.0 / (1.0 + s * s), |s| -2.0 * s / (1.0 + s * s).powi(2)),
+            (|s| (s.exp() - 1e9).powi(2), |s| 2.0 * (s.exp() - 1e9) * s.exp()),
+        ] {
+            let report = honest(coupled(a, -1000.0, phi, slope));
+            assert_ne!(report.point, Point::Unbounded, "{a:?}: {} {:?}", report.message, report.x);
+        }
+    }
+}
+
 /// With a row that leaves a line, `x + y = 0`, or a half-plane, `x + y <= 1`.
 #[test]
 fn flat_places_along_rows_are_no_kkt_points_either() {

@@ -14,10 +14,10 @@ use crate::solver::Solver;
 use crate::steps::line_search::ROUNDING;
 
 /// How far the point beside lies, relative to `1 + |z_i|`.
-const BESIDE: f64 = 1e-2;
+pub(super) const BESIDE: f64 = 1e-2;
 
 /// A slope beside the point of more than this many times the tolerance comes from curvature.
-const CURVED: f64 = 1e3;
+pub(super) const CURVED: f64 = 1e3;
 
 /// Rays that are followed at most, those with the largest slopes first; fewer where rows have to be kept, which takes a system of equations each.
 const RAYS: usize = 20;
@@ -43,16 +43,28 @@ const AT_THE_END: f64 = 0.8;
 const MORE_VALUES: u64 = 60;
 
 /// How many values a look may still take; none after a function was broken, which then is not asked again.
-struct Ration(u64);
+struct Ration {
+    values: u64,
+    broken: bool,
+}
 
 /// What a look along a ray has seen.
 struct Ray {
     direction: Vec<f64>,
+    /// How much the objective may rise along it because the direction is not exact: the square of so many times the way.
+    rise: f64,
     /// The last place where the objective had clearly fallen, or the first, its value there, and by how much it fell.
     u: f64,
     f: f64,
     fall: f64,
     falls: u32,
+}
+
+impl Ray {
+    /// What rounding, and a direction that is not exact, may make of a value at this place.
+    fn noise(&self, u: f64, value: f64) -> f64 {
+        ROUNDING * value.abs() + (self.rise * u.exp_m1()).powi(2)
+    }
 }
 
 /// What the next place of a ray tells.
@@ -80,17 +92,36 @@ impl<S: SampledProblem> Solver<S> {
 
     fn falls_along_a_ray(&mut self) -> bool {
         let flat = self.flat_variables();
-        // Two evaluations each, where there are rows.
-        let left = self.oracle.problem.evaluations_left().map_or(u64::MAX, |left| left / 2);
-        let mut ration = Ration((self.oracle.counts().objective + MORE_VALUES).min(left));
-        self.rays(&flat).into_iter().any(|direction| {
-            let ray = if ration.0 > 0 { self.along_the_rows(direction) } else { None };
-            let falls = ray.is_some_and(|ray| self.no_bound_is_ahead(&ray) && self.falls_along(ray, &mut ration));
-            if falls {
-                self.note_how_far();
-            }
-            falls
+        let mut ration = self.ration(self.oracle.counts().objective + MORE_VALUES);
+        if self.rays(&flat).into_iter().any(|direction| self.falls_on(direction, 0.0, &mut ration)) {
+            return true;
+        }
+        if ration.broken || flat.len() == self.trial.n() {
+            return false;
+        }
+        let Some((direction, rise)) = self.level_direction() else { return false };
+        let opposite = direction.iter().map(|d| -d).collect();
+        [direction, opposite].into_iter().any(|direction| {
+            let mut ration = self.ration(MORE_VALUES);
+            self.falls_on(direction, rise, &mut ration)
         })
+    }
+
+    /// At most so many values, and no more than the limit on evaluations leaves: two each, where there are rows.
+    fn ration(&self, most: u64) -> Ration {
+        let left = self.oracle.problem.evaluations_left().map_or(u64::MAX, |left| left / 2);
+        Ration { values: most.min(left), broken: false }
+    }
+
+    /// Whether the objective falls without bound on a ray, as far as the rows allow to follow it. It may rise because the direction is not exact: by the square of
+    /// `rise` times the way.
+    fn falls_on(&mut self, direction: Vec<f64>, rise: f64, ration: &mut Ration) -> bool {
+        let ray = if ration.values > 0 { self.along_the_rows(direction) } else { None };
+        let falls = ray.is_some_and(|ray| self.no_bound_is_ahead(&ray) && self.falls_along(ray, rise, ration));
+        if falls {
+            self.note_how_far();
+        }
+        falls
     }
 
     /// Variables along which the objective has no slope to speak of, neither here nor beside this point, the steepest first. Those between
@@ -99,8 +130,7 @@ impl<S: SampledProblem> Solver<S> {
         let n = self.trial.n();
         let (standard, z) = (&self.oracle.standard, &self.state.current.z);
         let tolerance = self.settings.tolerance.stationarity;
-        let slope = |g: &[f64], i: usize| (g[i] / standard.scales.units[i] / standard.scales.objective).abs();
-        let here: Vec<f64> = (0..n).map(|i| slope(&self.state.current.g, i)).collect();
+        let here: Vec<f64> = (0..n).map(|i| self.slope(&self.state.current.g, i)).collect();
         let leads_far = |i: usize| standard.lower[i] == f64::NEG_INFINITY || standard.upper[i] == f64::INFINITY;
         let mut flat: Vec<usize> = (0..n).filter(|&i| here[i] <= tolerance && leads_far(i)).collect();
         let beside = |i: usize| standard.reflected(i, z[i] + BESIDE * (1.0 + z[i].abs()) * away(i));
@@ -108,11 +138,15 @@ impl<S: SampledProblem> Solver<S> {
         if flat.is_empty() || self.oracle.derivatives_elsewhere(&mut self.trial).is_err() {
             return Vec::new();
         }
-        let standard = &self.oracle.standard;
-        let slope = |i: usize| (self.trial.g[i] / standard.scales.units[i] / standard.scales.objective).abs();
-        flat.retain(|&i| slope(i) <= CURVED * tolerance);
+        flat.retain(|&i| self.slope(&self.trial.g, i) <= CURVED * tolerance);
         flat.sort_by(|&i, &j| here[j].total_cmp(&here[i]));
         flat
+    }
+
+    /// The size of the objective's slope along a variable, in the user's units.
+    pub(super) fn slope(&self, g: &[f64], i: usize) -> f64 {
+        let scales = &self.oracle.standard.scales;
+        (g[i] / scales.units[i] / scales.objective).abs()
     }
 
     /// Directions downhill along flat variables, both where there is no slope at all, and along all of those together; the step, too.
@@ -166,10 +200,10 @@ impl<S: SampledProblem> Solver<S> {
     }
 
     /// Whether the objective falls steadily as far as numbers go, or to the bottom.
-    fn falls_along(&mut self, direction: Vec<f64>, ration: &mut Ration) -> bool {
+    fn falls_along(&mut self, direction: Vec<f64>, rise: f64, ration: &mut Ration) -> bool {
         let f = self.to_be_minimised(&self.state.current);
         let farthest = (END / largest(&direction)).ln();
-        let mut ray = Ray { direction, u: 0.0, f, fall: 0.0, falls: 0 };
+        let mut ray = Ray { direction, rise, u: 0.0, f, fall: 0.0, falls: 0 };
         let (mut u, mut last) = (FIRST, 0.0);
         while u <= farthest {
             let bottom = match self.look_on(&mut ray, u, ration) {
@@ -192,7 +226,7 @@ impl<S: SampledProblem> Solver<S> {
             Ok(f) => f,
             Err(seen) => return seen,
         };
-        let (fall, noise) = (ray.f - f, ROUNDING * ray.f.abs().max(f.abs()));
+        let (fall, noise) = (ray.f - f, ray.noise(u, ray.f.abs().max(f.abs())));
         if fall < -noise || !self.is_feasible_up_to_rounding(&self.trial.z) {
             return Seen::Ends;
         }
@@ -214,15 +248,15 @@ impl<S: SampledProblem> Solver<S> {
     fn value_on(&mut self, ray: &Ray, u: f64, ration: &mut Ration) -> Result<f64, Seen> {
         let (z, t) = (&self.state.current.z, u.exp_m1());
         self.trial.put(|i| z[i] + t * ray.direction[i]);
-        if self.clock.is_over() || ration.0 == 0 {
+        if self.clock.is_over() || ration.values == 0 {
             return Err(Seen::Ends);
         }
-        ration.0 -= 1;
+        ration.values -= 1;
         if let Err(trouble) = self.oracle.values(&mut self.trial, true) {
             if !trouble.is_broken() {
                 return Err(Seen::Nothing);
             }
-            ration.0 = 0;
+            (ration.values, ration.broken) = (0, true);
             return Err(Seen::Ends);
         }
         self.judging.kkt.find_violation(&self.trial, &self.oracle.standard);
@@ -265,7 +299,7 @@ impl<S: SampledProblem> Solver<S> {
         (1..=BETWEEN).all(|k| {
             let u = ray.u + (bottom - ray.u) * f64::from(k) / f64::from(BETWEEN);
             let f = self.value_on(ray, u, ration).unwrap_or(f64::INFINITY);
-            let falls = f <= before + ROUNDING * before.abs() && self.is_feasible_up_to_rounding(&self.trial.z);
+            let falls = f <= before + ray.noise(u, before) && self.is_feasible_up_to_rounding(&self.trial.z);
             before = f;
             falls
         })
@@ -273,7 +307,7 @@ impl<S: SampledProblem> Solver<S> {
 }
 
 /// A way from -1 to 1 for each variable, and none of them short.
-fn away(i: usize) -> f64 {
+pub(super) fn away(i: usize) -> f64 {
     let way = uniform(BETWEEN.into(), i as u64);
     way.signum() * 0.5 * (1.0 + way.abs())
 }

@@ -15,6 +15,7 @@ mod finding;
 mod flat;
 mod idle;
 mod keeping;
+mod level;
 pub(crate) mod memory;
 pub(crate) mod names;
 pub(crate) mod number;
