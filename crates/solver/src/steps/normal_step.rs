@@ -128,9 +128,7 @@ impl NormalStep {
         unusual: &mut Unusual,
     ) -> u32 {
         let at = local.at;
-        self.theta = 1.0;
-        self.cap = 1.0;
-        self.is_posed = false;
+        (self.theta, self.cap, self.is_posed) = (1.0, 1.0, false);
         // Without any target, all is left.
         self.target.fill(0.0);
         let size = self.work.left(&at.h, &self.target, 1.0);
