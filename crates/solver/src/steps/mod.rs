@@ -232,7 +232,7 @@ impl<S: SampledProblem> Solver<S> {
                 unusual.insert(Event::AtRest);
             }
             let terms = || current.c[row].abs() + a.size_of_terms_in_row(row, &current.z[..a.n]);
-            only_rounding &= *at_rest || holds && (missing == 0.0 || missing <= ROUNDING_OF_A_ROW * terms());
+            only_rounding = only_rounding && (*at_rest || holds && (missing == 0.0 || missing <= ROUNDING_OF_A_ROW * terms()));
         }
         self.steps.normal.only_rounding = only_rounding;
     }
